@@ -1,0 +1,1 @@
+//! Workers and fork-join of the Blitz runtime.

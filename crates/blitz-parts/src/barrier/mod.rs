@@ -1,0 +1,64 @@
+//! An asymmetric fence pair: the frequent side pays nothing, the rare side pays for both.
+//!
+//! # Who calls it
+//! `light`: the owner of a deque, several times per fork. `heavy`: a worker that is about to sleep,
+//! or that forces a stuck worker's private jobs into the open.
+//!
+//! # State
+//! None of its own. `available()` is decided once per process.
+//!
+//! # Invariants
+//! - **BARRIER-1** If thread A does `x = 1; light(); read y` and thread B does
+//!   `y = 1; heavy(); read x`, at least one of the two reads sees the other's write.
+//! - **BARRIER-2** Where the system lacks the means, `available()` is false and nobody relies on
+//!   BARRIER-1: deques then publish every job and use two ordinary fences.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | `light` | compiler fence | O2 | the kernel runs a full barrier on every thread for O2 |
+//! | O2 | `heavy` | membarrier, else `fence(SeqCst)` | O1 | BARRIER-1 |
+//!
+//! Under the model checker both halves are `fence(SeqCst)`, the weakest thing loom knows that gives
+//! BARRIER-1.
+//!
+//! # What this does not do
+//! It orders nothing between two `light` sides.
+//!
+//! # Lineage
+//! Linux `membarrier(2)`, PRIVATE_EXPEDITED. It costs 1-14 us where the victims run, so it is kept
+//! off every path that runs often.
+
+use crate::prim;
+
+#[cfg(all(target_os = "linux", not(blitz_loom)))]
+mod linux;
+#[cfg(all(target_os = "linux", not(blitz_loom)))]
+use linux as system;
+#[cfg(not(all(target_os = "linux", not(blitz_loom))))]
+mod portable;
+#[cfg(not(all(target_os = "linux", not(blitz_loom))))]
+use portable as system;
+
+/// Whether `light` and `heavy` pair up on this system (BARRIER-2).
+pub fn available() -> bool {
+    system::available()
+}
+
+/// The free half: call it between a store and a load whose order a [`heavy`] caller relies on.
+#[inline(always)]
+pub fn light() {
+    // O1
+    if prim::MODELLED {
+        prim::fence(prim::SeqCst);
+    } else {
+        prim::compiler_fence();
+    }
+}
+
+/// The expensive half: on return every thread of the process has passed a full barrier.
+#[cold]
+pub fn heavy() {
+    prim::fence(prim::SeqCst); // O2
+    system::heavy();
+}

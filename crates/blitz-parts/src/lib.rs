@@ -1,0 +1,12 @@
+//! The protocols of Blitz: every atomic of the runtime, one folder per protocol.
+//!
+//! This crate is an implementation detail of `blitz-rt`; nothing here is stable.
+
+pub mod barrier;
+pub mod counter;
+pub mod deque;
+pub mod park;
+pub mod prim;
+pub mod rng;
+pub mod slots;
+pub mod tuning;

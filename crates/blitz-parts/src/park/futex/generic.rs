@@ -1,0 +1,42 @@
+//! A table of buckets, each a mutex and a condition variable, hashed by the word's address.
+//!
+//! For systems without a futex. Two words in one bucket only cost each other spurious returns, since
+//! `wake_one` wakes the whole bucket.
+
+use crate::prim::{Acquire, AtomicU32};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+pub(super) const NAME: &str = "mutex and condition variable";
+
+struct Bucket {
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+const BUCKETS: usize = 64;
+static TABLE: [Bucket; BUCKETS] =
+    [const { Bucket { lock: Mutex::new(()), changed: Condvar::new() } }; BUCKETS];
+
+fn bucket(word: &AtomicU32) -> &'static Bucket {
+    // Words sit on cache lines of their own, so the low bits say nothing.
+    let line = std::ptr::from_ref(word).addr() >> 6;
+    &TABLE[line.wrapping_mul(0x9E37_79B9) % BUCKETS]
+}
+
+/// As [`super::wait`].
+pub fn wait(word: &AtomicU32, expected: u32) {
+    let bucket = bucket(word);
+    let guard = bucket.lock.lock().unwrap_or_else(PoisonError::into_inner);
+    if word.load(Acquire) == expected {
+        // O1: a waker changes the word first and takes the lock second.
+        drop(bucket.changed.wait(guard).unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// As [`super::wake_one`].
+pub fn wake_one(word: &AtomicU32) {
+    let bucket = bucket(word);
+    // O2: whoever is between its re-read and its wait holds this lock.
+    drop(bucket.lock.lock().unwrap_or_else(PoisonError::into_inner));
+    bucket.changed.notify_all();
+}

@@ -1,0 +1,21 @@
+//! futex(2), private to the process.
+
+use crate::prim::AtomicU32;
+use rustix::io::Errno;
+use rustix::thread::futex;
+
+pub(super) const NAME: &str = "linux futex";
+
+pub(super) fn wait(word: &AtomicU32, expected: u32) {
+    match futex::wait(word, futex::Flags::PRIVATE, expected, None) {
+        // Changed before we blocked, or a signal: the caller's loop looks again.
+        Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+        Err(error) => unreachable!("futex wait on a live, aligned word failed: {error}"),
+    }
+}
+
+pub(super) fn wake_one(word: &AtomicU32) {
+    if let Err(error) = futex::wake(word, futex::Flags::PRIVATE, 1) {
+        unreachable!("futex wake on a live, aligned word failed: {error}");
+    }
+}

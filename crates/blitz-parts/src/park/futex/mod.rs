@@ -1,0 +1,60 @@
+//! Block on a 32-bit word: the contract of every backend.
+//!
+//! # Who calls it
+//! `latch` only. Every wait stands in a loop that re-reads the word.
+//!
+//! # State
+//! The caller's word. The backend keeps only the list of waiting threads.
+//!
+//! # Invariants
+//! - **FUTEX-1** `wait(word, expected)` blocks only if the word still holds `expected` at a moment
+//!   that every later `wake` on the word can see: a change followed by `wake` is never missed.
+//! - **FUTEX-2** `wake_one` wakes at least one thread that blocks on the word, if there is one.
+//! - **FUTEX-3** `wait` may return for no reason; callers loop.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | the re-read in `wait` | full barrier before it, under the bucket's lock | O2 | FUTEX-1 |
+//! | O2 | `wake` | full barrier, then the bucket's lock | O1 | FUTEX-1 |
+//!
+//! # What this does not do
+//! No timeouts: liveness never rests on one. No fairness.
+//!
+//! # Lineage
+//! Linux futex(2), private. `generic` is a hashed table of mutex and condition variable for systems
+//! without one; it is compiled and tested everywhere. `model` is the same for the model checker.
+
+use crate::prim::AtomicU32;
+
+#[cfg(not(blitz_loom))]
+pub mod generic;
+#[cfg(all(target_os = "linux", not(blitz_loom)))]
+mod linux;
+#[cfg(blitz_loom)]
+mod model;
+
+#[cfg(all(not(target_os = "linux"), not(blitz_loom)))]
+use generic as backend;
+#[cfg(all(target_os = "linux", not(blitz_loom)))]
+use linux as backend;
+#[cfg(blitz_loom)]
+use model as backend;
+
+/// Blocks while `word` holds `expected`, or returns early (FUTEX-3).
+pub fn wait(word: &AtomicU32, expected: u32) {
+    backend::wait(word, expected);
+}
+
+/// Wakes one thread that blocks on `word`.
+pub fn wake_one(word: &AtomicU32) {
+    backend::wake_one(word);
+}
+
+/// The name of the backend, for people.
+pub fn backend_name() -> &'static str {
+    backend::NAME
+}
+
+#[cfg(all(test, not(blitz_loom)))]
+mod test;

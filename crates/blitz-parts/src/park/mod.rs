@@ -1,0 +1,3 @@
+//! Blocking a thread until a word changes.
+
+pub mod futex;

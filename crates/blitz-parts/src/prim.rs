@@ -1,0 +1,172 @@
+//! Atomics, fences and threads: the only shipped file that names loom.
+//!
+//! Every part takes its atomics from here, so that `--cfg blitz_loom` swaps the whole house onto the
+//! model checker at once. The cfg name is ours because a global `--cfg loom` would reach into every
+//! dependency. Protocols that need sequential consistency say so with [`fence`], never with
+//! `SeqCst` accesses: loom checks the former and silently weakens the latter.
+
+pub use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+#[cfg(blitz_loom)]
+pub use self::modelled::*;
+#[cfg(not(blitz_loom))]
+pub use self::real::*;
+
+#[cfg(not(blitz_loom))]
+mod real {
+    pub use core::sync::atomic::{
+        AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
+    pub use std::sync::{Mutex, MutexGuard};
+    pub use std::thread::yield_now;
+
+    /// True while the model checker runs the program.
+    pub const MODELLED: bool = false;
+
+    /// Tells the processor that this thread is in a short busy wait.
+    #[inline]
+    pub fn spin_loop() {
+        core::hint::spin_loop();
+    }
+
+    /// Forbids the compiler, and only the compiler, to move accesses across this point.
+    #[inline]
+    pub fn compiler_fence() {
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    }
+
+    /// Whether a canary has broken `step` on purpose; never in a shipped build.
+    #[inline(always)]
+    pub const fn broken(_step: super::Step) -> bool {
+        false
+    }
+}
+
+#[cfg(blitz_loom)]
+mod modelled {
+    pub use loom::sync::atomic::{
+        AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
+    pub use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub use loom::thread::yield_now;
+    pub use loom::{lazy_static, thread};
+
+    /// True while the model checker runs the program.
+    pub const MODELLED: bool = true;
+
+    /// A busy wait makes no progress in a model unless another thread runs.
+    pub fn spin_loop() {
+        loom::thread::yield_now();
+    }
+
+    /// Loom knows no compiler fence; the asymmetric pair is modelled in `barrier`.
+    pub fn compiler_fence() {}
+
+    std::thread_local! {
+        // Loom runs all threads of a model on one OS thread, so a thread-local holds for one model.
+        static BROKEN: std::cell::Cell<Option<super::Step>> = const { std::cell::Cell::new(None) };
+    }
+
+    /// Whether a canary has broken `step` on purpose.
+    pub fn broken(step: super::Step) -> bool {
+        BROKEN.with(|b| b.get() == Some(step))
+    }
+
+    /// What a run of the checker has to reach to count as a check.
+    pub struct Explored {
+        /// How many interleavings were executed.
+        pub executions: usize,
+    }
+
+    /// Runs `model` in every interleaving with at most `preemptions` preemptions (`None`: all).
+    pub fn explore(
+        preemptions: Option<usize>,
+        model: impl Fn() + Sync + Send + 'static,
+    ) -> Explored {
+        let count = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = count.clone();
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = preemptions;
+        builder.max_branches = 50_000;
+        builder.check(move || {
+            counted.fetch_add(1, super::Relaxed);
+            model();
+        });
+        Explored { executions: count.load(super::Relaxed) }
+    }
+
+    /// Explores `model` and asserts that at least `minimum` interleavings were executed: a model
+    /// that explores nothing proves nothing.
+    pub fn check(
+        minimum: usize,
+        preemptions: Option<usize>,
+        model: impl Fn() + Sync + Send + 'static,
+    ) {
+        let seen = explore(preemptions, model).executions;
+        assert!(seen >= minimum, "only {seen} executions, at least {minimum} expected");
+    }
+
+    /// Explores `model` with `step` broken and asserts that the checker finds a failure.
+    pub fn canary(
+        step: super::Step,
+        preemptions: Option<usize>,
+        model: impl Fn() + Sync + Send + 'static,
+    ) {
+        BROKEN.with(|b| b.set(Some(step)));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            explore(preemptions, model);
+        }));
+        BROKEN.with(|b| b.set(None));
+        assert!(outcome.is_err(), "the model still passes with {step:?} broken");
+    }
+}
+
+/// A step of a protocol that a canary can leave out, to show that its model would notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// `deque`: the owner's fence between lowering the split and reading the top.
+    DequePopFence,
+    /// `deque`: the thief's fence between reading the top and reading the split.
+    DequeStealFence,
+    /// `deque`: the release store that publishes private slots.
+    DequePublishRelease,
+    /// `deque`: the heavy half of the asymmetric fence when a thief forces exposure.
+    DequeForceFence,
+    /// `deque`: the owner waits for a forcing thief before it touches the split.
+    DequeForceWait,
+    /// `deque`: an outgrown buffer stays alive for thieves that still read it.
+    DequeRetire,
+    /// `inject`: the release half of the push.
+    InjectPushRelease,
+    /// `latch`: the acquire half of the probe.
+    LatchProbeAcquire,
+    /// `latch`: the setter wakes a thread that blocks on the latch.
+    LatchSetWake,
+    /// `latch`: the last decrement of a count latch acquires the others.
+    CountAcquire,
+    /// `latch`: a worker's word goes back to UNSET on every way out of sleep.
+    WordReset,
+    /// `sleep`: the fence between posting work and reading the counters.
+    SleepPostFence,
+    /// `sleep`: the fence between registering as a sleeper and the last look.
+    SleepLookFence,
+    /// `sleep`: the counter re-check inside the registering exchange.
+    SleepRecheck,
+    /// `sleep`: posters also notify workers that are only SLEEPY.
+    SleepNotifySleepy,
+    /// `sleep`: only the waker of a SLEEPING worker decrements the sleepers.
+    SleepWakerDecrements,
+    /// `sleep`: the latch is marked after the worker's own word.
+    SleepLatchAfterWord,
+    /// `sleep`: a worker that leaves the idle state wakes another before it runs what it found.
+    SleepCascade,
+    /// `sleep`: stopping wakes every worker.
+    SleepStopWakes,
+    /// `sleep`: a worker that stops being idle fences before it looks again.
+    SleepWakeFence,
+    /// `job`: the result is written before the latch is set.
+    JobResultFirst,
+    /// `futex`: a waiter looks at the word again under the bucket's lock.
+    FutexRecheck,
+}

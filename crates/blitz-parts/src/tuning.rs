@@ -1,0 +1,23 @@
+//! Every constant of the runtime, with its reason. Small under the model checker.
+
+use crate::prim::MODELLED;
+
+/// Slots of a fresh deque. 256 pointers are two pages' worth of nesting before the first growth;
+/// two under the model checker, so that a third push grows the buffer.
+pub const DEQUE_SLOTS: usize = if MODELLED { 2 } else { 256 };
+
+/// Idle rounds in which a worker yields before it announces that it gets sleepy (seed 000/001).
+pub const ROUNDS_UNTIL_SLEEPY: u32 = 32;
+
+/// Rounds between the announcement and the attempt to sleep (seed 000/001: one more yield).
+pub const ROUNDS_AFTER_SLEEPY: u32 = 1;
+
+/// Spin rounds of the low-latency policy (seed 002).
+pub const LOW_LATENCY_SPINS: u32 = 64;
+
+/// Round at which the low-latency policy sleeps (seed 002).
+pub const LOW_LATENCY_ROUNDS: u32 = 256;
+
+/// Spins of an owner that waits for a thief forcing exposure before it yields its core. The thief
+/// is inside a barrier of 1-14 us, or was preempted there.
+pub const FORCE_WAIT_SPINS: u32 = 64;

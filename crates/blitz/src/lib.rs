@@ -1,0 +1,1 @@
+//! One pool for parallel and async Rust.
