@@ -5,8 +5,12 @@
 pub mod barrier;
 pub mod counter;
 pub mod deque;
+pub mod inject;
+pub mod job;
+pub mod latch;
 pub mod park;
 pub mod prim;
 pub mod rng;
+pub mod sleep;
 pub mod slots;
 pub mod tuning;

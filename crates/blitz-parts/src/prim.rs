@@ -135,8 +135,6 @@ pub enum Step {
     DequeForceFence,
     /// `deque`: the owner waits for a forcing thief before it touches the split.
     DequeForceWait,
-    /// `deque`: an outgrown buffer stays alive for thieves that still read it.
-    DequeRetire,
     /// `inject`: the release half of the push.
     InjectPushRelease,
     /// `latch`: the acquire half of the probe.
@@ -151,8 +149,6 @@ pub enum Step {
     SleepPostFence,
     /// `sleep`: the fence between registering as a sleeper and the last look.
     SleepLookFence,
-    /// `sleep`: the counter re-check inside the registering exchange.
-    SleepRecheck,
     /// `sleep`: posters also notify workers that are only SLEEPY.
     SleepNotifySleepy,
     /// `sleep`: only the waker of a SLEEPING worker decrements the sleepers.

@@ -47,8 +47,8 @@ impl<T> Slots<T> {
     pub fn add(&self, entry: T) -> (usize, &T) {
         let index = self.len();
         let (row, column) = place(index);
-        let cells = self.rows[row]
-            .get_or_init(|| (0..FIRST_ROW << row).map(|_| OnceLock::new()).collect());
+        let cells =
+            self.rows[row].get_or_init(|| (0..FIRST_ROW << row).map(|_| OnceLock::new()).collect());
         assert!(cells[column].set(entry).is_ok(), "two threads add entries at once");
         self.len.store(index + 1, Release);
         match cells[column].get() {

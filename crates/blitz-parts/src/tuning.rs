@@ -21,3 +21,14 @@ pub const LOW_LATENCY_ROUNDS: u32 = 256;
 /// Spins of an owner that waits for a thief forcing exposure before it yields its core. The thief
 /// is inside a barrier of 1-14 us, or was preempted there.
 pub const FORCE_WAIT_SPINS: u32 = 64;
+
+/// Busy rounds of a foreign thread that waits for its result, before it yields.
+pub const FOREIGN_SPINS: u32 = 64;
+
+/// Rounds after which a foreign thread blocks. A yield takes about 0.6 us where the core is free, so
+/// this covers jobs of up to about 20 us, below which a sleep and wake-up would dominate.
+pub const FOREIGN_ROUNDS: u32 = FOREIGN_SPINS + 32;
+
+/// Fewest yields of an adaptive idle worker. Two cost about a microsecond, much less than the sleep
+/// that follows, and give a poster that is just about to post a chance.
+pub const PATIENCE_MIN: u32 = 2;

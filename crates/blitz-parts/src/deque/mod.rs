@@ -394,8 +394,7 @@ impl<'a, T> Owner<'a, T> {
             return self.read(index);
         }
         // The last item, or none: the exchange decides between us and a thief (O13).
-        let won =
-            top == index && deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
+        let won = top == index && deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
         let item = if won { self.read(index) } else { None };
         deque.own.bottom.store(index + 1, Relaxed);
         self.set_split(index + 1);

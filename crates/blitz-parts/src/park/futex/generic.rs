@@ -6,7 +6,8 @@
 use crate::prim::{Acquire, AtomicU32};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-pub(super) const NAME: &str = "mutex and condition variable";
+/// The backend's name.
+pub const NAME: &str = "mutex and condition variable";
 
 struct Bucket {
     lock: Mutex<()>,

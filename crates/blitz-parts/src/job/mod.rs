@@ -1,0 +1,110 @@
+//! Jobs: closures behind one word, run exactly once.
+//!
+//! # Who calls it
+//! `blitz-core/ops` makes jobs; whoever takes a [`Work`] out of a queue runs it.
+//!
+//! # State
+//! | where | value | meaning |
+//! |---|---|---|
+//! | header | `run` | how to run this kind of job |
+//! | header | `next` | link while in an injector; otherwise not even initialised |
+//! | stack job | closure | until run |
+//! | stack job | result | written by the runner, then the latch is set |
+//!
+//! # Transitions
+//! ```text
+//!  stack   new ──push──▶ queued ──take_back──▶ run_inline (owner)
+//!                           └─────steal──────▶ run: result, then latch (LATCH-1) ──▶ into_result
+//!  heap    new ──push──▶ queued ──▶ run: closure moved out, box freed, closure called
+//! ```
+//!
+//! # Invariants
+//! - **JOB-1** A job's closure runs exactly once, on whichever thread took its [`Work`].
+//! - **JOB-2** A stack job is not touched after its latch is set: the frame may be gone.
+//! - **JOB-3** The result is written before the latch is set, and read only after it was seen set.
+//! - **JOB-4** A panic in a stack job's closure is stored as its result; it never passes `run`.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | the latch | see `latch` O1, O2 | – | JOB-3 |
+//! | O2 | the queue | see `deque` O1, O2, O5 and `inject` O1, O2 | – | the runner sees the closure |
+//!
+//! # What this does not do
+//! It chooses no thread and no order. A heap job's panic is its maker's business.
+//!
+//! # Lineage
+//! Jobs on the stack of the one who waits for them: Cilk, and every fork-join pool since.
+
+mod heap;
+#[cfg(all(test, blitz_loom))]
+mod model;
+mod stack;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+pub use heap::HeapJob;
+pub use stack::StackJob;
+
+use crate::latch::Runner;
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+
+/// How a kind of job runs, told who runs it if waiters may follow the runner.
+type RunFn = unsafe fn(NonNull<Header>, Option<Runner>);
+
+/// The first field of every job.
+#[repr(C)]
+pub struct Header {
+    run: RunFn,
+    /// Only injectors use it, so a fork need not even clear it.
+    next: UnsafeCell<MaybeUninit<*mut Header>>,
+}
+
+impl Header {
+    #[inline(always)]
+    pub(crate) fn new(run: RunFn) -> Header {
+        Header { run, next: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    /// Where an injector keeps the link while it owns the job.
+    pub(crate) fn link(&self) -> *mut MaybeUninit<*mut Header> {
+        self.next.get()
+    }
+}
+
+/// A job in one word. Whoever holds it must run it, once.
+#[must_use = "a job that is not run leaves its waiter waiting"]
+#[derive(Debug, PartialEq, Eq)]
+pub struct Work(NonNull<Header>);
+
+// SAFETY: jobs demand `Send` closures of whoever makes them.
+unsafe impl Send for Work {}
+
+impl Work {
+    /// The job behind `header`.
+    ///
+    /// # Safety
+    /// 1. `header` begins a live job that stays in place until it has run.
+    /// 2. The job has not been given out as `Work` before, or was taken back since.
+    #[inline(always)]
+    pub unsafe fn new(header: NonNull<Header>) -> Work {
+        Work(header)
+    }
+
+    /// The word itself, for a queue.
+    #[inline(always)]
+    pub fn into_raw(self) -> NonNull<Header> {
+        self.0
+    }
+
+    /// Runs the job. `runner` is noted where a waiter can see it, if the job has a waiter.
+    #[inline]
+    pub fn run(self, runner: Option<Runner>) {
+        // SAFETY: the header is live until the job has run (obligation 1).
+        let run = unsafe { self.0.as_ref() }.run;
+        // SAFETY: `self` is used up, so this is the only run (JOB-1).
+        unsafe { run(self.0, runner) };
+    }
+}

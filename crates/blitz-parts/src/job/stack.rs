@@ -1,0 +1,112 @@
+//! A job in the frame of the thread that waits for it.
+
+use super::{Header, Work};
+use crate::latch::{Latch, Runner};
+use crate::prim::{Step, broken};
+use core::cell::UnsafeCell;
+use core::mem::{ManuallyDrop, MaybeUninit};
+use core::ptr::NonNull;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+/// A closure, room for its result, and the latch that says the result is there.
+#[repr(C)]
+pub struct StackJob<L, F, R> {
+    header: Header,
+    latch: L,
+    closure: UnsafeCell<ManuallyDrop<F>>,
+    result: UnsafeCell<MaybeUninit<thread::Result<R>>>,
+}
+
+impl<L, F, R> StackJob<L, F, R>
+where
+    L: Latch,
+    F: FnOnce(bool) -> R,
+{
+    /// A job that has not run. The closure is told whether it was taken by another thread's hand.
+    #[inline(always)]
+    pub fn new(latch: L, closure: F) -> StackJob<L, F, R> {
+        StackJob {
+            header: Header::new(Self::run),
+            latch,
+            closure: UnsafeCell::new(ManuallyDrop::new(closure)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// The word to put into a queue.
+    ///
+    /// # Safety
+    /// 1. The job stays in place and alive until it was taken back or its latch was seen set.
+    /// 2. The word is used for one run only.
+    /// 3. If another thread may take it, `F` and `R` are fit to be sent there.
+    #[inline(always)]
+    pub unsafe fn as_work(&self) -> Work {
+        // SAFETY: obligations 1 and 2 are passed on.
+        unsafe { Work::new(NonNull::from(&self.header)) }
+    }
+
+    /// What the job's owner waits for.
+    #[inline(always)]
+    pub fn latch(&self) -> &L {
+        &self.latch
+    }
+
+    /// Runs the closure on the spot.
+    ///
+    /// # Safety
+    /// 1. The job's word was taken back, so nobody else runs it.
+    #[inline(always)]
+    pub unsafe fn run_inline(&self) -> R {
+        // SAFETY: nobody else touches the closure (obligation 1).
+        let slot = unsafe { &mut *self.closure.get() };
+        // SAFETY: it is taken once, here.
+        let closure = unsafe { ManuallyDrop::take(slot) };
+        closure(false)
+    }
+
+    /// The result that the runner left, or its panic.
+    ///
+    /// # Safety
+    /// 1. The latch was seen set.
+    /// 2. It is called once.
+    pub unsafe fn take_result(&self) -> thread::Result<R> {
+        // SAFETY: after the latch nobody else touches the result (JOB-3).
+        let slot = unsafe { &*self.result.get() };
+        // SAFETY: the runner wrote it before the latch (JOB-3), and it is read once.
+        unsafe { slot.assume_init_read() }
+    }
+
+    /// What `Work::run` calls.
+    ///
+    /// # Safety
+    /// As for [`Work::new`], with a header that begins a `StackJob<L, F, R>`.
+    unsafe fn run(header: NonNull<Header>, runner: Option<Runner>) {
+        let this = header.cast::<Self>().as_ptr();
+        // SAFETY: the job is alive until the latch is set, below.
+        let job = unsafe { &*this };
+        if let Some(runner) = runner {
+            job.latch.note_runner(runner);
+        }
+        // SAFETY: by JOB-1 nobody else touches the closure.
+        let slot = unsafe { &mut *job.closure.get() };
+        // SAFETY: as above; this is the only taking.
+        let closure = unsafe { ManuallyDrop::take(slot) };
+        let result: thread::Result<R> = catch_unwind(AssertUnwindSafe(|| closure(true)));
+        let write = |result: thread::Result<R>| {
+            // SAFETY: nobody reads the result before the latch (JOB-3).
+            let slot = unsafe { &mut *job.result.get() };
+            slot.write(result);
+        };
+        let latch = &raw const job.latch;
+        if broken(Step::JobResultFirst) {
+            // SAFETY: as below.
+            unsafe { L::set(latch) };
+            write(result);
+            return;
+        }
+        write(result);
+        // SAFETY: the latch is live until it is set; nothing of the job is touched after (JOB-2).
+        unsafe { L::set(latch) };
+    }
+}

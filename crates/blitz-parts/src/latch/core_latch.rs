@@ -1,0 +1,103 @@
+//! The four-state word of a worker; it is the futex word.
+
+use crate::park::futex;
+use crate::prim::{AcqRel, Acquire, AtomicU32, Relaxed, Step, broken};
+
+const UNSET: u32 = 0;
+const SLEEPY: u32 = 1;
+const SLEEPING: u32 = 2;
+const SET: u32 = 3;
+
+/// A worker's sleep word.
+#[derive(Debug, Default)]
+pub struct CoreLatch {
+    word: AtomicU32,
+}
+
+/// What a notifier found, and so which duty it has.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The worker is awake or has been notified already: nothing to do.
+    NotNeeded,
+    /// The worker was SLEEPY: it will see the notice itself.
+    CaughtSleepy,
+    /// The worker was SLEEPING: decrement the sleepers, then call [`CoreLatch::unpark`].
+    MustWake,
+}
+
+impl CoreLatch {
+    /// A word in state UNSET.
+    pub fn new() -> CoreLatch {
+        CoreLatch { word: AtomicU32::new(UNSET) }
+    }
+
+    /// UNSET → SLEEPY; false if a notice is pending.
+    pub fn get_sleepy(&self) -> bool {
+        self.word.compare_exchange(UNSET, SLEEPY, AcqRel, Relaxed).is_ok() // O3
+    }
+
+    /// SLEEPY → SLEEPING; false if notified meanwhile.
+    pub fn fall_asleep(&self) -> bool {
+        self.word.compare_exchange(SLEEPY, SLEEPING, AcqRel, Relaxed).is_ok() // O3
+    }
+
+    /// Blocks until a notifier has taken the word out of SLEEPING.
+    pub fn wait(&self) {
+        while self.word.load(Acquire) == SLEEPING {
+            futex::wait(&self.word, SLEEPING);
+        }
+    }
+
+    /// Back to UNSET, from any state: the worker is awake (LATCH-5).
+    pub fn wake_up(&self) {
+        if !broken(Step::WordReset) {
+            self.word.swap(UNSET, AcqRel); // O3
+        }
+    }
+
+    /// Takes the worker out of SLEEPY or SLEEPING, if it is there.
+    pub fn notify(&self) -> Notice {
+        let mut seen = self.word.load(Relaxed);
+        loop {
+            let duty = match seen {
+                SLEEPY if !broken(Step::SleepNotifySleepy) => Notice::CaughtSleepy,
+                SLEEPING => Notice::MustWake,
+                _ => return Notice::NotNeeded,
+            };
+            match self.word.compare_exchange(seen, SET, AcqRel, Relaxed) {
+                Ok(_) => return duty, // O3
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Leaves a notice whatever the worker does, so that its next attempt to sleep fails.
+    pub fn set(&self) -> Notice {
+        match self.word.swap(SET, AcqRel) {
+            SLEEPING => Notice::MustWake, // O3
+            SLEEPY => Notice::CaughtSleepy,
+            _ => Notice::NotNeeded,
+        }
+    }
+
+    /// Whether a notice is pending.
+    pub fn probe(&self) -> bool {
+        self.word.load(Acquire) == SET
+    }
+
+    /// The second half of the duty [`Notice::MustWake`].
+    pub fn unpark(&self) {
+        futex::wake_one(&self.word);
+    }
+
+    /// The state's name, for dumps.
+    pub fn state_name(&self) -> &'static str {
+        match self.word.load(Relaxed) {
+            UNSET => "UNSET",
+            SLEEPY => "SLEEPY",
+            SLEEPING => "SLEEPING",
+            _ => "SET",
+        }
+    }
+}

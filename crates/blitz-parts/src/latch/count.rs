@@ -1,0 +1,50 @@
+//! Set after as many decrements as increments.
+
+use super::Latch;
+use crate::prim::{AcqRel, AtomicUsize, Relaxed, Step, broken};
+
+/// A latch that is set by the last of many finishers.
+#[derive(Debug)]
+pub struct CountLatch<L> {
+    left: AtomicUsize,
+    inner: L,
+}
+
+impl<L: Latch> CountLatch<L> {
+    /// A latch that needs `count` decrements; `count` must not be zero.
+    pub fn new(count: usize, inner: L) -> CountLatch<L> {
+        debug_assert_ne!(count, 0);
+        CountLatch { left: AtomicUsize::new(count), inner }
+    }
+
+    /// One decrement more is needed. The caller itself still owes one.
+    pub fn increment(&self) {
+        let old = self.left.fetch_add(1, Relaxed);
+        debug_assert_ne!(old, 0, "the latch was set already");
+    }
+
+    /// How many decrements are owed at some recent moment.
+    pub fn left(&self) -> usize {
+        self.left.load(Relaxed)
+    }
+
+    /// What the waiter waits for.
+    pub fn inner(&self) -> &L {
+        &self.inner
+    }
+}
+
+impl<L: Latch> Latch for CountLatch<L> {
+    /// One decrement; the last one sets the inner latch (LATCH-4).
+    unsafe fn set(this: *const Self) {
+        let order = if broken(Step::CountAcquire) { Relaxed } else { AcqRel };
+        // SAFETY: `this` is live until the last decrement, and ours is still owed (obligation 1).
+        let old = unsafe { (*this).left.fetch_sub(1, order) }; // O4
+        if old == 1 {
+            // SAFETY: ours was the last; the waiter waits for the inner latch.
+            let inner = unsafe { &raw const (*this).inner };
+            // SAFETY: the inner latch is live until it is set.
+            unsafe { L::set(inner) };
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a worker waits for: one word and a pointer to its bed.
+
+use super::Latch;
+use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed, Step, broken};
+use crate::sleep::Bed;
+use core::ptr::NonNull;
+
+/// A latch that one worker waits for.
+#[derive(Debug)]
+pub struct JobLatch {
+    word: AtomicU64,
+    bed: NonNull<Bed>,
+}
+
+const STATE: u64 = 0b11;
+const SLEEPING: u64 = 1;
+const SET: u64 = 2;
+const RUN_SHIFT: u32 = 2;
+const INDEX_SHIFT: u32 = RUN_SHIFT + 32;
+
+/// Who runs a job: a worker, and which of its runs it is. A worker that has finished the job is in
+/// another run, so whoever follows this can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Runner {
+    /// The worker's index.
+    pub index: u16,
+    /// The number of the run; wraps around.
+    pub run: u32,
+}
+
+impl Runner {
+    /// One word; never zero, so that zero can mean nobody.
+    pub fn to_bits(self) -> u64 {
+        ((u64::from(self.index) + 1) << INDEX_SHIFT) | (u64::from(self.run) << RUN_SHIFT)
+    }
+
+    /// The inverse of [`Runner::to_bits`].
+    pub fn from_bits(bits: u64) -> Option<Runner> {
+        let index = (bits >> INDEX_SHIFT).checked_sub(1)?;
+        Some(Runner { index: index as u16, run: (bits >> RUN_SHIFT) as u32 })
+    }
+}
+
+impl JobLatch {
+    /// A latch for the worker that sleeps in `bed`, which must outlive every use of the latch.
+    #[inline(always)]
+    pub fn new(bed: NonNull<Bed>) -> JobLatch {
+        JobLatch { word: AtomicU64::new(0), bed }
+    }
+
+    /// Whether the latch is set; if so, LATCH-1 holds.
+    #[inline]
+    pub fn probe(&self) -> bool {
+        let order = if broken(Step::LatchProbeAcquire) { Relaxed } else { Acquire };
+        self.word.load(order) & STATE == SET // O2
+    }
+
+    /// UNSET → SLEEPING: the setter will notify the owner. False if the latch is set.
+    pub(crate) fn mark_sleeping(&self) -> bool {
+        self.replace_state(0, SLEEPING)
+    }
+
+    /// SLEEPING → UNSET, unless the latch has been set.
+    pub(crate) fn unmark(&self) {
+        self.replace_state(SLEEPING, 0);
+    }
+
+    fn replace_state(&self, from: u64, to: u64) -> bool {
+        let mut seen = self.word.load(Relaxed);
+        loop {
+            if seen & STATE != from {
+                return false;
+            }
+            match self.word.compare_exchange(seen, (seen & !STATE) | to, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Who runs the job, if known and not finished.
+    pub fn runner(&self) -> Option<Runner> {
+        let word = self.word.load(Relaxed);
+        if word & STATE == SET { None } else { Runner::from_bits(word) }
+    }
+}
+
+impl Latch for JobLatch {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: `this` is live until the exchange below (obligation 1).
+        let bed = unsafe { (*this).bed };
+        // SAFETY: as above.
+        let old = unsafe { (*this).word.swap(SET, AcqRel) }; // O1
+        if old & STATE == SLEEPING && !broken(Step::LatchSetWake) {
+            // SAFETY: the bed outlives every use of the latch (`JobLatch::new`), by LATCH-2.
+            unsafe { bed.as_ref() }.notify();
+        }
+    }
+
+    fn note_runner(&self, runner: Runner) {
+        self.word.fetch_or(runner.to_bits(), Relaxed); // O5
+    }
+}

@@ -1,0 +1,80 @@
+//! Latches: set once, probed many times; the setter never touches one that may be gone.
+//!
+//! # Who calls it
+//! [`CoreLatch`] is a worker's own word, used by `sleep`. [`JobLatch`] is what a worker waits for,
+//! [`OnceLatch`] what a foreign thread waits for, [`CountLatch`] either of them after N decrements;
+//! callers: `blitz-core/ops`.
+//!
+//! # State
+//! | latch | value | meaning | who sets | who clears |
+//! |---|---|---|---|---|
+//! | core | UNSET 0 | the worker is awake | its worker, leaving sleep | – |
+//! | core | SLEEPY 1 | the worker is about to sleep | its worker | its worker, a notifier |
+//! | core | SLEEPING 2 | the worker blocks on this word | its worker | a notifier |
+//! | core | SET 3 | the worker has been notified | a notifier | its worker |
+//! | job | UNSET 0 | not finished, owner awake | – | – |
+//! | job | SLEEPING 1 | not finished, owner sleeps for it | owner | owner, setter |
+//! | job | SET 2 | finished | setter | never |
+//! | job | runner bits | which worker runs the job, and in which of its runs | runner | setter |
+//! | once | UNSET 0 / WAITING 1 / SET 2 | as above, the waiter blocks on the latch's own word | | |
+//!
+//! # Transitions
+//! ```text
+//!  core   UNSET ──get_sleepy──▶ SLEEPY ──fall_asleep──▶ SLEEPING
+//!           ▲ ▲                   │ notify                 │ notify: waker decrements, futex
+//!           │ └──── wake_up ──────┴─────────▶ SET ◀────────┘
+//!           └───────── wake_up (swap) ─────────┘
+//!  job    UNSET ◀──────▶ SLEEPING ──set──▶ SET (then notify the owner)
+//! ```
+//!
+//! # Invariants
+//! - **LATCH-1** What the setter wrote before `set` is visible to a thread that saw SET.
+//! - **LATCH-2** After the exchange to SET the setter touches only what outlives the latch: the
+//!   owner's [`Bed`](crate::sleep::Bed), or a counted word.
+//! - **LATCH-3** A thread that blocks for a latch is woken by its setter.
+//! - **LATCH-4** A count latch is set by exactly one decrement, the last, and LATCH-1 then holds for
+//!   all decrementers.
+//! - **LATCH-5** Of all notifiers exactly one sees SLEEPING, and it alone has the duty to wake and to
+//!   decrement the sleepers; a worker leaves every path with its word UNSET.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | exchange to SET | AcqRel | O2 | LATCH-1 |
+//! | O2 | probe | Acquire | O1 | LATCH-1 |
+//! | O3 | exchanges on the core word | AcqRel | each other | the sleeper sees what its notifier posted |
+//! | O4 | `fetch_sub` of the count | AcqRel | itself | LATCH-4 |
+//! | O5 | runner bits | Relaxed | – | a hint, validated by the reader in other ways |
+//!
+//! # What this does not do
+//! It does not count sleepers and chooses nobody to wake: that is `sleep`.
+//!
+//! # Lineage
+//! The four states are seed 000's CoreLatch, made into the futex word and resettable.
+
+mod core_latch;
+mod count;
+mod job_latch;
+#[cfg(all(test, blitz_loom))]
+mod model;
+mod once;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+pub use core_latch::{CoreLatch, Notice};
+pub use count::CountLatch;
+pub use job_latch::{JobLatch, Runner};
+pub use once::OnceLatch;
+
+/// Something that a finished job sets.
+pub trait Latch {
+    /// Sets the latch.
+    ///
+    /// # Safety
+    /// 1. `this` points to a live latch when the call begins. It may be freed while the call runs,
+    ///    as soon as the latch is set (LATCH-2): that is why this is no method.
+    unsafe fn set(this: *const Self);
+
+    /// Notes who runs the job, for a waiter that can make use of it.
+    fn note_runner(&self, _runner: Runner) {}
+}

@@ -1,0 +1,60 @@
+//! What a foreign thread waits for: a counted word that it blocks on.
+
+use super::Latch;
+use crate::park::futex;
+use crate::prim::{AcqRel, Acquire, AtomicU32, MODELLED, Step, broken, spin_loop, yield_now};
+use crate::tuning;
+use std::sync::Arc;
+
+const UNSET: u32 = 0;
+const WAITING: u32 = 1;
+const SET: u32 = 2;
+
+/// A latch that one thread outside the pool waits for.
+///
+/// The word is counted, because the setter still has to wake the waiter through it after the waiter
+/// may have seen SET and returned.
+#[derive(Debug, Default)]
+pub struct OnceLatch {
+    word: Arc<AtomicU32>,
+}
+
+impl OnceLatch {
+    /// A latch that is not set.
+    pub fn new() -> OnceLatch {
+        OnceLatch { word: Arc::new(AtomicU32::new(UNSET)) }
+    }
+
+    /// Whether the latch is set; if so, LATCH-1 holds.
+    pub fn probe(&self) -> bool {
+        self.word.load(Acquire) == SET // O2
+    }
+
+    /// Blocks until the latch is set. Spins and yields for a moment first: a small job is done
+    /// sooner than a thread falls asleep.
+    pub fn wait(&self) {
+        if !MODELLED {
+            for round in 0..tuning::FOREIGN_ROUNDS {
+                if self.probe() {
+                    return;
+                }
+                if round < tuning::FOREIGN_SPINS { spin_loop() } else { yield_now() }
+            }
+        }
+        while !self.probe() {
+            // Only this thread leaves UNSET for WAITING; a failure means SET.
+            let _ = self.word.compare_exchange(UNSET, WAITING, AcqRel, Acquire);
+            futex::wait(&self.word, WAITING);
+        }
+    }
+}
+
+impl Latch for OnceLatch {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: `this` is live until the exchange below (obligation 1).
+        let word = unsafe { (*this).word.clone() };
+        if word.swap(SET, AcqRel) == WAITING && !broken(Step::LatchSetWake) {
+            futex::wake_one(&word); // LATCH-2: our own count keeps the word alive
+        }
+    }
+}

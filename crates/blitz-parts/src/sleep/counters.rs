@@ -1,0 +1,150 @@
+//! The packed counters: who sleeps, who is idle, and whether something was posted.
+
+use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed, SeqCst};
+
+/// `sleeping` (bits 0-15), `inactive` (16-31), jobs event counter (32-63), in one word.
+#[derive(Debug)]
+pub struct Counters {
+    word: AtomicU64,
+}
+
+/// An immutable reading of [`Counters`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts(u64);
+
+const ONE_SLEEPING: u64 = 1;
+const ONE_INACTIVE: u64 = 1 << 16;
+const ONE_JEC: u64 = 1 << 32;
+const FIELD: u64 = 0xFFFF;
+const INACTIVE: u64 = FIELD << 16;
+
+/// The most workers that a pool can count.
+pub const WORKERS_MAX: usize = FIELD as usize;
+
+impl Counts {
+    /// Workers that are blocked, or committed to it.
+    #[inline]
+    pub fn sleeping(self) -> usize {
+        (self.0 & FIELD) as usize
+    }
+
+    /// Workers that run nothing, sleeping ones included.
+    #[inline]
+    pub fn inactive(self) -> usize {
+        (self.0 >> 16 & FIELD) as usize
+    }
+
+    /// Workers that look for work right now.
+    #[inline]
+    pub fn awake_but_idle(self) -> usize {
+        self.inactive().saturating_sub(self.sleeping())
+    }
+
+    /// The jobs event counter: even, somebody is sleepy; odd, something was posted since.
+    #[inline]
+    pub fn jec(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Whether somebody announced to be sleepy and nothing was posted since.
+    #[inline]
+    pub fn is_sleepy(self) -> bool {
+        self.jec() & 1 == 0
+    }
+}
+
+impl Counters {
+    /// All zero: nobody idle, and, the JEC being even, nothing posted yet.
+    pub fn new() -> Counters {
+        Counters { word: AtomicU64::new(0) }
+    }
+
+    /// A word that always says that somebody is idle: for deques that must publish every job.
+    pub fn always_demanding() -> Counters {
+        Counters { word: AtomicU64::new(ONE_INACTIVE) }
+    }
+
+    /// A reading.
+    #[inline]
+    pub fn load(&self) -> Counts {
+        Counts(self.word.load(Acquire))
+    }
+
+    /// Whether any worker is idle or asleep: one relaxed load, for the owner of a deque after a
+    /// push. What it may miss, the sleeper's heavy fence finds (SLEEP-4).
+    #[inline(always)]
+    pub fn anyone_inactive(&self) -> bool {
+        self.word.load(Relaxed) & INACTIVE != 0
+    }
+
+    /// The worker starts to look for work.
+    pub fn add_inactive(&self) {
+        let old = Counts(self.word.fetch_add(ONE_INACTIVE, SeqCst));
+        debug_assert!(old.inactive() < WORKERS_MAX);
+    }
+
+    /// The worker stops looking; returns the reading before, from which the cascade is decided.
+    pub fn sub_inactive(&self) -> Counts {
+        let old = Counts(self.word.fetch_sub(ONE_INACTIVE, SeqCst));
+        debug_assert!(old.inactive() > 0, "inactive count below zero: {old:?}");
+        old
+    }
+
+    /// Registers one sleeper, if nothing has changed since `seen`.
+    pub fn try_add_sleeping(&self, seen: Counts) -> bool {
+        let new = seen.0 + ONE_SLEEPING;
+        self.word.compare_exchange(seen.0, new, SeqCst, Relaxed).is_ok()
+    }
+
+    /// One sleeper less: called by its waker, or by itself if it never slept.
+    pub fn sub_sleeping(&self) {
+        let old = Counts(self.word.fetch_sub(ONE_SLEEPING, SeqCst));
+        debug_assert!(old.sleeping() > 0, "sleeping count below zero: {old:?}");
+    }
+
+    /// Registers a worker as idle and asleep at once: it waits for a latch and takes no posted work,
+    /// so at no moment may it count as awake but idle.
+    pub fn add_parked(&self) {
+        let old = Counts(self.word.fetch_add(ONE_INACTIVE + ONE_SLEEPING, SeqCst));
+        debug_assert!(old.inactive() < WORKERS_MAX);
+    }
+
+    /// Undoes [`Counters::add_parked`] for a worker that nobody woke.
+    pub fn sub_parked(&self) {
+        let old = Counts(self.word.fetch_sub(ONE_INACTIVE + ONE_SLEEPING, SeqCst));
+        debug_assert!(old.sleeping() > 0 && old.inactive() > 0, "{old:?}");
+    }
+
+    /// The sleeper's step, odd → even; returns the reading *after* it, whose JEC the sleeper
+    /// remembers.
+    pub fn announce_sleepy(&self) -> Counts {
+        self.step_jec_if(|counts| !counts.is_sleepy()).1
+    }
+
+    /// The poster's step, even → odd; returns the reading before it.
+    pub fn announce_work(&self) -> Counts {
+        self.step_jec_if(Counts::is_sleepy).0
+    }
+
+    fn step_jec_if(&self, wanted: impl Fn(Counts) -> bool) -> (Counts, Counts) {
+        let mut seen = self.word.load(Acquire);
+        loop {
+            let old = Counts(seen);
+            if !wanted(old) {
+                return (old, old);
+            }
+            // The JEC is the top field: it wraps without touching the others.
+            let new = seen.wrapping_add(ONE_JEC);
+            match self.word.compare_exchange(seen, new, AcqRel, Acquire) {
+                Ok(_) => return (old, Counts(new)),
+                Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Counters::new()
+    }
+}

@@ -1,0 +1,369 @@
+//! When a worker sleeps and whom a poster wakes: no posted job is ever left while all who could run
+//! it sleep.
+//!
+//! # Who calls it
+//! Workers, from `blitz-core/worker`: `start_looking`, `no_work_found`, `work_found`,
+//! `wait_parked`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's end: `stop`.
+//!
+//! # State
+//! | where | bits | meaning | who sets | who clears |
+//! |---|---|---|---|---|
+//! | counters | sleeping, 0-15 | registered sleepers | the sleeper | its waker; itself if it never slept |
+//! | counters | inactive, 16-31 | workers that run nothing | the worker | the worker |
+//! | counters | JEC, 32-63 | even: somebody is sleepy; odd: posted since | poster even→odd | sleeper odd→even |
+//! | parked | bit i | worker i may be SLEEPY or SLEEPING | worker i | worker i |
+//! | bed i | core word | see `latch` | worker i | notifiers |
+//! | stopping | flag | the pool ends | `stop` | never |
+//!
+//! # Transitions
+//! ```text
+//!  running ──start_looking──▶ looking: spin, yield … announce (JEC even, remember it)
+//!     ▲                          │ one more yield
+//!     │ work_found: wake one     ▼
+//!     │ more, then run        sleep: 1 word UNSET→SLEEPY, own parked bit
+//!     │                              2 latch waited for → SLEEPING
+//!     ├──── found ◀─── look ◀─ left: 3 JEC unchanged? count +1 sleeping, in one exchange
+//!     │                          ▲   4 fence (heavy if anybody may hold private jobs)
+//!     │                          │   5 last look at everything, stopping
+//!     └──────────────────────────┴── 6 SLEEPY→SLEEPING  7 block
+//! ```
+//!
+//! # Invariants
+//! - **SLEEP-1** A job that was posted (pushed where others see it, then `new_jobs`) is found: by a
+//!   worker awake, by a sleeper in its last look, or by a sleeper that the poster woke.
+//! - **SLEEP-2** `sleeping` is the number of registered sleepers: it never goes below zero and is
+//!   zero when nobody sleeps. The waker of a SLEEPING worker decrements it, nobody else but a
+//!   sleeper that leaves before it slept.
+//! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it runs
+//!   what it found; so one posted job's wake-up is never spent on another job.
+//! - **SLEEP-4** A worker that is not idle pushes privately and only reads the counters relaxed; a
+//!   sleeper's heavy fence in step 4 makes that enough.
+//! - **SLEEP-5** A worker that waits for a latch is woken when the latch is set.
+//! - **SLEEP-6** After `stop` every worker leaves or never enters sleep.
+//! - **SLEEP-7** Bit i of the parked bitmap is written by worker i only, and is set whenever worker i
+//!   is counted as a sleeper that takes posted work.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | fence after the push, before reading the counters | SeqCst | O2 | poster and sleeper cannot both miss each other |
+//! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
+//! | O3 | exchange that registers | SeqCst | announce_work | a JEC that changed since the snapshot is seen |
+//! | O4 | parked bit | AcqRel, before O3 | load after O1 | a counted sleeper's bit is visible |
+//! | O5 | fence after waking | SeqCst | O1 | a poster that found us notified already relies on our next look |
+//! | O6 | fence after sub_inactive, before looking for more | SeqCst | O1 | SLEEP-3 |
+//! | O7 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
+//!
+//! # What this does not do
+//! It looks at no queue itself (the caller passes the look), and it bounds no latency: policies do.
+//! There are no timeouts.
+//!
+//! # Lineage
+//! Seeds 000 and 001 (JEC, packed counters, smart and cascade wake), as corrected by this project's
+//! models, with seed 002's futex instead of mutex and condition variable. Added: the asymmetric
+//! fence, the bitmap, the cascade that looks before it wakes, adaptive patience.
+
+mod bed;
+mod counters;
+#[cfg(all(test, blitz_loom))]
+mod model;
+mod policy;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+pub use bed::{Bed, SleepStats};
+pub use counters::{Counters, Counts, WORKERS_MAX};
+pub use policy::SleepPolicy;
+
+use crate::barrier;
+use crate::latch::JobLatch;
+use crate::prim::{
+    AcqRel, Acquire, AtomicBool, AtomicU64, Relaxed, Release, SeqCst, Step, broken, fence,
+    spin_loop, yield_now,
+};
+use crate::slots::Slots;
+use crate::tuning;
+use crossbeam_utils::CachePadded;
+use std::sync::Arc;
+
+/// What all workers of a pool share to sleep and to be woken.
+#[derive(Debug)]
+pub struct Sleep {
+    counters: Arc<CachePadded<Counters>>,
+    beds: Slots<CachePadded<Bed>>,
+    parked: Slots<AtomicU64>,
+    stopping: AtomicBool,
+    policy: SleepPolicy,
+    asymmetric: bool,
+}
+
+/// Evidence that a worker is counted as inactive. Given back to [`Sleep::work_found`].
+#[must_use]
+#[derive(Debug)]
+pub struct Idle {
+    rounds: u32,
+    sleepy_at: u32,
+    snapshot: u32,
+}
+
+impl Idle {
+    /// Whether the worker has announced to be sleepy: time to look in the most thorough way.
+    pub fn is_sleepy(&self) -> bool {
+        self.rounds > self.sleepy_at
+    }
+}
+
+impl Sleep {
+    /// No workers yet. `asymmetric`: workers push privately and rely on SLEEP-4.
+    pub fn new(policy: SleepPolicy, asymmetric: bool) -> Sleep {
+        Sleep {
+            counters: Arc::new(CachePadded::new(Counters::new())),
+            beds: Slots::new(),
+            parked: Slots::new(),
+            stopping: AtomicBool::new(false),
+            policy,
+            asymmetric,
+        }
+    }
+
+    /// Adds a worker's bed. Callers take turns.
+    pub fn add_bed(&self) -> &Bed {
+        let index = self.beds.len();
+        while self.parked.len() * 64 <= index {
+            self.parked.add(AtomicU64::new(0));
+        }
+        let bed = Bed::new(index, self.counters.clone(), self.policy.sleepy_at);
+        self.beds.add(CachePadded::new(bed)).1
+    }
+
+    /// The bed of worker `index`, if there is one.
+    pub fn bed(&self, index: usize) -> Option<&Bed> {
+        self.beds.get(index).map(|bed| &**bed)
+    }
+
+    /// The shared counters.
+    pub fn counters(&self) -> &Arc<CachePadded<Counters>> {
+        &self.counters
+    }
+
+    /// The parked bits of workers `64 * word ..`, for dumps.
+    pub fn parked_word(&self, word: usize) -> u64 {
+        self.parked.get(word).map_or(0, |bits| bits.load(Relaxed))
+    }
+
+    /// Whether the pool ends.
+    #[inline]
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Acquire)
+    }
+
+    /// The worker has run out of work.
+    pub fn start_looking(&self, bed: &Bed) -> Idle {
+        self.counters.add_inactive();
+        Idle { rounds: 0, sleepy_at: bed.patience(), snapshot: 0 }
+    }
+
+    /// The worker found work, or has another reason to stop looking. If others sleep and `more`
+    /// work is left, wakes one of them (SLEEP-3). Returns how many it woke.
+    pub fn work_found(&self, bed: &Bed, idle: Idle, more: impl FnOnce() -> bool) -> usize {
+        if idle.rounds > 0 {
+            bed.found_while_awake(self.policy.sleepy_at);
+        }
+        self.cascade(more)
+    }
+
+    fn cascade(&self, more: impl FnOnce() -> bool) -> usize {
+        let before = self.counters.sub_inactive();
+        // Another worker that still looks will find the rest, or cascade in its turn.
+        if before.sleeping() == 0 || before.awake_but_idle() > 1 || broken(Step::SleepCascade) {
+            return 0;
+        }
+        fence(SeqCst); // O6
+        if more() { self.wake_any(1) } else { 0 }
+    }
+
+    /// One idle round: spin, yield, announce or sleep, by policy. `look` says whether there is any
+    /// work that the worker could take, or another reason not to sleep; it must see everything.
+    pub fn no_work_found(
+        &self,
+        bed: &Bed,
+        idle: &mut Idle,
+        latch: Option<&JobLatch>,
+        look: impl FnOnce() -> bool,
+    ) {
+        let round = idle.rounds;
+        idle.rounds += 1;
+        if round < self.policy.spins {
+            spin_loop();
+        } else if round < idle.sleepy_at {
+            yield_now();
+        } else if round == idle.sleepy_at {
+            idle.snapshot = self.counters.announce_sleepy().jec();
+            yield_now();
+        } else if round < idle.sleepy_at + tuning::ROUNDS_AFTER_SLEEPY {
+            yield_now();
+        } else {
+            self.sleep(bed, idle, latch, look);
+        }
+    }
+
+    fn sleep(
+        &self,
+        bed: &Bed,
+        idle: &mut Idle,
+        latch: Option<&JobLatch>,
+        look: impl FnOnce() -> bool,
+    ) {
+        // Unless we really sleep, we only announce again: nothing says that waiting is in vain.
+        idle.rounds = idle.sleepy_at;
+        let parked = self.parked_bit(bed.index());
+        let mark_first = broken(Step::SleepLatchAfterWord);
+        if mark_first && !latch.is_none_or(JobLatch::mark_sleeping) {
+            return;
+        }
+        // 1 and 2; the word first, for the setter notifies it once it sees the latch marked.
+        if bed.core().get_sleepy() {
+            parked.0.fetch_or(parked.1, AcqRel); // O4
+            if mark_first || latch.is_none_or(JobLatch::mark_sleeping) {
+                self.sleep_registered(bed, idle, look);
+            }
+            parked.0.fetch_and(!parked.1, AcqRel);
+        }
+        self.leave(bed, latch);
+    }
+
+    /// Steps 3 to 7.
+    fn sleep_registered(&self, bed: &Bed, idle: &mut Idle, look: impl FnOnce() -> bool) {
+        let registered = loop {
+            let seen = self.counters.load();
+            if seen.jec() != idle.snapshot {
+                bed.caught_by_jec();
+                return;
+            }
+            if self.counters.try_add_sleeping(seen) {
+                break seen; // O3
+            }
+        };
+        if !broken(Step::SleepLookFence) {
+            // If every worker is inactive then each has passed through an exchange on the counters
+            // since its last push, and whoever becomes active will see our registration.
+            if self.asymmetric && registered.inactive() < self.beds.len() {
+                barrier::heavy(); // O2
+            } else {
+                fence(SeqCst); // O2
+            }
+        }
+        let stay = look() || self.is_stopping();
+        if stay || !bed.core().fall_asleep() {
+            // Nobody saw us SLEEPING, so nobody decrements for us (SLEEP-2).
+            if !broken(Step::SleepWakerDecrements) {
+                self.counters.sub_sleeping();
+            }
+            return;
+        }
+        bed.park();
+        idle.rounds = 0;
+        idle.sleepy_at = self.policy.patience_after_vain(bed.patience());
+        bed.set_patience(idle.sleepy_at);
+    }
+
+    fn leave(&self, bed: &Bed, latch: Option<&JobLatch>) {
+        bed.core().wake_up();
+        if let Some(latch) = latch {
+            latch.unmark();
+        }
+        if !broken(Step::SleepWakeFence) {
+            fence(SeqCst); // O5
+        }
+    }
+
+    /// Blocks until `latch` is set or somebody notifies the worker, without taking part in finding
+    /// work: the worker waits for descendants only. Not for workers that are counted as inactive.
+    /// `more` says whether there is work that others could take. Returns how many it woke.
+    pub fn wait_parked(
+        &self,
+        bed: &Bed,
+        latch: &JobLatch,
+        look: impl FnOnce() -> bool,
+        more: impl FnOnce() -> bool,
+    ) -> usize {
+        let mut woken = 0;
+        if bed.core().get_sleepy() && latch.mark_sleeping() {
+            self.counters.add_parked();
+            fence(SeqCst); // O2
+            if look() || self.is_stopping() || !bed.core().fall_asleep() {
+                self.counters.sub_parked();
+            } else {
+                bed.park();
+                // Between our waker's decrement and ours we looked like a worker that looks for
+                // work; a poster may have relied on it.
+                woken = self.cascade(more);
+            }
+        }
+        self.leave(bed, Some(latch));
+        woken
+    }
+
+    /// Tells sleepers about `count` jobs that were just posted; `was_empty`: the queue they were
+    /// posted to held nothing before. Returns how many workers it woke.
+    pub fn new_jobs(&self, count: usize, was_empty: bool) -> usize {
+        if !broken(Step::SleepPostFence) {
+            fence(SeqCst); // O1
+        }
+        let seen = self.counters.announce_work();
+        let sleeping = seen.sleeping();
+        if sleeping == 0 {
+            return 0;
+        }
+        let wanted = if was_empty {
+            // Workers that look for work take the first ones without being told.
+            count.saturating_sub(seen.awake_but_idle())
+        } else {
+            count
+        };
+        self.wake_any(wanted.min(sleeping))
+    }
+
+    /// Notifies up to `count` parked workers, lowest index first; returns how many.
+    fn wake_any(&self, count: usize) -> usize {
+        let mut woken = 0;
+        for (row, word) in self.parked.iter().enumerate() {
+            let mut bits = word.load(Acquire);
+            while bits != 0 && woken < count {
+                let index = row * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                woken += usize::from(self.bed(index).is_some_and(Bed::notify));
+            }
+            if woken == count {
+                break;
+            }
+        }
+        woken
+    }
+
+    fn parked_bit(&self, index: usize) -> (&AtomicU64, u64) {
+        match self.parked.get(index / 64) {
+            Some(word) => (word, 1 << (index % 64)),
+            None => unreachable!("add_bed made a word for every bed"),
+        }
+    }
+
+    /// Wakes the worker of `bed` for something that was just posted to it alone.
+    pub fn new_mail(&self, bed: &Bed) {
+        if !broken(Step::SleepPostFence) {
+            fence(SeqCst); // O1
+        }
+        bed.notify();
+    }
+
+    /// The pool ends: no worker sleeps any more (SLEEP-6).
+    pub fn stop(&self) {
+        self.stopping.store(true, Release); // O7
+        if broken(Step::SleepStopWakes) {
+            return;
+        }
+        for bed in self.beds.iter() {
+            bed.set();
+        }
+    }
+}

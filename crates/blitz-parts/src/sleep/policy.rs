@@ -1,0 +1,55 @@
+//! How long an idle worker stays awake.
+
+use crate::tuning;
+
+/// The phases of an idle worker: spin, yield, announce, sleep.
+///
+/// ```
+/// use blitz_parts::sleep::SleepPolicy;
+/// assert_eq!(SleepPolicy::default(), SleepPolicy::adaptive());
+/// assert_ne!(SleepPolicy::rayon(), SleepPolicy::low_latency());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SleepPolicy {
+    /// Rounds that only tell the processor to pause.
+    pub(super) spins: u32,
+    /// Round at which the worker announces to be sleepy; rounds before it yield.
+    pub(super) sleepy_at: u32,
+    /// Below `sleepy_at`: a worker whose waiting was in vain waits half as long next time, down to
+    /// this, and as long as ever after it found work while awake.
+    pub(super) patience_min: u32,
+}
+
+impl SleepPolicy {
+    /// 32 yields, announce, one more yield, sleep (seeds 000 and 001).
+    pub fn rayon() -> SleepPolicy {
+        let sleepy_at = tuning::ROUNDS_UNTIL_SLEEPY;
+        SleepPolicy { spins: 0, sleepy_at, patience_min: sleepy_at }
+    }
+
+    /// 64 spins, yields up to round 256, sleep (seed 002).
+    pub fn low_latency() -> SleepPolicy {
+        let sleepy_at = tuning::LOW_LATENCY_ROUNDS - tuning::ROUNDS_AFTER_SLEEPY;
+        SleepPolicy { spins: tuning::LOW_LATENCY_SPINS, sleepy_at, patience_min: sleepy_at }
+    }
+
+    /// As [`SleepPolicy::rayon`], but with as little patience as experience warrants: a pool that
+    /// gets one small job now and then goes back to sleep at once. The default.
+    pub fn adaptive() -> SleepPolicy {
+        SleepPolicy {
+            spins: 0,
+            sleepy_at: tuning::ROUNDS_UNTIL_SLEEPY,
+            patience_min: tuning::PATIENCE_MIN,
+        }
+    }
+
+    pub(super) fn patience_after_vain(self, patience: u32) -> u32 {
+        (patience / 2).max(self.patience_min)
+    }
+}
+
+impl Default for SleepPolicy {
+    fn default() -> Self {
+        SleepPolicy::adaptive()
+    }
+}
