@@ -65,13 +65,13 @@ impl Injector {
     /// Posts a job; says whether the injector was empty before.
     pub fn push(&self, work: Work) -> bool {
         let node = work.into_raw();
-        // SAFETY: the job is alive and, until the exchange below, ours alone.
-        let link = unsafe { node.as_ref() }.link();
+        // SAFETY: the job is alive until it has run.
+        let header = unsafe { node.as_ref() };
         let mut head = self.head.load(Relaxed);
         let order = if broken(Step::InjectPushRelease) { Relaxed } else { AcqRel };
         loop {
-            // SAFETY: as above.
-            unsafe { &mut *link }.write(head);
+            // SAFETY: until the exchange succeeds the job is ours alone.
+            unsafe { header.set_next(head) };
             match self.head.compare_exchange(head, node.as_ptr(), order, Relaxed) {
                 Ok(_) => return head.is_null(), // O1
                 Err(now) => head = now,
@@ -88,11 +88,11 @@ impl Injector {
         let mut oldest = null_mut();
         while let Some(node) = NonNull::new(newest) {
             // SAFETY: by INJECT-1 the list is ours now, and its jobs live until they run.
-            let link = unsafe { node.as_ref() }.link();
+            let header = unsafe { node.as_ref() };
             // SAFETY: nobody else has the job, and `push` wrote the link.
-            let below = unsafe { (*link).assume_init() };
+            let below = unsafe { header.next() };
             // SAFETY: as above.
-            unsafe { &mut *link }.write(oldest);
+            unsafe { header.set_next(oldest) };
             oldest = node.as_ptr();
             newest = below;
         }
@@ -118,9 +118,9 @@ impl Iterator for Batch {
     fn next(&mut self) -> Option<Work> {
         let node = NonNull::new(self.oldest)?;
         // SAFETY: the batch owns the jobs that it still lists.
-        let link = unsafe { node.as_ref() }.link();
-        // SAFETY: `take_all` wrote the link.
-        self.oldest = unsafe { (*link).assume_init() };
+        let header = unsafe { node.as_ref() };
+        // SAFETY: as above, and `take_all` wrote the link.
+        self.oldest = unsafe { header.next() };
         // SAFETY: the job leaves the batch here, so this is its only word.
         Some(unsafe { Work::new(node) })
     }

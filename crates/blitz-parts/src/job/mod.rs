@@ -68,9 +68,25 @@ impl Header {
         Header { run, next: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
-    /// Where an injector keeps the link while it owns the job.
-    pub(crate) fn link(&self) -> *mut MaybeUninit<*mut Header> {
-        self.next.get()
+    /// Links the job to `next` while an injector owns it.
+    ///
+    /// # Safety
+    /// 1. The caller alone has the job.
+    pub(crate) unsafe fn set_next(&self, next: *mut Header) {
+        // SAFETY: nobody else reads or writes the link (obligation 1).
+        unsafe { self.next.get().write(MaybeUninit::new(next)) };
+    }
+
+    /// The job that this one is linked to.
+    ///
+    /// # Safety
+    /// 1. The caller alone has the job.
+    /// 2. `set_next` was called before.
+    pub(crate) unsafe fn next(&self) -> *mut Header {
+        // SAFETY: nobody else reads or writes the link (obligation 1).
+        let link = unsafe { self.next.get().read() };
+        // SAFETY: it was written (obligation 2).
+        unsafe { link.assume_init() }
     }
 }
 
