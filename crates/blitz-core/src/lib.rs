@@ -1,1 +1,27 @@
-//! Workers and fork-join of the Blitz runtime.
+//! Workers, fork-join and sleep of the Blitz runtime. Use it through `blitz-rt`.
+
+mod builder;
+mod diagnostics;
+mod error;
+mod global;
+mod metrics;
+mod ops;
+mod panic;
+mod pool;
+mod shutdown;
+mod team;
+mod worker;
+
+pub use blitz_parts::sleep::SleepPolicy;
+pub use builder::{PoolBuilder, ThreadBuilder, WaitPolicy};
+pub use diagnostics::{Diagnostics, diagnostics};
+pub use error::{BuildError, JoinError};
+pub use global::{build_global, current_num_workers, current_worker_index, global};
+pub use metrics::{PoolMetrics, WorkerMetrics};
+pub use ops::broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use ops::join::{FnContext, join, join_context};
+pub use ops::scope::{Scope, in_place_scope, scope};
+pub use ops::scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
+pub use ops::spawn::{JoinHandle, spawn_cpu};
+pub use ops::yield_now::{Yield, yield_local, yield_now};
+pub use pool::Pool;

@@ -32,3 +32,11 @@ pub const FOREIGN_ROUNDS: u32 = FOREIGN_SPINS + 32;
 /// Fewest yields of an adaptive idle worker. Two cost about a microsecond, much less than the sleep
 /// that follows, and give a poster that is just about to post a chance.
 pub const PATIENCE_MIN: u32 = 2;
+
+/// Yields of a worker that waits for descendants only, before it parks: as patient as a worker that
+/// looks for anything.
+pub const DESCENDANT_YIELDS: u32 = 32;
+
+/// How far a waiter follows the chain of thieves. Each hop is a few cache misses; chains longer than
+/// this are rarer than a successful ordinary steal.
+pub const LEAPFROG_HOPS: usize = 8;

@@ -1,1 +1,5 @@
 //! One pool for parallel and async Rust.
+
+#![forbid(unsafe_code)]
+
+pub use blitz_core::*;

@@ -48,6 +48,11 @@ impl JobLatch {
         JobLatch { word: AtomicU64::new(0), bed }
     }
 
+    /// Where the worker that waits sleeps.
+    pub fn bed(&self) -> NonNull<Bed> {
+        self.bed
+    }
+
     /// Whether the latch is set; if so, LATCH-1 holds.
     #[inline]
     pub fn probe(&self) -> bool {

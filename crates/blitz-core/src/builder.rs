@@ -1,0 +1,313 @@
+//! Every setting of a pool, its default and its reason.
+
+use crate::error::BuildError;
+use crate::global;
+use crate::panic::Payload;
+use crate::pool::Pool;
+use crate::team::Team;
+use crate::worker::current;
+use blitz_parts::sleep::{SleepPolicy, WORKERS_MAX};
+use std::io;
+use std::sync::{Arc, PoisonError};
+
+/// What a worker may run while it waits inside a `join` or `scope`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WaitPolicy {
+    /// Its own jobs, those of whoever runs what it waits for, then anything, as Rayon does. No core
+    /// idles while there is work. The default.
+    #[default]
+    StealAnything,
+    /// Its own jobs and descendants of what it waits for; then it parks. A lock that is held across
+    /// a `join` can then not be waited for by an unrelated job on top of the holder's own stack.
+    DescendantsOnly,
+}
+
+type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
+type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
+type NameFn = Box<dyn FnMut(usize) -> String>;
+type SpawnFn = Box<dyn FnMut(ThreadBuilder) -> io::Result<()>>;
+
+/// What a running pool needs to remember of its builder.
+#[derive(Default)]
+pub(crate) struct Config {
+    pub(crate) sleep: SleepPolicy,
+    pub(crate) wait: WaitPolicy,
+    pub(crate) use_current_thread: bool,
+    /// Publish every job at once, as on systems without an asymmetric fence.
+    pub(crate) publish_all: bool,
+    pub(crate) start_handler: Option<IndexHandler>,
+    pub(crate) exit_handler: Option<IndexHandler>,
+    pub(crate) panic_handler: Option<PanicHandler>,
+}
+
+/// Settings for a [`Pool`].
+///
+/// ```
+/// # fn main() -> Result<(), blitz_core::BuildError> {
+/// let pool = blitz_core::Pool::builder()
+///     .workers(3)
+///     .thread_name(|index| format!("number-{index}"))
+///     .build()?;
+/// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
+/// assert!(name.unwrap().starts_with("number-"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+#[must_use = "a builder does nothing until `build` or `build_global`"]
+pub struct PoolBuilder {
+    workers: usize,
+    stack_size: Option<usize>,
+    name: Option<NameFn>,
+    spawn: Option<SpawnFn>,
+    config: Config,
+}
+
+impl PoolBuilder {
+    /// All defaults.
+    pub fn new() -> PoolBuilder {
+        PoolBuilder::default()
+    }
+
+    /// How many workers; 0, the default, means one per core that this process may use, by affinity
+    /// and CPU quota. There may be more workers than cores, up to 65,535.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// How an idle worker waits. Default: [`SleepPolicy::adaptive`].
+    pub fn sleep_policy(mut self, policy: SleepPolicy) -> Self {
+        self.config.sleep = policy;
+        self
+    }
+
+    /// What a waiting worker may run. Default: [`WaitPolicy::StealAnything`].
+    pub fn wait_policy(mut self, policy: WaitPolicy) -> Self {
+        self.config.wait = policy;
+        self
+    }
+
+    /// Names the workers' threads. Default: `blitz-0`, `blitz-1` …
+    pub fn thread_name(mut self, name: impl FnMut(usize) -> String + 'static) -> Self {
+        self.name = Some(Box::new(name));
+        self
+    }
+
+    /// The stack size of the workers' threads in bytes. Default: that of [`std::thread`].
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
+        self
+    }
+
+    /// Starts the workers' threads in another way: the closure must see to it that some thread calls
+    /// [`ThreadBuilder::run`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz_core::BuildError> {
+    /// let pool = blitz_core::Pool::builder()
+    ///     .workers(2)
+    ///     .spawn_handler(|thread| {
+    ///         std::thread::Builder::new().spawn(|| thread.run()).map(drop)
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn spawn_handler(
+        mut self,
+        spawn: impl FnMut(ThreadBuilder) -> io::Result<()> + 'static,
+    ) -> Self {
+        self.spawn = Some(Box::new(spawn));
+        self
+    }
+
+    /// Makes the thread that calls `build` worker 0. It takes part in work only while it waits inside
+    /// one of the pool's operations, and it must drop the pool itself to run jobs that are left.
+    pub fn use_current_thread(mut self) -> Self {
+        self.config.use_current_thread = true;
+        self
+    }
+
+    /// Publishes every job at once instead of on demand, as on systems without an asymmetric fence:
+    /// for tests and comparisons.
+    #[doc(hidden)]
+    pub fn publish_all(mut self) -> Self {
+        self.config.publish_all = true;
+        self
+    }
+
+    /// Called on each worker's thread, with its index, before it works.
+    pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.start_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Called on each worker's thread, with its index, after its last job.
+    pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.exit_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Called with the payload of a panic that nobody waits for. Default: one line on standard error.
+    pub fn panic_handler(
+        mut self,
+        handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
+    ) -> Self {
+        self.config.panic_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Builds the pool and starts its threads.
+    ///
+    /// # Errors
+    /// If a setting cannot be used, or a thread cannot be started; threads that were started are
+    /// stopped again.
+    pub fn build(self) -> Result<Pool, BuildError> {
+        let workers = if self.workers == 0 { default_workers() } else { self.workers };
+        if workers > WORKERS_MAX {
+            return Err(BuildError::config(format!(
+                "{workers} workers are too many; a pool can have up to {WORKERS_MAX}, \
+                 and 0 means one per core"
+            )));
+        }
+        self.start(workers)
+    }
+
+    /// Builds the global pool, which the free functions use outside of any pool. If nobody does, it
+    /// is built with defaults, and `BLITZ_WORKERS` workers, when it is first used.
+    ///
+    /// # Errors
+    /// As [`build`](PoolBuilder::build), and if the global pool exists already.
+    pub fn build_global(self) -> Result<(), BuildError> {
+        global::build_global(self)
+    }
+
+    /// The number of workers that was asked for; 0 means automatic.
+    pub(crate) fn asked_workers(&self) -> usize {
+        self.workers
+    }
+
+    fn start(mut self, workers: usize) -> Result<Pool, BuildError> {
+        let first = usize::from(self.config.use_current_thread);
+        if first == 1 && current::current().is_some() {
+            return Err(BuildError::already_worker());
+        }
+        let team = Team::new(self.config, workers);
+        for index in first..workers {
+            let thread = ThreadBuilder {
+                name: match &mut self.name {
+                    Some(name) => Some(name(index)),
+                    None => Some(format!("blitz-{index}")),
+                },
+                stack_size: self.stack_size,
+                start: Some(Start { team: team.clone(), index }),
+            };
+            let started = match &mut self.spawn {
+                Some(spawn) => spawn(thread),
+                None => spawn_default(&team, thread),
+            };
+            if let Err(source) = started {
+                team.give_up(workers - index - 1);
+                return Err(BuildError::spawn(index, source));
+            }
+        }
+        team.count_in();
+        if self.spawn.is_none() {
+            team.wait_started();
+        }
+        if first == 1 {
+            current::adopt(&team);
+            team.run_start_handler(0);
+        }
+        Ok(Pool::new(team))
+    }
+}
+
+impl std::fmt::Debug for PoolBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PoolBuilder")
+            .field("workers", &self.workers)
+            .field("stack_size", &self.stack_size)
+            .field("sleep_policy", &self.config.sleep)
+            .field("wait_policy", &self.config.wait)
+            .field("use_current_thread", &self.config.use_current_thread)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One per core that this process may use.
+pub(crate) fn default_workers() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn spawn_default(team: &Team, thread: ThreadBuilder) -> io::Result<()> {
+    let mut builder = std::thread::Builder::new();
+    if let Some(name) = thread.name() {
+        builder = builder.name(name.to_owned());
+    }
+    if let Some(bytes) = thread.stack_size() {
+        builder = builder.stack_size(bytes);
+    }
+    let handle = builder.spawn(|| thread.run())?;
+    team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+    Ok(())
+}
+
+/// A worker that wants a thread; given to [`PoolBuilder::spawn_handler`].
+pub struct ThreadBuilder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+    start: Option<Start>,
+}
+
+struct Start {
+    team: Arc<Team>,
+    index: usize,
+}
+
+impl ThreadBuilder {
+    /// The worker's index.
+    pub fn index(&self) -> usize {
+        self.start.as_ref().map_or(0, |start| start.index)
+    }
+
+    /// The name that the thread should have.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that the thread should have.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Is the worker, until the pool ends.
+    pub fn run(mut self) {
+        if let Some(start) = self.start.take() {
+            start.team.run_worker(start.index);
+        }
+    }
+}
+
+impl Drop for ThreadBuilder {
+    fn drop(&mut self) {
+        // A spawner that failed, or forgot: the worker will never be.
+        if let Some(start) = self.start.take() {
+            start.team.count_in();
+            start.team.count_out();
+        }
+    }
+}
+
+impl std::fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("index", &self.index())
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish()
+    }
+}

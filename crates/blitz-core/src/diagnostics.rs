@@ -1,0 +1,41 @@
+//! What a pool on this system stands on, for people who ask why.
+
+#![forbid(unsafe_code)]
+
+use crate::builder::default_workers;
+use crate::global::{WORKERS_VARIABLE, workers_from_env};
+use blitz_parts::{barrier, park};
+
+/// What Blitz found on this system.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Diagnostics {
+    /// How threads block.
+    pub futex: &'static str,
+    /// Whether forks can keep jobs private until somebody is idle; otherwise every job is published.
+    pub asymmetric_fence: bool,
+    /// How many workers a pool gets by default.
+    pub workers_default: usize,
+    /// `BLITZ_WORKERS`, as set.
+    pub workers_env: Option<String>,
+    /// Why `BLITZ_WORKERS` cannot be used, if so.
+    pub workers_env_error: Option<String>,
+}
+
+/// Looks at the system.
+///
+/// ```
+/// let found = blitz_core::diagnostics();
+/// assert!(found.workers_default >= 1);
+/// assert!(!found.futex.is_empty());
+/// ```
+pub fn diagnostics() -> Diagnostics {
+    let set = std::env::var_os(WORKERS_VARIABLE);
+    Diagnostics {
+        futex: park::futex::backend_name(),
+        asymmetric_fence: barrier::available(),
+        workers_default: default_workers(),
+        workers_env: set.map(|text| text.to_string_lossy().into_owned()),
+        workers_env_error: workers_from_env().err().map(|error| error.to_string()),
+    }
+}

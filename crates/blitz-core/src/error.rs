@@ -1,0 +1,146 @@
+//! What can go wrong, and what to do about it.
+
+#![forbid(unsafe_code)]
+
+use crate::panic::{self, Payload};
+use std::fmt;
+use std::io;
+
+/// Why a pool could not be built.
+///
+/// ```
+/// let error = blitz_core::Pool::builder().workers(1 << 20).build().unwrap_err();
+/// assert!(error.is_invalid_config());
+/// assert!(error.to_string().contains("65535"));
+/// ```
+#[derive(Debug)]
+pub struct BuildError {
+    kind: BuildErrorKind,
+}
+
+#[derive(Debug)]
+enum BuildErrorKind {
+    Config(String),
+    Spawn { index: usize, source: io::Error },
+    GlobalExists,
+    AlreadyWorker,
+}
+
+impl BuildError {
+    pub(crate) fn config(text: String) -> BuildError {
+        BuildError { kind: BuildErrorKind::Config(text) }
+    }
+
+    pub(crate) fn spawn(index: usize, source: io::Error) -> BuildError {
+        BuildError { kind: BuildErrorKind::Spawn { index, source } }
+    }
+
+    pub(crate) fn global_exists() -> BuildError {
+        BuildError { kind: BuildErrorKind::GlobalExists }
+    }
+
+    pub(crate) fn already_worker() -> BuildError {
+        BuildError { kind: BuildErrorKind::AlreadyWorker }
+    }
+
+    /// A setting, in the builder or in the environment, cannot be used.
+    pub fn is_invalid_config(&self) -> bool {
+        matches!(self.kind, BuildErrorKind::Config(_))
+    }
+
+    /// The system would not start a thread; [`io_error`](BuildError::io_error) says why.
+    pub fn is_thread_spawn(&self) -> bool {
+        matches!(self.kind, BuildErrorKind::Spawn { .. })
+    }
+
+    /// The global pool exists already.
+    pub fn is_global_already_initialized(&self) -> bool {
+        matches!(self.kind, BuildErrorKind::GlobalExists)
+    }
+
+    /// The current thread is a worker of a pool already and cannot become one of another.
+    pub fn is_current_thread_already_worker(&self) -> bool {
+        matches!(self.kind, BuildErrorKind::AlreadyWorker)
+    }
+
+    /// The system's own error, if it was one.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        match &self.kind {
+            BuildErrorKind::Spawn { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            BuildErrorKind::Config(text) => f.write_str(text),
+            BuildErrorKind::Spawn { index, source } => write!(
+                f,
+                "the thread of worker {index} could not be started: {source}; \
+                 use fewer workers or smaller stacks, or raise the system's limits"
+            ),
+            BuildErrorKind::GlobalExists => f.write_str(
+                "the global pool exists already; call build_global before anything uses the global \
+                 pool, and only once",
+            ),
+            BuildErrorKind::AlreadyWorker => f.write_str(
+                "the current thread is a worker of a pool already; build this pool on another \
+                 thread or without use_current_thread",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            BuildErrorKind::Spawn { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Why a spawned job has no result.
+///
+/// ```
+/// let error = blitz_core::spawn_cpu(|| panic!("oh")).join().unwrap_err();
+/// assert!(error.is_panic());
+/// assert_eq!(error.to_string(), "the job panicked: oh");
+/// assert_eq!(*error.into_panic().downcast_ref::<&str>().unwrap(), "oh");
+/// ```
+pub struct JoinError {
+    payload: std::sync::Mutex<Payload>,
+}
+
+impl JoinError {
+    pub(crate) fn panicked(payload: Payload) -> JoinError {
+        JoinError { payload: std::sync::Mutex::new(payload) }
+    }
+
+    /// The job panicked.
+    pub fn is_panic(&self) -> bool {
+        true
+    }
+
+    /// What the job panicked with, for [`std::panic::resume_unwind`].
+    pub fn into_panic(self) -> Box<dyn std::any::Any + Send + 'static> {
+        self.payload.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let payload = self.payload.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        write!(f, "the job panicked: {}", panic::message(&payload))
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinError({self})")
+    }
+}
+
+impl std::error::Error for JoinError {}

@@ -1,0 +1,151 @@
+//! The global pool, built when it is first used.
+
+#![forbid(unsafe_code)]
+
+use crate::builder::{PoolBuilder, default_workers};
+use crate::error::BuildError;
+use crate::pool::Pool;
+use crate::team::Team;
+use crate::worker::current;
+use blitz_parts::sleep::WORKERS_MAX;
+use std::ffi::OsString;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+static GLOBAL: OnceLock<Pool> = OnceLock::new();
+/// Held while the global pool is built, so that it is built once.
+static BUILDING: Mutex<()> = Mutex::new(());
+
+/// The variable that sets the number of the global pool's workers.
+pub(crate) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
+
+/// The global pool, which never ends. Built on first use, with `BLITZ_WORKERS` workers or one per
+/// core.
+///
+/// ```
+/// let pool = blitz_core::global()?;
+/// assert!(pool.num_workers() >= 1);
+/// # Ok::<(), blitz_core::BuildError>(())
+/// ```
+///
+/// # Errors
+/// If `BLITZ_WORKERS` cannot be used or the system starts no thread.
+pub fn global() -> Result<&'static Pool, BuildError> {
+    if let Some(pool) = GLOBAL.get() {
+        return Ok(pool);
+    }
+    let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    if GLOBAL.get().is_none() {
+        let pool = PoolBuilder::new().workers(workers_from_env()?).build()?;
+        let _ = GLOBAL.set(pool);
+    }
+    drop(building);
+    match GLOBAL.get() {
+        Some(pool) => Ok(pool),
+        None => unreachable!("set above, and never cleared"),
+    }
+}
+
+/// As [`PoolBuilder::build_global`].
+///
+/// # Errors
+/// As there.
+pub fn build_global(builder: PoolBuilder) -> Result<(), BuildError> {
+    let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    if GLOBAL.get().is_some() {
+        return Err(BuildError::global_exists());
+    }
+    let workers = match builder.asked_workers() {
+        0 => workers_from_env()?,
+        asked => asked,
+    };
+    let _ = GLOBAL.set(builder.workers(workers).build()?);
+    drop(building);
+    Ok(())
+}
+
+/// The index of the current thread among the workers of its pool, if it is a worker.
+///
+/// ```
+/// assert_eq!(blitz_core::current_worker_index(), None);
+/// let inside = blitz_core::scope(|_| blitz_core::current_worker_index());
+/// assert!(inside.is_some());
+/// ```
+#[inline]
+pub fn current_worker_index() -> Option<usize> {
+    current::current().map(|worker| worker.index())
+}
+
+/// How many workers the current pool has; outside of any pool, the global one.
+///
+/// ```
+/// assert!(blitz_core::current_num_workers() >= 1);
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`].
+pub fn current_num_workers() -> usize {
+    current_team_or_global(Team::num_workers)
+}
+
+/// The global pool's team.
+///
+/// # Panics
+/// If it cannot be built.
+#[cold]
+pub(crate) fn team() -> &'static Team {
+    match global() {
+        Ok(pool) => pool.team(),
+        Err(error) => panic!("the global pool could not be built: {error}"),
+    }
+}
+
+/// Calls `f` with the team of the current worker, else with the global one.
+pub(crate) fn current_team_or_global<R>(f: impl FnOnce(&Team) -> R) -> R {
+    match current::current() {
+        Some(worker) => f(worker.team()),
+        None => f(team()),
+    }
+}
+
+/// What `BLITZ_WORKERS` asks for; 0 if it is not set.
+pub(crate) fn workers_from_env() -> Result<usize, BuildError> {
+    match std::env::var_os(WORKERS_VARIABLE) {
+        None => Ok(0),
+        Some(text) => parse_workers(&text),
+    }
+}
+
+fn parse_workers(text: &OsString) -> Result<usize, BuildError> {
+    let number = text.to_str().and_then(|text| text.trim().parse::<usize>().ok());
+    number.filter(|&number| number <= WORKERS_MAX).ok_or_else(|| {
+        BuildError::config(format!(
+            "{WORKERS_VARIABLE} is {text:?}; it must be a whole number from 1 to {WORKERS_MAX}, or 0 \
+             for one worker per core (here {})",
+            default_workers()
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WORKERS_MAX, parse_workers};
+    use std::ffi::OsString;
+
+    #[test]
+    fn good_numbers_are_taken() {
+        for (text, number) in [("0", 0), ("1", 1), (" 12 ", 12), ("65535", WORKERS_MAX)] {
+            assert_eq!(parse_workers(&OsString::from(text)).unwrap(), number);
+        }
+    }
+
+    #[test]
+    fn bad_numbers_are_quoted_and_what_is_allowed_is_said() {
+        for text in ["", "two", "-1", "65536", "1.5", "99999999999999999999"] {
+            let error = parse_workers(&OsString::from(text)).unwrap_err();
+            assert!(error.is_invalid_config());
+            let message = error.to_string();
+            assert!(message.contains(&format!("{text:?}")), "{message}");
+            assert!(message.contains("from 1 to 65535"), "{message}");
+        }
+    }
+}

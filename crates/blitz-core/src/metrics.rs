@@ -1,0 +1,191 @@
+//! What the workers did: owner-written counters, always on, and readings of them.
+
+#![forbid(unsafe_code)]
+
+use crate::team::Team;
+use crate::worker::Worker;
+use blitz_parts::counter::Counter;
+use blitz_parts::prim::Relaxed;
+use std::fmt::{self, Write};
+use std::time::Duration;
+
+/// A worker's own counters. The fork's fast path writes none of them: pushes are counted by the
+/// deque, and pops follow from pushes and steals.
+#[derive(Default)]
+pub(crate) struct WorkerCounters {
+    pub(crate) executed: Counter,
+    pub(crate) injected: Counter,
+    pub(crate) steals_tried: Counter,
+    pub(crate) steals_won: Counter,
+    pub(crate) leapfrogs: Counter,
+    pub(crate) wakes_sent: Counter,
+}
+
+/// A reading of one worker's counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerMetrics {
+    /// Jobs run, those taken back by the `join` that forked them included.
+    pub jobs: u64,
+    /// Jobs put onto the worker's own deque.
+    pub pushes: u64,
+    /// Jobs that the worker took back from its own deque.
+    pub pops: u64,
+    /// Attempts to take work from others.
+    pub steals_tried: u64,
+    /// Attempts that succeeded.
+    pub steals_succeeded: u64,
+    /// Those among them that helped with what the worker waited for.
+    pub leapfrogs: u64,
+    /// Batches taken from outside.
+    pub injected_batches: u64,
+    /// Jobs in the deque right now.
+    pub queued: u64,
+    /// Times the worker slept.
+    pub parks: u64,
+    /// Time asleep, the current sleep not included.
+    pub time_parked: Duration,
+    /// Workers that this one woke.
+    pub wakes_sent: u64,
+    /// Times this worker was woken, or caught on its way to sleep.
+    pub wakes_received: u64,
+    /// Idle phases that ended with work found while still awake.
+    pub found_awake: u64,
+    /// Sleeps that the jobs event counter called off.
+    pub caught_by_jec: u64,
+}
+
+impl WorkerMetrics {
+    fn of(worker: &Worker) -> WorkerMetrics {
+        let own = &worker.counters;
+        let deque = worker.deque();
+        let sleep = worker.bed().stats();
+        let (pushes, queued) = (deque.pushes(), deque.len() as u64);
+        let gone = pushes.saturating_sub(queued);
+        // The last public item leaves through the top even if the owner takes it: those count as
+        // taken by others here, which makes `pops` a lower bound.
+        let pops = gone.saturating_sub(deque.taken_from_top());
+        WorkerMetrics {
+            jobs: own.executed.get() + pops,
+            pushes,
+            pops,
+            steals_tried: own.steals_tried.get(),
+            steals_succeeded: own.steals_won.get(),
+            leapfrogs: own.leapfrogs.get(),
+            injected_batches: own.injected.get(),
+            queued,
+            parks: sleep.parks.get(),
+            time_parked: Duration::from_nanos(sleep.parked_ns.get()),
+            wakes_sent: own.wakes_sent.get(),
+            wakes_received: sleep.wakes_received.get(),
+            found_awake: sleep.found_awake.get(),
+            caught_by_jec: sleep.caught_by_jec.get(),
+        }
+    }
+
+    fn add(&mut self, other: &WorkerMetrics) {
+        self.jobs += other.jobs;
+        self.pushes += other.pushes;
+        self.pops += other.pops;
+        self.steals_tried += other.steals_tried;
+        self.steals_succeeded += other.steals_succeeded;
+        self.leapfrogs += other.leapfrogs;
+        self.injected_batches += other.injected_batches;
+        self.queued += other.queued;
+        self.parks += other.parks;
+        self.time_parked += other.time_parked;
+        self.wakes_sent += other.wakes_sent;
+        self.wakes_received += other.wakes_received;
+        self.found_awake += other.found_awake;
+        self.caught_by_jec += other.caught_by_jec;
+    }
+}
+
+/// A reading of a pool's counters. Taken while the pool works, it is not of one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolMetrics {
+    /// One entry per worker, by index.
+    pub workers: Vec<WorkerMetrics>,
+    /// Panics that went to the panic handler.
+    pub panics_reported: u64,
+}
+
+impl PoolMetrics {
+    pub(crate) fn of(team: &Team) -> PoolMetrics {
+        PoolMetrics {
+            workers: team.workers().map(WorkerMetrics::of).collect(),
+            panics_reported: team.panics.get(),
+        }
+    }
+
+    /// The sum over all workers.
+    pub fn total(&self) -> WorkerMetrics {
+        let mut total = WorkerMetrics::default();
+        for worker in &self.workers {
+            total.add(worker);
+        }
+        total
+    }
+}
+
+impl fmt::Display for PoolMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "worker        jobs      pushes        pops  steals (tried)   parks  woke/woken  parked"
+        )?;
+        let row = |f: &mut fmt::Formatter<'_>, name: &str, m: &WorkerMetrics| {
+            writeln!(
+                f,
+                "{name:>6} {:>11} {:>11} {:>11} {:>7} ({:>5}) {:>7} {:>5}/{:<5} {:>7.1?}",
+                m.jobs,
+                m.pushes,
+                m.pops,
+                m.steals_succeeded,
+                m.steals_tried,
+                m.parks,
+                m.wakes_sent,
+                m.wakes_received,
+                m.time_parked
+            )
+        };
+        for (index, worker) in self.workers.iter().enumerate() {
+            row(f, &index.to_string(), worker)?;
+        }
+        row(f, "all", &self.total())
+    }
+}
+
+impl Team {
+    /// Every counter, latch and deque, for people.
+    pub(crate) fn dump(&self) -> String {
+        let counts = self.sleep().counters().load();
+        let mut text = format!(
+            "pool: {} workers, sleeping {}, inactive {}, jec {} ({}), alive {}, stopping {}, \
+             injector {}\n",
+            self.num_workers(),
+            counts.sleeping(),
+            counts.inactive(),
+            counts.jec(),
+            if counts.is_sleepy() { "sleepy" } else { "active" },
+            self.alive.load(Relaxed),
+            self.sleep().is_stopping(),
+            if self.injector().is_empty() { "empty" } else { "has jobs" },
+        );
+        for worker in self.workers() {
+            let parked = self.sleep().parked_word(worker.index() / 64) >> (worker.index() % 64) & 1;
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                text,
+                "worker {}: word {}, parked bit {parked}, {:?}, mail {}, {:?}",
+                worker.index(),
+                worker.bed().core().state_name(),
+                worker.deque(),
+                if worker.has_mail() { "yes" } else { "no" },
+                WorkerMetrics::of(worker),
+            );
+        }
+        text
+    }
+}

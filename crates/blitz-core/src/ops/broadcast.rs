@@ -1,0 +1,187 @@
+//! `broadcast`: the same closure once on every worker.
+
+use super::detached;
+use super::latch::AnyLatch;
+use super::scope::{Scope, SendPtr};
+use super::scope_fifo::ScopeFifo;
+use crate::global;
+use crate::panic;
+use crate::pool::Pool;
+use crate::team::Team;
+use crate::worker::{Help, current};
+use blitz_parts::job::StackJob;
+use blitz_parts::latch::{CountLatch, Latch};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Runs `op` once on every worker of the current or the global pool, and returns the results by the
+/// workers' index. Each worker runs it when it next looks for work.
+///
+/// ```
+/// let indices = blitz_core::broadcast(|context| context.index());
+/// assert_eq!(indices, (0..blitz_core::current_num_workers()).collect::<Vec<_>>());
+/// ```
+///
+/// # Panics
+/// If `op` panics on a worker: the panic of the lowest index continues here, after all are done.
+pub fn broadcast<OP, R>(op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    global::current_team_or_global(|team| broadcast_in(team, op))
+}
+
+/// Runs `op` once on every worker of the current or the global pool, some time; returns at once.
+///
+/// ```
+/// let (send, receive) = std::sync::mpsc::channel();
+/// blitz_core::spawn_broadcast(move |context| send.send(context.index()).unwrap());
+/// assert_eq!(receive.iter().count(), blitz_core::current_num_workers());
+/// ```
+pub fn spawn_broadcast<OP>(op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    global::current_team_or_global(|team| spawn_broadcast_in(team, op));
+}
+
+impl Pool {
+    /// As [`broadcast`](crate::broadcast), on this pool.
+    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
+    where
+        OP: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast_in(self.team(), op)
+    }
+
+    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool.
+    pub fn spawn_broadcast<OP>(&self, op: OP)
+    where
+        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        spawn_broadcast_in(self.team(), op);
+    }
+}
+
+/// What a broadcast closure is told about the worker it runs on.
+#[derive(Debug)]
+pub struct BroadcastContext<'a> {
+    index: usize,
+    workers: usize,
+    /// Says something about one worker, so it stays there, while the call lasts.
+    stays_here: PhantomData<(&'a (), *mut ())>,
+}
+
+impl BroadcastContext<'_> {
+    /// The context of the current thread, a worker of `team`.
+    fn of(team: &Team) -> BroadcastContext<'_> {
+        match current::current() {
+            Some(worker) => BroadcastContext {
+                index: worker.index(),
+                workers: team.num_workers(),
+                stays_here: PhantomData,
+            },
+            None => unreachable!("mail is opened by workers"),
+        }
+    }
+
+    /// The worker's index.
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// How many workers the pool has.
+    #[inline]
+    pub fn num_workers(&self) -> usize {
+        self.workers
+    }
+}
+
+/// One count of the caller's latch, which outlives the job that it lies in.
+struct Share<'a>(&'a CountLatch<AnyLatch>);
+
+impl Latch for Share<'_> {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: `this` is live (obligation 1); the count latch behind it until its last count.
+        let latch = unsafe { (*this).0 };
+        // SAFETY: each job gives up one count.
+        unsafe { CountLatch::set(latch) };
+    }
+}
+
+fn broadcast_in<OP, R>(team: &Team, op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    let latch = CountLatch::new(team.num_workers(), AnyLatch::for_current_thread());
+    let run = |_: bool| op(BroadcastContext::of(team));
+    let jobs: Vec<_> =
+        (0..team.num_workers()).map(|_| StackJob::new(Share(&latch), &run)).collect();
+    for (job, worker) in jobs.iter().zip(team.workers()) {
+        // SAFETY: this frame, and with it the vector, stays until the latch is set; `OP` is `Sync` and
+        // `R` is `Send`; one word each.
+        worker.post(unsafe { job.as_work() });
+    }
+    latch.inner().wait(AnyLatch::base(), Help::Anything);
+    // Collect first: every result is taken, whichever of them panicked.
+    let results: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            // SAFETY: the latch is set, and each result is taken once.
+            unsafe { job.take_result() }
+        })
+        .collect();
+    results.into_iter().map(panic::resume_if_err).collect()
+}
+
+fn spawn_broadcast_in<OP>(team: &Team, op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    let op = Arc::new(op);
+    for worker in team.workers() {
+        let (op, team) = (op.clone(), team.arc());
+        worker.post(detached::job(worker.team(), move || op(BroadcastContext::of(&team))));
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns `body` once on every worker of the scope's pool.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let seen = AtomicUsize::new(0);
+    /// blitz_core::scope(|s| s.spawn_broadcast(|_, _| { seen.fetch_add(1, Ordering::Relaxed); }));
+    /// assert_eq!(seen.into_inner(), blitz_core::current_num_workers());
+    /// ```
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let this = SendPtr(self);
+        self.core().broadcast(move || {
+            // SAFETY: the scope waits for this job, so it is alive.
+            let scope = unsafe { this.get() };
+            body(scope, BroadcastContext::of(scope.core().team()));
+        });
+    }
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    /// Spawns `body` once on every worker of the scope's pool.
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let this = SendPtr(self);
+        self.core().broadcast(move || {
+            // SAFETY: the scope waits for this job, so it is alive.
+            let scope = unsafe { this.get() };
+            body(scope, BroadcastContext::of(scope.core().team()));
+        });
+    }
+}

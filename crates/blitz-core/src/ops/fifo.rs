@@ -1,0 +1,30 @@
+//! First-in-first-out order on top of last-in-first-out deques.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::job::Work;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+/// Jobs in the order of their making. For each one a token lies in some deque; whoever takes a token
+/// runs the oldest job instead of the one that the token was made for.
+#[derive(Default)]
+pub(crate) struct Fifo {
+    jobs: Mutex<VecDeque<Work>>,
+}
+
+impl Fifo {
+    /// Appends a job. The caller then makes a token that calls [`Fifo::run_oldest`].
+    pub(crate) fn push(&self, work: Work) {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).push_back(work);
+    }
+
+    /// Runs the oldest job. There is one per token.
+    pub(crate) fn run_oldest(&self) {
+        let oldest = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        match oldest {
+            Some(work) => work.run(None),
+            None => unreachable!("there are as many jobs as tokens"),
+        }
+    }
+}

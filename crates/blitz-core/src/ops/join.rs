@@ -1,0 +1,184 @@
+//! `join`: two closures, potentially at once.
+//!
+//! `b` becomes a job in this very frame and is pushed; `a` runs; then `b` is taken back, usually, or
+//! was stolen and is waited for. The frame must not go before both are done, so a panic of `a` is
+//! held until `b` is through.
+
+use crate::global;
+use crate::panic;
+use crate::pool::Pool;
+use crate::worker::{Worker, current};
+use blitz_parts::deque::TakeBack;
+use blitz_parts::job::StackJob;
+use blitz_parts::latch::JobLatch;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Runs both closures, potentially at the same time on two workers of the current pool, or of the
+/// global pool if the current thread belongs to none; returns both results.
+///
+/// Forking is cheap: a `join` that nobody steals from costs a few nanoseconds, so there is rarely a
+/// reason for a sequential cut-off.
+///
+/// ```
+/// fn fib(n: u64) -> u64 {
+///     if n < 2 {
+///         return n;
+///     }
+///     let (a, b) = blitz_core::join(|| fib(n - 1), || fib(n - 2));
+///     a + b
+/// }
+/// assert_eq!(fib(20), 6765);
+/// ```
+///
+/// # Panics
+/// If a closure panics, the other one still runs to its end, and then the panic continues here. If
+/// both panic, that of `a` does.
+#[inline]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    join_impl(|_| a(), |_| b())
+}
+
+/// As [`join`], with closures that are told whether they changed threads.
+///
+/// ```
+/// let (a, b) = blitz_core::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });
+/// assert_eq!(a, 1);
+/// assert!(b == 2 || b == 3);
+/// ```
+#[inline]
+pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    join_impl(|migrated| a(FnContext::new(migrated)), |migrated| b(FnContext::new(migrated)))
+}
+
+/// What a closure of [`join_context`] is told about where it runs.
+#[derive(Debug)]
+pub struct FnContext {
+    migrated: bool,
+    /// Says something about one thread, so it stays there.
+    stays_here: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    fn new(migrated: bool) -> FnContext {
+        FnContext { migrated, stays_here: PhantomData }
+    }
+
+    /// Whether the closure runs on another thread than the one that called `join_context`.
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+impl Pool {
+    /// As [`join`](crate::join), on this pool.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz_core::BuildError> {
+    /// let pool = blitz_core::Pool::builder().workers(2).build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.install(|| join(a, b))
+    }
+}
+
+#[inline(always)]
+fn join_impl<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(bool) -> RA + Send,
+    B: FnOnce(bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match current::current() {
+        Some(worker) => join_on(worker, false, a, b),
+        None => global::team().in_worker(|worker, migrated| join_on(worker, migrated, a, b)),
+    }
+}
+
+#[inline(always)]
+fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(bool) -> RA,
+    B: FnOnce(bool) -> RB + Send,
+    RB: Send,
+{
+    let job = StackJob::new(JobLatch::new(worker.bed_ptr()), b);
+    // SAFETY: every way out of this function takes the job back or waits for its latch; `B` and `RB`
+    // are `Send`; the word is used once.
+    let index = worker.push(unsafe { job.as_work() });
+    match catch_unwind(AssertUnwindSafe(|| a(migrated))) {
+        Ok(ra) => {
+            let rb = match worker.take_back(index) {
+                // SAFETY: taken back.
+                TakeBack::Taken => unsafe { job.run_inline() },
+                other => finish(worker, index, other, &job),
+            };
+            (ra, rb)
+        }
+        Err(payload) => {
+            // The panic of `a` wins over one of `b`, which the panic hook has reported.
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                let state = worker.take_back(index);
+                finish(worker, index, state, &job)
+            }));
+            resume_unwind(payload)
+        }
+    }
+}
+
+/// Brings `b` to its end when it could not simply be taken back and run.
+#[cold]
+#[inline(never)]
+fn finish<B, RB>(
+    worker: &Worker,
+    index: isize,
+    mut state: TakeBack,
+    job: &StackJob<JobLatch, B, RB>,
+) -> RB
+where
+    B: FnOnce(bool) -> RB + Send,
+    RB: Send,
+{
+    // Jobs that `a` spawned lie above ours; running them is as good as anything.
+    while state == TakeBack::NotNewest {
+        match worker.pop_above(index + 1) {
+            Some(work) => worker.execute(work),
+            None => {
+                // The deque was emptied from the other end, below and including our job.
+                state = TakeBack::Stolen;
+                continue;
+            }
+        }
+        state = worker.take_back(index);
+    }
+    if state == TakeBack::Taken {
+        // SAFETY: taken back.
+        return unsafe { job.run_inline() };
+    }
+    worker.wait_until(job.latch(), index + 1, worker.team().help(None));
+    // SAFETY: the latch is set, and the result is taken once.
+    panic::resume_if_err(unsafe { job.take_result() })
+}

@@ -1,0 +1,103 @@
+//! A latch for whoever the current thread is: a worker of any pool, or a foreign thread.
+
+use crate::team::Team;
+use crate::worker::{Help, Worker, current};
+use blitz_parts::latch::{JobLatch, Latch, OnceLatch};
+use blitz_parts::sleep::Bed;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// What the thread that made it waits for, whatever thread that is.
+pub(crate) enum AnyLatch {
+    /// A worker; its team is kept alive, for the setter may be of another one.
+    Worker(JobLatch, Arc<Team>),
+    /// A thread outside of every pool.
+    Foreign(OnceLatch),
+}
+
+impl AnyLatch {
+    /// A latch for the current thread.
+    pub(crate) fn for_current_thread() -> AnyLatch {
+        match current::current() {
+            Some(worker) => AnyLatch::for_worker(worker),
+            None => AnyLatch::Foreign(OnceLatch::new()),
+        }
+    }
+
+    /// A latch for `worker`, which must be the current thread.
+    pub(crate) fn for_worker(worker: &Worker) -> AnyLatch {
+        AnyLatch::Worker(JobLatch::new(worker.bed_ptr()), worker.team().arc())
+    }
+
+    /// Sets a latch that is shared, and so alive during the call.
+    pub(crate) fn set_shared(this: &Arc<AnyLatch>) {
+        // SAFETY: the caller's count keeps the latch alive.
+        unsafe { AnyLatch::set(Arc::as_ptr(this)) };
+    }
+
+    /// The worker that waits, for notices that may outlive the latch.
+    pub(crate) fn owner(&self) -> Owner {
+        match self {
+            AnyLatch::Worker(latch, team) => Owner(Some((latch.bed(), team.clone()))),
+            AnyLatch::Foreign(_) => Owner(None),
+        }
+    }
+
+    /// The first index in the current worker's deque that is not in use yet.
+    pub(crate) fn base() -> isize {
+        current::current().map_or(0, Worker::bottom)
+    }
+
+    /// Waits on the thread that made the latch. A worker helps meanwhile, as far as `help` lets it;
+    /// `base`: see [`Worker::wait_until`].
+    pub(crate) fn wait(&self, base: isize, help: Help<'_>) {
+        match (self, current::current()) {
+            (AnyLatch::Worker(latch, _), Some(worker)) => worker.wait_until(latch, base, help),
+            (AnyLatch::Worker(..), None) => {
+                unreachable!("a worker stays one until its job is done")
+            }
+            (AnyLatch::Foreign(latch), _) => latch.wait(),
+        }
+    }
+}
+
+// SAFETY: the pointer to the bed is only followed while the team that holds it is kept alive beside it;
+// everything else is atomics.
+unsafe impl Send for AnyLatch {}
+// SAFETY: as above.
+unsafe impl Sync for AnyLatch {}
+
+/// Whoever waits for a latch.
+pub(crate) struct Owner(Option<(NonNull<Bed>, Arc<Team>)>);
+
+impl Owner {
+    /// Makes a waiting worker look around once more.
+    pub(crate) fn nudge(&self) {
+        if let Some((bed, _team)) = &self.0 {
+            // SAFETY: the bed is the team's, which is kept alive beside it.
+            unsafe { bed.as_ref() }.notify();
+        }
+    }
+}
+
+impl Latch for AnyLatch {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: `this` is live until the inner latch is set (obligation 1).
+        match unsafe { &*this } {
+            AnyLatch::Worker(latch, team) => {
+                let latch = std::ptr::from_ref(latch);
+                // Once set, the waiter may free the latch and its hold on the team; the bed that
+                // `JobLatch::set` still touches is the team's.
+                let team = team.clone();
+                // SAFETY: the inner latch is live until it is set.
+                unsafe { JobLatch::set(latch) };
+                drop(team);
+            }
+            AnyLatch::Foreign(latch) => {
+                let latch = std::ptr::from_ref(latch);
+                // SAFETY: as above.
+                unsafe { OnceLatch::set(latch) };
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! `scope`: any number of jobs that may borrow from the frame that waits for them.
+
+use super::latch::AnyLatch;
+use crate::global;
+use crate::panic::{self, Payload};
+use crate::pool::Pool;
+use crate::team::Team;
+use crate::worker::{Help, current};
+use blitz_parts::job::{HeapJob, Work};
+use blitz_parts::latch::{CountLatch, Latch};
+use blitz_parts::prim::{AtomicBool, Release};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Runs `op` on a worker of the current or the global pool and waits for everything that it spawned
+/// into the scope, and that those jobs spawned in turn.
+///
+/// ```
+/// let mut numbers = [1, 2, 3];
+/// blitz_core::scope(|s| {
+///     for number in &mut numbers {
+///         s.spawn(move |_| *number *= 2);
+///     }
+/// });
+/// assert_eq!(numbers, [2, 4, 6]);
+/// ```
+///
+/// # Panics
+/// If `op` or a spawned job panics, the first such panic continues here, after all jobs are done.
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    global::current_team_or_global(|team| team.in_worker(|_, _| in_place(team, op)))
+}
+
+/// As [`scope`], but `op` itself runs on the current thread, whichever that is, and needs not be
+/// `Send`.
+///
+/// ```
+/// let mut total = 0;
+/// blitz_core::in_place_scope(|s| s.spawn(|_| total += 1));
+/// assert_eq!(total, 1);
+/// ```
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    global::current_team_or_global(|team| in_place(team, op))
+}
+
+impl Pool {
+    /// As [`scope`](crate::scope), on this pool.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz_core::BuildError> {
+    /// let pool = blitz_core::Pool::builder().workers(2).build()?;
+    /// let mut halves = (0, 0);
+    /// pool.scope(|s| {
+    ///     s.spawn(|_| halves.0 = 1);
+    ///     s.spawn(|_| halves.1 = 2);
+    /// });
+    /// assert_eq!(halves, (1, 2));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope(op))
+    }
+
+    /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
+    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R,
+    {
+        in_place(self.team(), op)
+    }
+}
+
+fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    let scope = Scope { core: ScopeCore::new(team) };
+    scope.core.complete(|| op(&scope))
+}
+
+/// Where jobs are spawned that may borrow everything that outlives `'scope`.
+pub struct Scope<'scope> {
+    core: ScopeCore<'scope>,
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a job into the scope. It runs on any worker of the scope's pool, newest first on the
+    /// worker that spawned it.
+    ///
+    /// ```
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// blitz_core::scope(|s| {
+    ///     s.spawn(move |s| {
+    ///         let send2 = send.clone();
+    ///         s.spawn(move |_| send2.send(2).unwrap());
+    ///         send.send(1).unwrap();
+    ///     });
+    /// });
+    /// assert_eq!(receive.iter().sum::<i32>(), 3);
+    /// ```
+    pub fn spawn<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let this = SendPtr(self);
+        self.core.push(self.core.job(move || {
+            // SAFETY: the scope waits for this job, so it is alive.
+            body(unsafe { this.get() });
+        }));
+    }
+
+    pub(super) fn core(&self) -> &ScopeCore<'scope> {
+        &self.core
+    }
+}
+
+impl std::fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.core.fmt("Scope", f)
+    }
+}
+
+/// What both kinds of scope are made of.
+pub(super) struct ScopeCore<'scope> {
+    team: Arc<Team>,
+    /// The owner counts one, every job one.
+    latch: CountLatch<AnyLatch>,
+    base: isize,
+    panic: Mutex<Option<Payload>>,
+    /// Whether a job went through the injector: then the owner cannot know where it is, and looks
+    /// everywhere.
+    injected: AtomicBool,
+    /// Jobs may contain whatever lives at least as long as the scope, and `'scope` must not shrink.
+    jobs: PhantomData<Box<dyn FnOnce(&'scope ()) + Send + Sync + 'scope>>,
+}
+
+impl<'scope> ScopeCore<'scope> {
+    pub(super) fn new(team: &Team) -> ScopeCore<'scope> {
+        ScopeCore {
+            team: team.arc(),
+            latch: CountLatch::new(1, AnyLatch::for_current_thread()),
+            base: AnyLatch::base(),
+            panic: Mutex::new(None),
+            injected: AtomicBool::new(false),
+            jobs: PhantomData,
+        }
+    }
+
+    pub(super) fn team(&self) -> &Team {
+        &self.team
+    }
+
+    /// Runs the scope's body and waits for its jobs, however the body ends.
+    pub(super) fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
+        let result = catch_unwind(AssertUnwindSafe(body));
+        // SAFETY: the owner's own count, given up once.
+        unsafe { CountLatch::set(&raw const self.latch) };
+        // A worker of another pool has no descendants here that it could find.
+        let own_team = current::current().is_some_and(|worker| worker.is_in(&self.team));
+        let help = if own_team { self.team.help(Some(&self.injected)) } else { Help::Anything };
+        self.latch.inner().wait(self.base, help);
+        let value = panic::resume_if_err(result);
+        let first = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match first {
+            Some(payload) => panic::resume_if_err(Err(payload)),
+            None => value,
+        }
+    }
+
+    /// A job that counts for this scope, which ends only after the job has run.
+    pub(super) fn job(&self, body: impl FnOnce() + Send + 'scope) -> Work {
+        self.latch.increment();
+        let core = SendPtr(self);
+        let run = move || {
+            let core = core;
+            ScopeCore::run(core.0, body);
+        };
+        // SAFETY: what the closure borrows outlives `'scope`, and the scope waits for its count;
+        // `body` is `Send`; `run` catches panics.
+        unsafe { HeapJob::into_work(run) }
+    }
+
+    /// Posts `body` to each worker of the team, as a job of this scope.
+    pub(super) fn broadcast(&self, body: impl Fn() + Send + Sync + 'scope) {
+        let body = Arc::new(body);
+        for worker in self.team.workers() {
+            let body = body.clone();
+            worker.post(self.job(move || body()));
+        }
+    }
+
+    /// Runs `body`, keeps its panic, and gives up one count of the scope at `this`.
+    fn run(this: *const ScopeCore<'scope>, body: impl FnOnce()) {
+        // SAFETY: the count given up below keeps the scope alive until then.
+        let core = unsafe { &*this };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+            core.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
+        }
+        let latch = &raw const core.latch;
+        // SAFETY: ours is one of the counts, given up once.
+        unsafe { CountLatch::set(latch) };
+    }
+
+    /// Puts a job of this scope where the team's workers find it.
+    pub(super) fn push(&self, work: Work) {
+        match current::current() {
+            Some(worker) if worker.is_in(&self.team) => {
+                worker.push(work);
+            }
+            _ => {
+                self.injected.store(true, Release);
+                // The job counts for the scope, so until it has run the latch is alive; after
+                // `inject` it may have.
+                let team = self.team.clone();
+                let owner = self.latch.inner().owner();
+                team.inject(work);
+                owner.nudge();
+            }
+        }
+    }
+
+    pub(super) fn fmt(&self, name: &str, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct(name)
+            .field("workers", &self.team.num_workers())
+            .field("unfinished_jobs", &self.latch.left())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A pointer to a scope, on its way to the job that runs in it.
+pub(super) struct SendPtr<T>(pub(super) *const T);
+
+// SAFETY: scopes are shared between threads anyway (`Sync`); the pointer is a reference whose lifetime
+// the scope's count guarantees instead of the borrow checker.
+unsafe impl<T: Sync> Send for SendPtr<T> {}
+
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for SendPtr<T> {}
+
+impl<T> Clone for SendPtr<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for SendPtr<T> {}
+
+impl<T> SendPtr<T> {
+    /// # Safety
+    /// 1. The pointee is alive for `'a`.
+    pub(super) unsafe fn get<'a>(self) -> &'a T {
+        // SAFETY: obligation 1.
+        unsafe { &*self.0 }
+    }
+}
+
+// SAFETY: everything in it is made for sharing but `AnyLatch`, whose pointer to the owner's bed is only
+// followed while the team that holds the bed is kept alive.
+unsafe impl Sync for ScopeCore<'_> {}
+// SAFETY: as above.
+unsafe impl Send for ScopeCore<'_> {}

@@ -1,0 +1,64 @@
+//! Giving other jobs a turn, from inside a job.
+
+#![forbid(unsafe_code)]
+
+use crate::pool::Pool;
+use crate::worker::{Look, current};
+use blitz_parts::job::Work;
+
+/// What a yield did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// A job was run.
+    Executed,
+    /// There was nothing to run.
+    Idle,
+}
+
+/// Runs one job of the current pool, if there is one: the oldest of this worker's own, one for this
+/// worker alone, or another's. `None` outside of a pool.
+///
+/// ```
+/// assert_eq!(blitz_core::yield_now(), None);
+/// ```
+pub fn yield_now() -> Option<Yield> {
+    let worker = current::current()?;
+    let found = worker
+        .take_oldest()
+        .or_else(|| worker.open_mail())
+        .or_else(|| worker.find_elsewhere(Look::Public));
+    Some(run(found))
+}
+
+/// Runs one job of the current worker's own, if there is one. `None` outside of a pool.
+///
+/// ```
+/// assert_eq!(blitz_core::yield_local(), None);
+/// ```
+pub fn yield_local() -> Option<Yield> {
+    let worker = current::current()?;
+    Some(run(worker.take_oldest().or_else(|| worker.open_mail())))
+}
+
+fn run(found: Option<Work>) -> Yield {
+    match (found, current::current()) {
+        (Some(work), Some(worker)) => {
+            worker.execute(work);
+            Yield::Executed
+        }
+        _ => Yield::Idle,
+    }
+}
+
+impl Pool {
+    /// As [`yield_now`](crate::yield_now); `None` if the current thread is not a worker of this pool.
+    pub fn yield_now(&self) -> Option<Yield> {
+        self.current_worker_index().and_then(|_| yield_now())
+    }
+
+    /// As [`yield_local`](crate::yield_local); `None` if the current thread is not a worker of this
+    /// pool.
+    pub fn yield_local(&self) -> Option<Yield> {
+        self.current_worker_index().and_then(|_| yield_local())
+    }
+}

@@ -1,0 +1,67 @@
+//! Where a panic goes: to the thread that waits, else to the pool's handler, never to nowhere.
+
+use crate::team::Team;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// The value, or the panic continues here.
+#[inline]
+pub(crate) fn resume_if_err<R>(result: thread::Result<R>) -> R {
+    match result {
+        Ok(value) => value,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// The text of a panic, where it has one.
+pub(crate) fn message(payload: &Payload) -> &str {
+    if let Some(text) = payload.downcast_ref::<&'static str>() {
+        text
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text
+    } else {
+        "a value that is not a string"
+    }
+}
+
+impl Team {
+    /// A panic that nobody waits for: the handler's, or one line on standard error.
+    pub(crate) fn report_panic(&self, payload: Payload) {
+        self.panics.add_shared(1);
+        match &self.config.panic_handler {
+            Some(handler) => {
+                let handled = catch_unwind(AssertUnwindSafe(|| handler(payload)));
+                if let Err(second) = handled {
+                    eprintln!("blitz: the panic handler itself panicked: {}", message(&second));
+                }
+            }
+            None => eprintln!(
+                "blitz: a detached job panicked: {} (keep its JoinHandle or set \
+                 PoolBuilder::panic_handler to handle this)",
+                message(&payload)
+            ),
+        }
+    }
+
+    /// Runs `f`; a panic goes to the handler.
+    pub(crate) fn catch(&self, f: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+            self.report_panic(payload);
+        }
+    }
+}
+
+/// Aborts the process if dropped: for code that must not unwind because other threads hold
+/// references into its frame.
+pub(crate) struct AbortOnUnwind(pub(crate) &'static str);
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        eprintln!("blitz: unexpected panic inside {}; aborting", self.0);
+        std::process::abort();
+    }
+}

@@ -1,0 +1,117 @@
+//! How a pool ends, step by step.
+//!
+//! 1. The pool's handle is dropped: it gives up its count of `alive`.
+//! 2. Every detached job gives up its own when it has run; a job that spawns another does so before
+//!    it gives up its own, so the count is zero only if nothing is left.
+//! 3. Whoever brings the count to zero stops the sleep protocol: every worker wakes and stays awake.
+//! 4. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler, gives up
+//!    its seat and counts itself out.
+//! 5. The handle's drop joins the threads, so their thread-local destructors have run, too. Threads
+//!    from a custom spawner are waited for up to step 4 only: their handles are the spawner's.
+//!
+//! A handle that is dropped on one of the pool's own workers cannot wait for itself: it does not wait.
+
+use crate::team::Team;
+use crate::worker::current::{self, Seat};
+use crate::worker::{Look, Worker};
+use blitz_parts::prim::{AcqRel, Acquire, Relaxed};
+use std::sync::PoisonError;
+
+impl Team {
+    /// One more reason to go on.
+    pub(crate) fn hold(&self) {
+        self.alive.fetch_add(1, Relaxed);
+    }
+
+    /// One reason less; the last one stops the workers (steps 1 to 3).
+    pub(crate) fn release(&self) {
+        if self.alive.fetch_sub(1, AcqRel) == 1 {
+            self.sleep().stop();
+        }
+    }
+
+    /// The builder could not start a thread: ends the others, as many as were to follow excepted.
+    pub(crate) fn give_up(&self, unstarted: usize) {
+        for _ in 0..unstarted {
+            self.count_in();
+            self.count_out();
+        }
+        self.count_in();
+        self.release();
+        self.count_out();
+        self.join_threads();
+    }
+
+    /// What the handle's drop does.
+    pub(crate) fn shut_down(&self) {
+        self.release();
+        self.count_out();
+        let Some(worker) = current::current() else {
+            return self.join_threads();
+        };
+        if worker.is_in(self) {
+            if worker.is_adopted() && !worker.is_in_job() {
+                // The pool's first worker, made of the thread that built the pool, is about to leave:
+                // first it runs what only it may be able to run.
+                self.help_until(worker, || self.alive.load(Acquire) == 0);
+                current::leave_adopted();
+                self.join_threads();
+            }
+            return;
+        }
+        // A worker of another pool: our last jobs may wait for one of its pool's, so it works on.
+        self.help_until(worker, || self.ended().probe());
+        self.join_threads();
+    }
+
+    /// Runs whatever `worker`, the current thread, can find until `done`.
+    fn help_until(&self, worker: &Worker, done: impl Fn() -> bool) {
+        while !done() {
+            let found = worker
+                .take_oldest()
+                .or_else(|| worker.open_mail())
+                .or_else(|| worker.find_elsewhere(Look::Hard));
+            match found {
+                Some(work) => worker.execute(work),
+                None => std::thread::yield_now(),
+            }
+        }
+    }
+
+    fn join_threads(&self) {
+        let threads = {
+            let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *threads)
+        };
+        for thread in threads {
+            // A worker thread does not unwind; if it did, there is nobody left to tell.
+            let _ = thread.join();
+        }
+        self.ended().wait();
+    }
+}
+
+impl Team {
+    /// What the thread of worker `index` does, from its first moment to its last.
+    pub(crate) fn run_worker(&self, index: usize) {
+        let Some(worker) = self.worker(index) else {
+            unreachable!("threads are started for workers that exist");
+        };
+        // SAFETY: each worker has one thread, which runs this once; its caller keeps the team.
+        let seat = unsafe { Seat::take(worker) };
+        self.count_in();
+        self.run_start_handler(index);
+        worker.run_until_stopped();
+        if let Some(handler) = &self.config.exit_handler {
+            self.catch(|| handler(index));
+        }
+        drop(seat);
+        self.count_out();
+    }
+
+    pub(crate) fn run_start_handler(&self, index: usize) {
+        if let Some(handler) = &self.config.start_handler {
+            self.catch(|| handler(index));
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What all workers of a pool share.
+
+use crate::builder::{Config, WaitPolicy};
+use crate::ops::fifo::Fifo;
+use crate::worker::{Help, Worker, current};
+use blitz_parts::barrier;
+use blitz_parts::counter::Counter;
+use blitz_parts::inject::Injector;
+use blitz_parts::job::Work;
+use blitz_parts::latch::{CountLatch, Latch, OnceLatch};
+use blitz_parts::prim::{AtomicBool, AtomicUsize};
+use blitz_parts::sleep::{Counters, Sleep};
+use blitz_parts::slots::Slots;
+use crossbeam_utils::CachePadded;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+
+/// The workers of a pool and all they share. Kept alive by the pool's handle, by every worker thread
+/// and by every job that outlives the call which made it.
+pub(crate) struct Team {
+    sleep: Sleep,
+    injector: CachePadded<Injector>,
+    workers: Slots<CachePadded<Worker>>,
+    pub(crate) config: Config,
+    /// The handle counts one, every detached job one; at zero the workers stop (see `shutdown`).
+    pub(crate) alive: AtomicUsize,
+    /// Set when every worker thread has started and the builder is done.
+    started: CountLatch<OnceLatch>,
+    /// Set when every worker thread has left its loop and the handle is dropped.
+    ended: CountLatch<OnceLatch>,
+    pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    pub(crate) panics: Counter,
+    /// First-in-first-out order for detached jobs, one queue per worker.
+    pub(crate) fifos: Slots<Fifo>,
+    asymmetric: bool,
+    me: Weak<Team>,
+}
+
+impl Team {
+    /// A team of `workers` workers, none of which has a thread yet.
+    pub(crate) fn new(config: Config, workers: usize) -> Arc<Team> {
+        let threads = workers - usize::from(config.use_current_thread);
+        let asymmetric = barrier::available() && !config.publish_all;
+        let team = Arc::new_cyclic(|me| Team {
+            sleep: Sleep::new(config.sleep, asymmetric),
+            injector: CachePadded::new(Injector::new()),
+            workers: Slots::new(),
+            config,
+            alive: AtomicUsize::new(1),
+            started: CountLatch::new(threads + 1, OnceLatch::new()),
+            ended: CountLatch::new(threads + 1, OnceLatch::new()),
+            threads: Mutex::new(Vec::new()),
+            panics: Counter::new(),
+            fifos: Slots::new(),
+            asymmetric,
+            me: me.clone(),
+        });
+        for _ in 0..workers {
+            team.add_worker();
+        }
+        team
+    }
+
+    fn add_worker(&self) {
+        let demand = if self.asymmetric {
+            self.sleep.counters().clone()
+        } else {
+            Arc::new(CachePadded::new(Counters::always_demanding()))
+        };
+        let worker = Worker::new(NonNull::from(self), self.sleep.add_bed(), demand);
+        self.fifos.add(Fifo::default());
+        self.workers.add(CachePadded::new(worker));
+    }
+
+    #[inline]
+    pub(crate) fn sleep(&self) -> &Sleep {
+        &self.sleep
+    }
+
+    #[inline]
+    pub(crate) fn injector(&self) -> &Injector {
+        &self.injector
+    }
+
+    #[inline]
+    pub(crate) fn asymmetric(&self) -> bool {
+        self.asymmetric
+    }
+
+    #[inline]
+    pub(crate) fn num_workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    #[inline]
+    pub(crate) fn worker(&self, index: usize) -> Option<&Worker> {
+        self.workers.get(index).map(|worker| &**worker)
+    }
+
+    pub(crate) fn workers(&self) -> impl Iterator<Item = &Worker> {
+        self.workers.iter().map(|worker| &**worker)
+    }
+
+    /// A counted handle, for whoever has to keep the team alive.
+    pub(crate) fn arc(&self) -> Arc<Team> {
+        match self.me.upgrade() {
+            Some(team) => team,
+            None => unreachable!("a reference to a team comes from a counted one"),
+        }
+    }
+
+    /// A worker thread, or the builder, has begun.
+    pub(crate) fn count_in(&self) {
+        // SAFETY: the latch is the team's and so alive; each participant gives up its own count.
+        unsafe { CountLatch::set(&raw const self.started) };
+    }
+
+    /// A worker thread, or the handle, is at its end.
+    pub(crate) fn count_out(&self) {
+        // SAFETY: as above.
+        unsafe { CountLatch::set(&raw const self.ended) };
+    }
+
+    /// Returns when every worker thread has begun.
+    pub(crate) fn wait_started(&self) {
+        self.started.inner().wait();
+    }
+
+    /// What says that every worker thread is at its end, and the handle gone.
+    pub(crate) fn ended(&self) -> &OnceLatch {
+        self.ended.inner()
+    }
+
+    /// Posts a job from anywhere.
+    pub(crate) fn inject(&self, work: Work) {
+        let was_empty = self.injector.push(work);
+        self.sleep.new_jobs(1, was_empty);
+    }
+
+    /// Posts a job from a thread that may be a worker of this team: then it stays close.
+    pub(crate) fn push_or_inject(&self, work: Work) {
+        match current::current() {
+            Some(worker) if worker.is_in(self) => {
+                worker.push(work);
+            }
+            _ => self.inject(work),
+        }
+    }
+
+    /// What a worker of this team may do while it waits for its own jobs.
+    pub(crate) fn help<'a>(&self, unless: Option<&'a AtomicBool>) -> Help<'a> {
+        match self.config.wait {
+            WaitPolicy::StealAnything => Help::Anything,
+            WaitPolicy::DescendantsOnly => Help::Descendants { unless },
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A worker: one thread of the pool and what it owns.
+
+pub(crate) mod current;
+mod find;
+mod run;
+mod wait;
+
+pub(crate) use find::Look;
+pub(crate) use wait::Help;
+
+use crate::metrics::WorkerCounters;
+use crate::team::Team;
+use blitz_parts::barrier;
+use blitz_parts::deque::{Deque, Owner};
+use blitz_parts::inject::Injector;
+use blitz_parts::job::{Header, Work};
+use blitz_parts::prim::{AtomicU32, AtomicU64, Relaxed};
+use blitz_parts::rng::XorShift64Star;
+use blitz_parts::sleep::{Bed, Counters};
+use crossbeam_utils::CachePadded;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// One worker. Lives in its [`Team`] at a stable address; the fields below the line are touched by
+/// its own thread only.
+#[repr(C)]
+pub(crate) struct Worker {
+    deque: Deque<Header>,
+    /// Looked at after every push: says whether anybody could use the job.
+    demand: Arc<CachePadded<Counters>>,
+    bed: NonNull<Bed>,
+    team: NonNull<Team>,
+    index: usize,
+    /// Jobs for this worker alone.
+    mail: Injector,
+    /// Which run of a foreign job this worker is in; waiters that follow it check.
+    run: AtomicU32,
+    /// Bits of the `Runner` that this worker waits for, or zero.
+    waits_for: AtomicU64,
+    pub(crate) counters: WorkerCounters,
+    // ------
+    rng: XorShift64Star,
+    runs: Cell<u32>,
+    opened_mail: RefCell<VecDeque<Work>>,
+}
+
+// SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `opened_mail` and the owner's
+// end of the deque are used only through methods that the worker's own thread calls, which it reaches
+// through `current` alone. The pointers point into the team that holds the worker.
+unsafe impl Sync for Worker {}
+// SAFETY: as above; a worker is made on one thread and then belongs to another.
+unsafe impl Send for Worker {}
+
+impl Worker {
+    /// Worker `index` of `team`, which must hold it and the bed.
+    pub(crate) fn new(
+        team: NonNull<Team>,
+        bed: &Bed,
+        demand: Arc<CachePadded<Counters>>,
+    ) -> Worker {
+        Worker {
+            deque: Deque::new(),
+            demand,
+            bed: NonNull::from(bed),
+            team,
+            index: bed.index(),
+            mail: Injector::new(),
+            run: AtomicU32::new(0),
+            waits_for: AtomicU64::new(0),
+            counters: WorkerCounters::default(),
+            rng: XorShift64Star::new(bed.index() as u64 + 1),
+            runs: Cell::new(0),
+            opened_mail: RefCell::new(VecDeque::new()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline]
+    pub(crate) fn team(&self) -> &Team {
+        // SAFETY: the team holds the worker, so it is alive while `self` is.
+        unsafe { self.team.as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn is_in(&self, team: &Team) -> bool {
+        std::ptr::eq(self.team.as_ptr(), team)
+    }
+
+    /// Whether this is the thread that built the pool.
+    pub(crate) fn is_adopted(&self) -> bool {
+        self.index == 0 && self.team().config.use_current_thread
+    }
+
+    /// Whether this worker is inside of a job that it found somewhere.
+    pub(crate) fn is_in_job(&self) -> bool {
+        self.run.load(Relaxed) != 0
+    }
+
+    #[inline]
+    pub(crate) fn bed_ptr(&self) -> NonNull<Bed> {
+        self.bed
+    }
+
+    #[inline]
+    pub(crate) fn bed(&self) -> &Bed {
+        // SAFETY: the team holds the beds, so it is alive while `self` is.
+        unsafe { self.bed.as_ref() }
+    }
+
+    /// What others may see and take.
+    #[inline]
+    pub(crate) fn deque(&self) -> &Deque<Header> {
+        &self.deque
+    }
+
+    /// The end of the deque that belongs to this worker's thread, which must be the caller.
+    #[inline(always)]
+    fn own(&self) -> Owner<'_, Header> {
+        // SAFETY: private methods of `Worker` run on its own thread (see `unsafe impl Sync`).
+        unsafe { self.deque.owner() }
+    }
+
+    /// Index of the next job that this worker pushes. Own thread only.
+    #[inline]
+    pub(crate) fn bottom(&self) -> isize {
+        self.own().bottom()
+    }
+
+    /// Puts a job where this worker and, if anybody is idle, others find it. Own thread only.
+    #[inline(always)]
+    pub(crate) fn push(&self, work: Work) -> isize {
+        let index = self.own().push(work.into_raw());
+        // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
+        barrier::light();
+        if self.demand.anyone_inactive() {
+            self.share();
+        }
+        index
+    }
+
+    /// Takes back the job at `index`, if it is the newest. Own thread only.
+    #[inline(always)]
+    pub(crate) fn take_back(&self, index: isize) -> blitz_parts::deque::TakeBack {
+        self.own().take_back(index)
+    }
+
+    /// Somebody is idle: makes sure that there is a public job for everybody who looks.
+    #[cold]
+    #[inline(never)]
+    fn share(&self) {
+        let team = self.team();
+        let wanted = if team.asymmetric() {
+            // One more would only wake a sleeper while others have not taken theirs; whoever takes
+            // the last one wakes the next (SLEEP-3).
+            let idle = team.sleep().counters().load().awake_but_idle().max(1);
+            idle.saturating_sub(self.deque.public_len())
+        } else {
+            usize::MAX
+        };
+        if wanted == 0 {
+            return;
+        }
+        let published = self.own().publish(wanted);
+        if published.count > 0 {
+            let woken = team.sleep().new_jobs(published.count, published.was_empty);
+            self.counters.wakes_sent.add(woken as u64);
+        }
+    }
+
+    /// Jobs for this worker alone, from any thread.
+    pub(crate) fn post(&self, work: Work) {
+        self.mail.push(work);
+        self.team().sleep().new_mail(self.bed());
+    }
+
+    /// Whether jobs for this worker alone wait.
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.mail.is_empty()
+    }
+}

@@ -1,0 +1,74 @@
+//! The main loop of a worker: find, run, sleep.
+//!
+//! ```text
+//!   find ──yes──▶ run ──▶ find …
+//!    │ no
+//!   start_looking ─▶ find ──yes──▶ work_found (wakes another if more is left) ─▶ run ─▶ find …
+//!                     │ no   ▲
+//!                  no_work_found: yield … announce … sleep
+//!                     │ stopping
+//!                    end
+//! ```
+
+use super::{Look, Worker};
+use blitz_parts::job::Work;
+use blitz_parts::latch::Runner;
+use blitz_parts::prim::{Acquire, Relaxed, Release};
+
+impl Worker {
+    /// Works until the pool ends. Own thread only.
+    pub(crate) fn run_until_stopped(&self) {
+        let sleep = self.team().sleep();
+        loop {
+            while let Some(work) = self.find(Look::Public) {
+                self.execute(work);
+            }
+            let mut idle = sleep.start_looking(self.bed());
+            let found = loop {
+                if sleep.is_stopping() {
+                    break None;
+                }
+                let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
+                if let Some(work) = self.find(look) {
+                    break Some(work);
+                }
+                sleep.no_work_found(self.bed(), &mut idle, None, || {
+                    self.has_mail() || self.team().has_work()
+                });
+            };
+            let woken = sleep.work_found(self.bed(), idle, || self.team().has_work());
+            self.counters.wakes_sent.add(woken as u64);
+            match found {
+                Some(work) => self.execute(work),
+                None => return,
+            }
+        }
+    }
+
+    /// Runs a job that this worker found somewhere. Own thread only.
+    pub(crate) fn execute(&self, work: Work) {
+        self.counters.executed.add(1);
+        let outer = (self.run.load(Relaxed), self.waits_for.load(Relaxed));
+        let run = self.runs.get().wrapping_add(1);
+        self.runs.set(run);
+        // The order of these stores and of those below lets `leapfrog` tell what this worker waited
+        // for inside the run from what it waits for outside of it: whoever sees the run's number sees
+        // the zero, and whoever sees the outer wait again sees the run's end.
+        self.waits_for.store(0, Relaxed);
+        self.run.store(run, Release);
+        // Waiters follow the runner of a job to find its descendants; they may do so only if
+        // nothing else lies in the deque below what the job will push.
+        let runner = match u16::try_from(self.index) {
+            Ok(index) if self.deque().is_empty() => Some(Runner { index, run }),
+            _ => None,
+        };
+        work.run(runner);
+        self.run.store(outer.0, Release);
+        self.waits_for.store(outer.1, Release);
+    }
+
+    /// Whether this worker is still in the run that `runner` names.
+    pub(super) fn is_still(&self, runner: Runner) -> bool {
+        self.run.load(Acquire) == runner.run
+    }
+}

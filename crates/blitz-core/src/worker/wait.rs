@@ -1,0 +1,138 @@
+//! What a worker does while it waits for a latch.
+
+use super::{Look, Worker};
+use crate::panic::AbortOnUnwind;
+use blitz_parts::job::Work;
+use blitz_parts::latch::{JobLatch, Runner};
+use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, yield_now};
+use blitz_parts::sleep::Idle;
+use blitz_parts::tuning;
+
+/// What a waiting worker may run.
+#[derive(Clone, Copy)]
+pub(crate) enum Help<'a> {
+    /// Whatever there is, like Rayon.
+    Anything,
+    /// Only its own newer jobs and descendants of what it waits for; then it parks.
+    Descendants {
+        /// Once true, anything: what is waited for may then be anywhere. Whoever sets it notifies
+        /// the waiter.
+        unless: Option<&'a AtomicBool>,
+    },
+}
+
+impl Worker {
+    /// Returns once `latch` is set. Jobs of the own deque from index `base` on belong to what is
+    /// waited for; those below belong to frames further out. Own thread only.
+    #[cold]
+    pub(crate) fn wait_until(&self, latch: &JobLatch, base: isize, help: Help<'_>) {
+        // The latch lies in a frame that must not go before it is set.
+        let guard = AbortOnUnwind("a wait");
+        let outer = self.waits_for.load(Relaxed);
+        match help {
+            Help::Anything => self.wait_helping_all(latch, base),
+            Help::Descendants { unless } => {
+                self.wait_helping_descendants(latch, base, unless);
+            }
+        }
+        self.waits_for.store(outer, Relaxed);
+        std::mem::forget(guard);
+    }
+
+    fn wait_helping_all(&self, latch: &JobLatch, base: isize) {
+        let sleep = self.team().sleep();
+        let stop_looking = |idle: &mut Option<Idle>| {
+            if let Some(idle) = idle.take() {
+                let woken = sleep.work_found(self.bed(), idle, || self.team().has_work());
+                self.counters.wakes_sent.add(woken as u64);
+            }
+        };
+        let mut idle: Option<Idle> = None;
+        while !latch.probe() {
+            let look = match &idle {
+                Some(idle) if idle.is_sleepy() => Look::Hard,
+                _ => Look::Public,
+            };
+            let found = self
+                .pop_above(base)
+                .or_else(|| self.open_mail())
+                .or_else(|| self.leapfrog(latch.runner(), look))
+                .or_else(|| self.take_oldest())
+                .or_else(|| self.find_elsewhere(look));
+            if let Some(work) = found {
+                stop_looking(&mut idle);
+                self.execute(work);
+                continue;
+            }
+            let idle = idle.get_or_insert_with(|| sleep.start_looking(self.bed()));
+            sleep.no_work_found(self.bed(), idle, Some(latch), || {
+                self.has_mail() || self.team().has_work()
+            });
+        }
+        stop_looking(&mut idle);
+    }
+
+    fn wait_helping_descendants(&self, latch: &JobLatch, base: isize, unless: Option<&AtomicBool>) {
+        let team = self.team();
+        let escalated = || unless.is_some_and(|flag| flag.load(Acquire));
+        let mut rounds = 0;
+        while !latch.probe() {
+            if escalated() {
+                return self.wait_helping_all(latch, base);
+            }
+            let look = if rounds < tuning::DESCENDANT_YIELDS { Look::Public } else { Look::Hard };
+            let found = self
+                .pop_above(base)
+                .or_else(|| self.open_mail())
+                .or_else(|| self.leapfrog(latch.runner(), look));
+            if let Some(work) = found {
+                self.execute(work);
+                rounds = 0;
+            } else if rounds <= tuning::DESCENDANT_YIELDS {
+                rounds += 1;
+                yield_now();
+            } else {
+                let look = || self.has_mail() || escalated();
+                let woken = team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
+                self.counters.wakes_sent.add(woken as u64);
+                rounds = 0;
+            }
+        }
+    }
+
+    /// A descendant of the job that `runner` runs: from the runner's deque or, if the runner waits
+    /// itself, from the deque of the one it waits for, and so on.
+    fn leapfrog(&self, runner: Option<Runner>, look: Look) -> Option<Work> {
+        let team = self.team();
+        let mut at = runner?;
+        self.waits_for.store(at.to_bits(), Release);
+        for _ in 0..tuning::LEAPFROG_HOPS {
+            let victim = team.worker(usize::from(at.index))?;
+            if std::ptr::eq(victim, self) || !victim.is_still(at) {
+                return None;
+            }
+            self.counters.steals_tried.add(1);
+            let found = victim.give().or_else(|| {
+                let hidden = look == Look::Hard && !victim.deque().is_empty();
+                if hidden && victim.deque().force() { victim.give() } else { None }
+            });
+            if let Some(work) = found {
+                // Taken from the deque that the run filled, or, if the run has ended meanwhile, from
+                // one that something unrelated fills: then it is not ours to run.
+                if victim.is_still(at) {
+                    self.counters.steals_won.add(1);
+                    self.counters.leapfrogs.add(1);
+                    return Some(work);
+                }
+                team.inject(work);
+                return None;
+            }
+            let next = Runner::from_bits(victim.waits_for.load(Acquire))?;
+            if !victim.is_still(at) {
+                return None;
+            }
+            at = next;
+        }
+        None
+    }
+}
