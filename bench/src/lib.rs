@@ -1,1 +1,22 @@
-//! x
+//! The benchmarks of Blitz: the [workloads](workload), the [rivals](rival) and the
+//! [runner](contest) that lets them take turns. `blitz bench` is the program around it.
+//!
+//! How a number comes about: every contestant (a rival with a number of workers) is a process of
+//! its own that builds its pool once. In each round all of them take one turn, in a shuffled order,
+//! one at a time; the others are stopped meanwhile, so that no idle pool disturbs a measurement.
+//! Every result is checked. Ratios are taken within a round and summarised over the rounds, so
+//! what slows the machine for a while slows both sides of a ratio.
+
+#![forbid(unsafe_code)]
+
+pub mod case;
+pub mod catalogue;
+pub mod contest;
+pub mod machine;
+pub mod os;
+pub mod report;
+pub mod rival;
+pub mod rng;
+pub mod stats;
+pub mod verdict;
+pub mod workload;

@@ -1,2 +1,59 @@
-//! x
-fn main() {}
+//! `blitz`: benchmarks Blitz beside its rivals, and shows what a pool sees of the machine.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod contestant;
+mod doctor;
+mod progress;
+mod report;
+mod table;
+mod units;
+
+use std::{
+    fmt::Display,
+    io::{self, ErrorKind, Write},
+    process::ExitCode,
+};
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().into_command() {
+        Command::Bench(args) => bench::run(&args),
+        Command::Doctor => doctor::run(),
+        Command::Contestant(args) => contestant::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(message)) => {
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A message for the user; ends the program with code 2.
+#[derive(Debug)]
+struct Failure(String);
+
+impl Failure {
+    /// Says what was attempted and why it failed.
+    fn new(attempt: impl Display, cause: impl Display) -> Self {
+        Self(format!("{attempt}: {cause}"))
+    }
+}
+
+/// Writes `text` to stdout. That nobody reads it any more (`blitz doctor | head -1`) is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::new("cannot write to stdout", error))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,157 @@
+//! A case: a workload, who takes part, and which comparisons are made with which goal.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    rival::RivalKind,
+    workload::{Metric, Sample, Workload},
+};
+
+/// One line of the catalogue.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// `group/workload/variant`, unique; what `--only` is matched against.
+    pub name: String,
+    /// One sentence for a reader of the report.
+    pub title: String,
+    /// What is run.
+    pub workload: Workload,
+    /// Who takes part.
+    pub contestants: Vec<Contestant>,
+    /// What is looked at.
+    pub views: Vec<View>,
+}
+
+impl Case {
+    /// The part of the name before the first slash.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        self.name.split('/').next().unwrap_or(&self.name)
+    }
+
+    /// The contestant that is the sequential twin, if it takes part.
+    #[must_use]
+    pub fn twin(&self) -> Option<Contestant> {
+        self.contestants.iter().copied().find(|contestant| contestant.rival == RivalKind::Seq)
+    }
+}
+
+/// A rival with a number of workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Contestant {
+    /// Which pool.
+    pub rival: RivalKind,
+    /// How many threads compute.
+    pub workers: usize,
+}
+
+impl Contestant {
+    /// `rival` with `workers` workers.
+    #[must_use]
+    pub fn new(rival: RivalKind, workers: usize) -> Self {
+        Self { rival, workers }
+    }
+}
+
+impl fmt::Display for Contestant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rival {
+            RivalKind::Seq => f.write_str(self.rival.name()),
+            _ => write!(f, "{} x{}", self.rival.name(), self.workers),
+        }
+    }
+}
+
+/// One number per contestant and round, and the comparisons made of it.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// Which number.
+    pub measure: Measure,
+    /// Who is compared with whom.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// A ratio `subject / reference`; less is better, since all measures are costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Comparison {
+    /// Above the line.
+    pub subject: Contestant,
+    /// Below the line.
+    pub reference: Contestant,
+    /// The largest ratio that meets the goal, if there is one.
+    pub goal: Option<f64>,
+}
+
+/// A number made of what a turn measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// The metric as it is.
+    Plain(Metric),
+    /// The metric minus the sequential twin's in the same round.
+    Net(Metric),
+    /// Wall time minus the sequential twin's in the same round, divided by the number of forks.
+    PerFork(u64),
+}
+
+impl Measure {
+    /// The value of a turn that measured `sample` in a round in which the twin measured `twin`.
+    #[must_use]
+    pub fn value(self, sample: &Sample, twin: Option<&Sample>) -> Option<f64> {
+        let net = |metric| Some(sample.get(&metric)? - twin?.get(&metric)?);
+        match self {
+            Self::Plain(metric) => sample.get(&metric).copied(),
+            Self::Net(metric) => net(metric),
+            Self::PerFork(forks) => Some(net(Metric::Wall)? / forks as f64),
+        }
+    }
+
+    /// The name in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PerFork(_) => "per fork",
+            Self::Plain(metric) => metric_name(metric),
+            Self::Net(Metric::Cpu) => "extra cpu",
+            Self::Net(metric) => metric_name(metric),
+        }
+    }
+}
+
+fn metric_name(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Wall => "wall",
+        Metric::Cpu => "cpu",
+        Metric::StartP50 => "start p50",
+        Metric::StartP99 => "start p99",
+        Metric::ReturnP50 => "return p50",
+        Metric::ReturnP99 => "return p99",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_subtract_the_twin() {
+        let sample = Sample::from([(Metric::Wall, 110.0), (Metric::Cpu, 7.0)]);
+        let twin = Sample::from([(Metric::Wall, 10.0)]);
+        let twin = Some(&twin);
+        let value = |measure: Measure| measure.value(&sample, twin);
+        assert_eq!(value(Measure::Plain(Metric::Wall)), Some(110.0));
+        assert_eq!(value(Measure::Net(Metric::Wall)), Some(100.0));
+        assert_eq!(value(Measure::PerFork(50)), Some(2.0));
+        assert_eq!(value(Measure::Net(Metric::Cpu)), None);
+        assert_eq!(value(Measure::Plain(Metric::StartP99)), None);
+        assert_eq!(Measure::PerFork(50).value(&sample, None), None);
+    }
+
+    #[test]
+    fn contestants_are_named_with_their_workers() {
+        assert_eq!(Contestant::new(RivalKind::Blitz, 16).to_string(), "blitz x16");
+        assert_eq!(Contestant::new(RivalKind::Seq, 1).to_string(), "seq");
+    }
+}

@@ -1,0 +1,322 @@
+//! Every case of `blitz bench`, with the goals Blitz has set itself.
+
+use crate::{
+    case::{Case, Comparison, Contestant, Measure, View},
+    rival::RivalKind::{self, Blitz, Chili, Condvar, Forte, Rayon, Seq},
+    workload::{Caller, Idle, Metric, UtsShape, Workload},
+};
+
+/// All cases, in the order of the report.
+///
+/// ```
+/// let names: Vec<String> = blitz_bench::catalogue::cases().into_iter().map(|c| c.name).collect();
+/// assert!(names.contains(&"fork-join/fib-35/2-workers".to_owned()));
+/// ```
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    let mut cases = vec![fork_overhead(), fib()];
+    for depth in [10, 15, 20] {
+        for caller in [Caller::Inside, Caller::Outside] {
+            cases.push(empty_tree(depth, caller));
+        }
+    }
+    cases.extend([10, 17, 24].map(tree_sum));
+    cases.extend([queens(), unbalanced_tree()]);
+    cases.extend([sleeping(), pick_up(Idle::Awake), pick_up(Idle::Asleep)]);
+    cases.extend([post(Idle::Awake), post(Idle::Asleep)]);
+    cases.push(trickle());
+    cases.extend(oversubscribed());
+    cases
+}
+
+/// The cases whose name contains `only` (all without it).
+#[must_use]
+pub fn matching(only: Option<&str>) -> Vec<Case> {
+    let mut cases = cases();
+    if let Some(only) = only {
+        cases.retain(|case| case.name.contains(only));
+    }
+    cases
+}
+
+/// The goals of a view: a rival and the largest ratio that is good enough, if one is set.
+type Goals<'a> = &'a [(RivalKind, Option<f64>)];
+
+/// A case in which the twin and everybody in `goals` take part with `workers` workers.
+fn fork_join(
+    name: &str,
+    title: &str,
+    workload: Workload,
+    workers: usize,
+    measure: Measure,
+    goals: Goals<'_>,
+) -> Case {
+    Case {
+        name: format!("fork-join/{name}"),
+        title: title.to_owned(),
+        workload,
+        contestants: with_blitz(goals, workers).chain([twin()]).collect(),
+        views: vec![against(measure, workers, goals)],
+    }
+}
+
+fn twin() -> Contestant {
+    Contestant::new(Seq, 1)
+}
+
+fn with_blitz(goals: Goals<'_>, workers: usize) -> impl Iterator<Item = Contestant> {
+    let others = goals.iter().map(|(rival, _)| *rival);
+    [Blitz].into_iter().chain(others).map(move |rival| Contestant::new(rival, workers))
+}
+
+fn against(measure: Measure, workers: usize, goals: Goals<'_>) -> View {
+    let compare = |&(rival, goal): &(RivalKind, Option<f64>)| Comparison {
+        subject: Contestant::new(Blitz, workers),
+        reference: Contestant::new(rival, workers),
+        goal,
+    };
+    View { measure, comparisons: goals.iter().map(compare).collect() }
+}
+
+fn fork_overhead() -> Case {
+    let workload = Workload::Fib { n: FIB };
+    fork_join(
+        "fib-35/1-worker",
+        "What a fork costs when nobody takes it: fib(35) without a cut-off, minus the twin, per fork.",
+        workload,
+        1,
+        Measure::PerFork(workload.forks().unwrap_or(1)),
+        &[(Rayon, Some(0.2)), (Chili, Some(1.2)), (Forte, None)],
+    )
+}
+
+fn fib() -> Case {
+    fork_join(
+        "fib-35/2-workers",
+        "fib(35) without a cut-off on two workers.",
+        Workload::Fib { n: FIB },
+        2,
+        WALL,
+        &[(Rayon, Some(0.4)), (Chili, Some(1.0)), (Forte, None)],
+    )
+}
+
+fn empty_tree(depth: u32, caller: Caller) -> Case {
+    let side = match caller {
+        Caller::Inside => "inside",
+        Caller::Outside => "outside",
+    };
+    fork_join(
+        &format!("empty-tree-{depth}/{side}"),
+        &format!(
+            "A full binary tree of {depth} levels of empty forks, called from {side} the pool."
+        ),
+        Workload::EmptyTree { depth, caller },
+        2,
+        WALL,
+        &[(Rayon, Some(0.35)), (Chili, None), (Forte, None)],
+    )
+}
+
+fn tree_sum(levels: u32) -> Case {
+    let nodes = (1_u64 << levels) - 1;
+    let size = match levels {
+        24 => "16m".to_owned(),
+        _ => nodes.to_string(),
+    };
+    fork_join(
+        &format!("tree-sum-{size}/outside"),
+        &format!("The sum over {nodes} heap-allocated tree nodes, called from outside the pool."),
+        Workload::TreeSum { levels },
+        2,
+        WALL,
+        &[(Rayon, Some(0.3)), (Chili, Some(1.0)), (Forte, None)],
+    )
+}
+
+/// At least the speed-up of the best peer: no slower than any of them.
+const NO_SLOWER: Goals<'static> = &[(Rayon, Some(1.0)), (Chili, Some(1.0)), (Forte, Some(1.0))];
+
+fn queens() -> Case {
+    fork_join(
+        "queens-12",
+        "All solutions of the 12-queens problem, a fork for every square.",
+        Workload::Queens { n: 12 },
+        2,
+        WALL,
+        NO_SLOWER,
+    )
+}
+
+fn unbalanced_tree() -> Case {
+    fork_join(
+        "unbalanced-tree",
+        "The size of a tree whose shape comes out of a hash.",
+        Workload::Uts(UTS),
+        2,
+        WALL,
+        NO_SLOWER,
+    )
+}
+
+fn sleeping() -> Case {
+    let goals: Goals<'_> = &[(Rayon, Some(1.0))];
+    let metrics = [Metric::StartP50, Metric::StartP99, Metric::ReturnP50, Metric::ReturnP99];
+    Case {
+        name: "wake/job-into-sleeping-pool".to_owned(),
+        title: "A job from outside into a sleeping pool: until it starts, until it has returned."
+            .to_owned(),
+        workload: Workload::Sleeping,
+        contestants: with_blitz(goals, 2).collect(),
+        views: metrics.map(|metric| against(Measure::Plain(metric), 2, goals)).into(),
+    }
+}
+
+fn pick_up(idle: Idle) -> Case {
+    let goals: Goals<'_> = &[(Rayon, Some(1.0)), (Chili, None), (Forte, None)];
+    let (name, state) = match idle {
+        Idle::Awake => ("awake", "ran a job a moment ago"),
+        Idle::Asleep => ("asleep", "has fallen asleep"),
+    };
+    Case {
+        name: format!("wake/pick-up/{name}"),
+        title: format!(
+            "How soon a worker that {state} takes a job from one that then computes for 10 ms."
+        ),
+        workload: Workload::PickUp { idle },
+        contestants: with_blitz(goals, 2).collect(),
+        views: [Metric::StartP50, Metric::StartP99]
+            .map(|metric| against(Measure::Plain(metric), 2, goals))
+            .into(),
+    }
+}
+
+fn post(worker: Idle) -> Case {
+    let goals: Goals<'_> = &[(Condvar, Some(1.0)), (Rayon, None)];
+    let (name, state) = match worker {
+        Idle::Awake => ("no-sleeper", "is busy"),
+        Idle::Asleep => ("sleeper", "sleeps"),
+    };
+    Case {
+        name: format!("wake/post/{name}"),
+        title: format!("What posting a job costs the poster while the only worker {state}."),
+        workload: Workload::Post { worker },
+        contestants: with_blitz(goals, 1).collect(),
+        views: vec![against(WALL, 1, goals)],
+    }
+}
+
+/// One case for all pool sizes, so that they take turns with each other.
+fn trickle() -> Case {
+    let goals: Goals<'_> = &[(Rayon, Some(0.4))];
+    let sizes = [2, 8, 32];
+    let measure = Measure::Net(Metric::Cpu);
+    let mut views: Vec<View> = sizes.map(|workers| against(measure, workers, goals)).into();
+    views.push(View {
+        measure,
+        comparisons: vec![Comparison {
+            subject: Contestant::new(Blitz, 32),
+            reference: Contestant::new(Blitz, 2),
+            goal: Some(1.5),
+        }],
+    });
+    Case {
+        name: "idle/one-job-per-ms".to_owned(),
+        title: "CPU time of one small job per millisecond beyond the job itself, by pool size."
+            .to_owned(),
+        workload: Workload::Trickle,
+        contestants: sizes
+            .into_iter()
+            .flat_map(|workers| with_blitz(goals, workers))
+            .chain([twin()])
+            .collect(),
+        views,
+    }
+}
+
+/// Many more workers than cores must not cost much.
+fn oversubscribed() -> Vec<Case> {
+    let case = |name: &str, workload| {
+        let contestant = Contestant::new;
+        let against_itself = |rival, goal| Comparison {
+            subject: contestant(rival, 16),
+            reference: contestant(rival, 2),
+            goal,
+        };
+        Case {
+            name: format!("oversubscribed/{name}"),
+            title: format!("{name} with 16 workers, against 2 workers of the same pool."),
+            workload,
+            contestants: [Blitz, Rayon]
+                .into_iter()
+                .flat_map(|rival| [contestant(rival, 16), contestant(rival, 2)])
+                .collect(),
+            views: vec![View {
+                measure: WALL,
+                comparisons: vec![against_itself(Blitz, Some(1.25))],
+            }],
+        }
+    };
+    let tree = |depth, caller| Workload::EmptyTree { depth, caller };
+    vec![
+        case("fib-35", Workload::Fib { n: FIB }),
+        case("empty-tree-15/outside", tree(15, Caller::Outside)),
+        case("empty-tree-20/inside", tree(20, Caller::Inside)),
+        case("tree-sum-131071/outside", Workload::TreeSum { levels: 17 }),
+    ]
+}
+
+const FIB: u32 = 35;
+const WALL: Measure = Measure::Plain(Metric::Wall);
+
+/// About a million nodes, some subtrees of a single node and some of a hundred thousand.
+const UTS: UtsShape = UtsShape {
+    root_children: 2_000,
+    children: 8,
+    parents_per_million: 124_500,
+    depth_max: 400,
+    seed: 19,
+};
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_grouped() {
+        let cases = cases();
+        let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names.len(), cases.len());
+        let groups: BTreeSet<&str> = cases.iter().map(Case::group).collect();
+        let expected = ["fork-join", "idle", "oversubscribed", "wake"];
+        assert_eq!(groups.into_iter().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn who_is_compared_takes_part() {
+        for case in cases() {
+            let everybody: BTreeSet<Contestant> = case.contestants.iter().copied().collect();
+            assert_eq!(everybody.len(), case.contestants.len(), "{}", case.name);
+            for comparison in case.views.iter().flat_map(|view| &view.comparisons) {
+                assert!(everybody.contains(&comparison.subject), "{}", case.name);
+                assert!(everybody.contains(&comparison.reference), "{}", case.name);
+                assert_eq!(comparison.subject.rival, Blitz);
+            }
+            let needs_twin = |view: &View| !matches!(view.measure, Measure::Plain(_));
+            if case.views.iter().any(needs_twin) {
+                assert!(case.twin().is_some(), "{}", case.name);
+            }
+        }
+    }
+
+    #[test]
+    fn only_matches_groups_and_workloads() {
+        assert_eq!(matching(None).len(), cases().len());
+        assert_eq!(matching(Some("queens")).len(), 1);
+        assert_eq!(matching(Some("empty-tree-10")).len(), 2);
+        assert!(matching(Some("fork-join")).len() > 10);
+        assert!(matching(Some("no such case")).is_empty());
+    }
+}

@@ -1,0 +1,165 @@
+//! Lets the contestants of a case take turns, in rounds, and collects what they measured.
+
+mod process;
+mod serve;
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+pub use process::Processes;
+pub use serve::serve;
+
+use crate::{
+    case::{Case, Contestant, Measure},
+    rng::Rng,
+    workload::{Contest, Pace, Sample},
+};
+
+/// Where contestants come from. [`Processes`] starts each as a process of its own.
+pub trait Arena {
+    /// Begins to set up `contestant` for `case`.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if that is impossible; the others then compete without it.
+    fn open(&mut self, case: &Case, contestant: Contestant) -> Result<Box<dyn Contest>, String>;
+}
+
+/// How long a case may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// Rounds that are run in any case.
+    pub rounds_min: usize,
+    /// Rounds after which there is nothing more to learn.
+    pub rounds_max: usize,
+    /// Between the two, a round begins only before this much time has passed.
+    pub time: Duration,
+}
+
+impl Budget {
+    /// The budget of a pace.
+    #[must_use]
+    pub fn of(pace: Pace) -> Self {
+        let (rounds_min, rounds_max, time) = match pace {
+            Pace::Smoke => (1, 1, Duration::ZERO),
+            Pace::Quick => (5, 15, Duration::from_millis(1_700)),
+            Pace::Full => (21, 101, Duration::from_secs(20)),
+        };
+        Self { rounds_min, rounds_max, time }
+    }
+
+    fn wants_another(&self, rounds: usize, passed: Duration) -> bool {
+        rounds < self.rounds_min || (rounds < self.rounds_max && passed < self.time)
+    }
+}
+
+/// What a case yielded.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What was measured.
+    pub samples: Samples,
+    /// Who could not start or dropped out, and why.
+    pub failures: BTreeMap<Contestant, String>,
+}
+
+/// Samples by round and contestant.
+#[derive(Debug, Default)]
+pub struct Samples {
+    rounds: Vec<BTreeMap<Contestant, Sample>>,
+}
+
+impl Samples {
+    /// Adds a round.
+    pub fn push(&mut self, round: BTreeMap<Contestant, Sample>) {
+        self.rounds.push(round);
+    }
+
+    /// The number of rounds.
+    #[must_use]
+    pub fn rounds(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// The values of one contestant, round by round.
+    #[must_use]
+    pub fn values(
+        &self,
+        contestant: Contestant,
+        measure: Measure,
+        twin: Option<Contestant>,
+    ) -> Vec<Option<f64>> {
+        let value = |round: &BTreeMap<Contestant, Sample>| {
+            let twin = twin.and_then(|twin| round.get(&twin));
+            measure.value(round.get(&contestant)?, twin)
+        };
+        self.rounds.iter().map(value).collect()
+    }
+}
+
+/// Runs all rounds of `case`. `progress` is told after each turn which part of the case is done.
+pub fn run(
+    case: &Case,
+    arena: &mut dyn Arena,
+    budget: &Budget,
+    rng: &mut Rng,
+    mut progress: impl FnMut(f64),
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut seats = take_seats(case, arena, &mut outcome.failures);
+    let start = Instant::now();
+    while !seats.is_empty() && budget.wants_another(outcome.samples.rounds(), start.elapsed()) {
+        rng.shuffle(&mut seats);
+        let mut round = BTreeMap::new();
+        seats.retain_mut(|(contestant, contest)| {
+            let turn = contest.turn();
+            progress(done(budget, outcome.samples.rounds(), start.elapsed()));
+            match turn {
+                Ok(sample) => {
+                    round.insert(*contestant, sample);
+                    true
+                }
+                Err(error) => {
+                    outcome.failures.insert(*contestant, error);
+                    false
+                }
+            }
+        });
+        outcome.samples.push(round);
+    }
+    outcome
+}
+
+/// Opens all contestants side by side, since setting up may take long, and then waits for each.
+fn take_seats(
+    case: &Case,
+    arena: &mut dyn Arena,
+    failures: &mut BTreeMap<Contestant, String>,
+) -> Vec<(Contestant, Box<dyn Contest>)> {
+    let mut seats = Vec::new();
+    for &contestant in &case.contestants {
+        match arena.open(case, contestant) {
+            Ok(contest) => seats.push((contestant, contest)),
+            Err(error) => drop(failures.insert(contestant, error)),
+        }
+    }
+    seats.retain_mut(|(contestant, contest)| match contest.settle() {
+        Ok(()) => true,
+        Err(error) => {
+            failures.insert(*contestant, error);
+            false
+        }
+    });
+    seats
+}
+
+fn done(budget: &Budget, rounds: usize, passed: Duration) -> f64 {
+    let by_rounds = rounds as f64 / budget.rounds_max as f64;
+    let by_time = passed.as_secs_f64() / budget.time.as_secs_f64().max(f64::MIN_POSITIVE);
+    let at_least = rounds as f64 / budget.rounds_min as f64;
+    by_rounds.max(by_time).min(at_least).min(1.0)
+}
+
+#[cfg(test)]
+mod test;

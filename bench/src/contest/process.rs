@@ -1,0 +1,121 @@
+//! The runner's side of a contestant's process.
+//!
+//! Why a process each? A pool that ticks while idle (Forte, chili) would run during the turns of the
+//! others, so a contestant is stopped between its turns, and a single process cannot be stopped in
+//! part. Besides, Forte's pools cannot be taken down at all, and a contestant that hangs or crashes
+//! costs its own rows only.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+use super::{Arena, serve::Reply};
+use crate::{
+    case::{Case, Contestant},
+    os,
+    workload::{Contest, Sample},
+};
+
+/// Starts contestants with a command that ends in a call of [`serve`](super::serve).
+pub struct Processes<F> {
+    command: F,
+}
+
+impl<F: FnMut(&Case, Contestant) -> Command> Processes<F> {
+    /// Contestants are started with what `command` returns for them.
+    pub fn new(command: F) -> Self {
+        Self { command }
+    }
+}
+
+impl<F: FnMut(&Case, Contestant) -> Command> Arena for Processes<F> {
+    fn open(&mut self, case: &Case, contestant: Contestant) -> Result<Box<dyn Contest>, String> {
+        let child = (self.command)(case, contestant)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("cannot be started: {error}"))?;
+        Ok(Box::new(Process::new(child)))
+    }
+}
+
+struct Process {
+    child: Child,
+    replies: Receiver<String>,
+}
+
+impl Process {
+    fn new(mut child: Child) -> Self {
+        let (sender, replies) = mpsc::channel();
+        if let Some(output) = child.stdout.take() {
+            // A thread, since a pipe cannot be read with a time limit. It ends with the child.
+            thread::spawn(move || {
+                let lines = BufReader::new(output).lines().map_while(Result::ok);
+                for line in lines {
+                    if sender.send(line).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        Self { child, replies }
+    }
+
+    /// Waits for one reply, then stops the process until its next turn.
+    fn reply(&mut self) -> Result<Reply, String> {
+        let line = self.replies.recv_timeout(PATIENCE).map_err(|error| match error {
+            RecvTimeoutError::Timeout => format!("hangs: no answer for {PATIENCE:?}"),
+            RecvTimeoutError::Disconnected => self.cause_of_death(),
+        })?;
+        os::hold(&self.child).map_err(|error| format!("cannot be stopped: {error}"))?;
+        serde_json::from_str(&line).map_err(|error| format!("answered {line:?}: {error}"))
+    }
+
+    fn cause_of_death(&mut self) -> String {
+        match self.child.wait() {
+            Ok(status) => format!("ended early with {status}"),
+            Err(error) => format!("ended early: {error}"),
+        }
+    }
+}
+
+impl Contest for Process {
+    fn settle(&mut self) -> Result<(), String> {
+        match self.reply()? {
+            Reply::Ready => Ok(()),
+            Reply::Error(error) => Err(error),
+            Reply::Sample(_) => Err("answered before it was asked".to_owned()),
+        }
+    }
+
+    fn turn(&mut self) -> Result<Sample, String> {
+        let asked = os::release(&self.child).and_then(|()| match &mut self.child.stdin {
+            Some(input) => input.write_all(b"turn\n"),
+            None => Ok(()),
+        });
+        if asked.is_err() {
+            return Err(self.cause_of_death());
+        }
+        match self.reply()? {
+            Reply::Sample(sample) => Ok(sample),
+            Reply::Error(error) => Err(error),
+            Reply::Ready => Err("answered what it was not asked".to_owned()),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Not by closing its input: taking down 16 million nodes takes a second, some pools cannot
+        // be taken down, and a process that hangs would not notice. It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The slowest turn takes about two seconds. What takes longer than this hangs.
+const PATIENCE: Duration = Duration::from_secs(60);

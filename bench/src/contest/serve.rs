@@ -1,0 +1,56 @@
+//! The side of a contestant's process: builds the pool, then takes a turn for every line it reads.
+
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    case::{Case, Contestant},
+    workload::{Pace, Sample},
+};
+
+/// What a contestant writes, one JSON value per line.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Reply {
+    /// The pool and the data are built.
+    Ready,
+    /// What a turn measured.
+    Sample(Sample),
+    /// Why there is no sample; the contestant ends.
+    Error(String),
+}
+
+/// Serves `contestant` until `input` ends.
+///
+/// # Errors
+///
+/// Returns an error if a reply cannot be written.
+pub fn serve(
+    case: &Case,
+    contestant: Contestant,
+    pace: Pace,
+    input: impl BufRead,
+    mut output: impl Write,
+) -> io::Result<()> {
+    let opened = case.workload.open(contestant.rival, contestant.workers, pace);
+    let mut contest = match opened {
+        Ok(contest) => contest,
+        Err(error) => return reply(&mut output, &Reply::Error(error)),
+    };
+    reply(&mut output, &Reply::Ready)?;
+    for line in input.lines() {
+        line?;
+        match contest.turn() {
+            Ok(sample) => reply(&mut output, &Reply::Sample(sample))?,
+            Err(error) => return reply(&mut output, &Reply::Error(error)),
+        }
+    }
+    Ok(())
+}
+
+fn reply(output: &mut impl Write, reply: &Reply) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, reply)?;
+    output.write_all(b"\n")?;
+    output.flush()
+}

@@ -1,0 +1,125 @@
+//! The rounds, with contestants that only pretend, and the two sides of a real contestant's pipe.
+
+use std::{cell::RefCell, rc::Rc};
+
+use super::{serve::Reply, *};
+use crate::{
+    rival::RivalKind::{Blitz, Chili, Rayon, Seq},
+    workload::{Metric, Workload},
+};
+
+fn case() -> Case {
+    Case {
+        name: "test/fib".to_owned(),
+        title: String::new(),
+        workload: Workload::Fib { n: 8 },
+        contestants: [Blitz, Rayon, Chili].map(|rival| Contestant::new(rival, 2)).into(),
+        views: Vec::new(),
+    }
+}
+
+fn budget(rounds: usize) -> Budget {
+    Budget { rounds_min: rounds, rounds_max: rounds, time: Duration::ZERO }
+}
+
+/// Writes down who took a turn; chili drops out in its third one.
+#[derive(Default)]
+struct Pretended {
+    turns: Rc<RefCell<Vec<Contestant>>>,
+}
+
+struct Pretender {
+    contestant: Contestant,
+    turns: Rc<RefCell<Vec<Contestant>>>,
+}
+
+impl Arena for Pretended {
+    fn open(&mut self, _: &Case, contestant: Contestant) -> Result<Box<dyn Contest>, String> {
+        let turns = Rc::clone(&self.turns);
+        Ok(Box::new(Pretender { contestant, turns }))
+    }
+}
+
+impl Contest for Pretender {
+    fn turn(&mut self) -> Result<Sample, String> {
+        self.turns.borrow_mut().push(self.contestant);
+        let turns = self.turns.borrow();
+        let own = turns.iter().filter(|other| **other == self.contestant);
+        match own.count() {
+            3 if self.contestant.rival == Chili => Err("tired".to_owned()),
+            turn => Ok(Sample::from([(Metric::Wall, turn as f64)])),
+        }
+    }
+}
+
+fn pretend(rounds: usize, seed: u64) -> (Outcome, Vec<Contestant>) {
+    let mut arena = Pretended::default();
+    let mut rng = Rng::new(seed);
+    let outcome = run(&case(), &mut arena, &budget(rounds), &mut rng, |_| ());
+    (outcome, arena.turns.take())
+}
+
+#[test]
+fn everybody_takes_one_turn_per_round_in_changing_order() {
+    let (outcome, turns) = pretend(2, 1);
+    assert_eq!(outcome.samples.rounds(), 2);
+    for round in turns.chunks(3) {
+        let mut sorted = round.to_vec();
+        sorted.sort_unstable();
+        let mut expected = case().contestants;
+        expected.sort_unstable();
+        assert_eq!(sorted, expected);
+    }
+    let first_of_many = |seed| pretend(1, seed).1[0];
+    let firsts: std::collections::BTreeSet<Contestant> = (0..20).map(first_of_many).collect();
+    assert_eq!(firsts.len(), 3, "each contestant goes first sometimes");
+    assert_eq!(pretend(2, 5).1, pretend(2, 5).1, "a seed repeats its order");
+}
+
+#[test]
+fn who_fails_drops_out_and_the_others_go_on() {
+    let (outcome, _) = pretend(5, 1);
+    let chili = Contestant::new(Chili, 2);
+    assert_eq!(outcome.failures[&chili], "tired");
+    let wall = Measure::Plain(Metric::Wall);
+    let values = |contestant| outcome.samples.values(contestant, wall, None);
+    assert_eq!(values(chili), [Some(1.0), Some(2.0), None, None, None]);
+    assert_eq!(values(Contestant::new(Blitz, 2))[4], Some(5.0));
+}
+
+#[test]
+fn a_budget_ends_between_its_limits() {
+    let budget = Budget { rounds_min: 2, rounds_max: 4, time: Duration::from_secs(1) };
+    let late = Duration::from_secs(2);
+    assert!(budget.wants_another(1, late));
+    assert!(!budget.wants_another(2, late));
+    assert!(budget.wants_another(3, Duration::ZERO));
+    assert!(!budget.wants_another(4, Duration::ZERO));
+    assert!(done(&budget, 1, late) <= 0.5, "two rounds are run in any case");
+    assert_eq!(done(&budget, 4, Duration::ZERO), 1.0);
+}
+
+fn replies_of(contestant: Contestant, input: &str) -> Vec<Reply> {
+    let mut output = Vec::new();
+    serve(&case(), contestant, Pace::Smoke, input.as_bytes(), &mut output).unwrap();
+    String::from_utf8(output)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_contestant_answers_every_line() {
+    let replies = replies_of(Contestant::new(Seq, 1), "turn\nturn\n");
+    assert_eq!(replies.len(), 3);
+    assert_eq!(replies[0], Reply::Ready);
+    assert!(matches!(&replies[2], Reply::Sample(sample) if sample[&Metric::Wall] > 0.0));
+}
+
+#[test]
+fn a_contestant_that_cannot_take_part_says_why() {
+    let condvar = Contestant::new(crate::rival::RivalKind::Condvar, 1);
+    let replies = replies_of(condvar, "turn\n");
+    assert!(matches!(&replies[..], [Reply::Error(why)] if why.contains("condvar")));
+}

@@ -1,0 +1,204 @@
+//! The result of a whole run, in the shape in which it is written as JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    case::{Case, Contestant, Measure},
+    contest::Outcome,
+    machine::MachineCard,
+    stats::Spread,
+    verdict::{self, Row},
+    workload::{Metric, Pace},
+};
+
+/// A run of `blitz bench`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Counts the incompatible changes of this format.
+    pub schema: u32,
+    /// `quick` or `full`.
+    pub pace: String,
+    /// The seed of the order of turns.
+    pub seed: u64,
+    /// Where it ran.
+    pub machine: MachineCard,
+    /// What ran.
+    pub cases: Vec<CaseReport>,
+}
+
+/// A case and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseReport {
+    /// `group/workload/variant`.
+    pub name: String,
+    /// One sentence about it.
+    pub title: String,
+    /// Rounds in which everybody took a turn.
+    pub rounds: usize,
+    /// Why the case was not run, if it was not.
+    pub skipped: Option<String>,
+    /// Who took part.
+    pub contestants: Vec<ContestantReport>,
+    /// The comparisons.
+    pub rows: Vec<Row>,
+}
+
+/// What one contestant measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContestantReport {
+    /// Who.
+    pub contestant: Contestant,
+    /// Why it dropped out, if it did.
+    pub failure: Option<String>,
+    /// Its measurements.
+    pub metrics: BTreeMap<Metric, Measured>,
+    /// Summaries of the numbers that the rows compare, by name.
+    pub measures: BTreeMap<String, Spread>,
+}
+
+/// All samples of one metric, in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Their summary.
+    #[serde(flatten)]
+    pub spread: Spread,
+    /// One per round in which there was one.
+    pub samples: Vec<f64>,
+}
+
+impl Report {
+    /// An empty report.
+    #[must_use]
+    pub fn new(pace: Pace, seed: u64, machine: MachineCard) -> Self {
+        Self { schema: SCHEMA, pace: pace.name().to_owned(), seed, machine, cases: Vec::new() }
+    }
+
+    /// All comparisons of all cases, losses first.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        let rows = self.cases.iter().flat_map(|case| &case.rows);
+        let mut rows: Vec<Row> = rows.cloned().collect();
+        verdict::losses_first(&mut rows);
+        rows
+    }
+}
+
+impl CaseReport {
+    /// Summarises the outcome of `case`.
+    #[must_use]
+    pub fn new(case: &Case, outcome: &Outcome) -> Self {
+        let contestants = case.contestants.iter();
+        Self {
+            name: case.name.clone(),
+            title: case.title.clone(),
+            rounds: outcome.samples.rounds(),
+            skipped: None,
+            contestants: contestants
+                .map(|contestant| ContestantReport::new(case, *contestant, outcome))
+                .collect(),
+            rows: verdict::rows(case, &outcome.samples),
+        }
+    }
+
+    /// Says why `case` was not run.
+    #[must_use]
+    pub fn skipped(case: &Case, why: String) -> Self {
+        Self {
+            name: case.name.clone(),
+            title: case.title.clone(),
+            rounds: 0,
+            skipped: Some(why),
+            contestants: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+}
+
+impl ContestantReport {
+    fn new(case: &Case, contestant: Contestant, outcome: &Outcome) -> Self {
+        let known = |measure| -> Vec<f64> {
+            let values = outcome.samples.values(contestant, measure, case.twin());
+            values.into_iter().flatten().collect()
+        };
+        let metric = |metric| {
+            let samples = known(Measure::Plain(metric));
+            let spread = Spread::of(&samples)?;
+            Some((metric, Measured { spread, samples }))
+        };
+        let measure = |measure: Measure| {
+            let spread = Spread::of(&known(measure))?;
+            Some((measure.name().to_owned(), spread))
+        };
+        Self {
+            contestant,
+            failure: outcome.failures.get(&contestant).cloned(),
+            metrics: Metric::ALL.into_iter().filter_map(metric).collect(),
+            measures: case.views.iter().filter_map(|view| measure(view.measure)).collect(),
+        }
+    }
+}
+
+const SCHEMA: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        case::{Comparison, View},
+        rival::RivalKind::{Blitz, Rayon},
+        workload::{Sample, Workload},
+    };
+
+    fn report() -> Report {
+        let (blitz, rayon) = (Contestant::new(Blitz, 2), Contestant::new(Rayon, 2));
+        let case = Case {
+            name: "group/case".to_owned(),
+            title: "A case.".to_owned(),
+            workload: Workload::Fib { n: 5 },
+            contestants: vec![blitz, rayon],
+            views: vec![View {
+                measure: Measure::Plain(Metric::Wall),
+                comparisons: vec![Comparison { subject: blitz, reference: rayon, goal: Some(0.4) }],
+            }],
+        };
+        let mut outcome = Outcome::default();
+        let wall = |value| Sample::from([(Metric::Wall, value)]);
+        outcome.samples.push([(blitz, wall(1.0)), (rayon, wall(4.0))].into());
+        outcome.samples.push([(blitz, wall(3.0))].into());
+        outcome.failures.insert(rayon, "tired".to_owned());
+        let mut report = Report::new(Pace::Quick, 7, MachineCard::read());
+        report.cases.push(CaseReport::new(&case, &outcome));
+        report.cases.push(CaseReport::skipped(&case, "no memory".to_owned()));
+        report
+    }
+
+    #[test]
+    fn json_has_the_documented_shape() {
+        let json = serde_json::to_value(report()).unwrap();
+        assert_eq!(json["schema"], 1);
+        assert_eq!(json["pace"], "quick");
+        assert_eq!(json["seed"], 7);
+        assert!(json["machine"]["rustc"].is_string());
+        let case = &json["cases"][0];
+        assert_eq!(case["name"], "group/case");
+        assert_eq!(case["rounds"], 2);
+        let blitz = &case["contestants"][0];
+        assert_eq!(blitz["contestant"]["rival"], "blitz");
+        assert_eq!(blitz["metrics"]["wall"]["median"], 2.0);
+        assert_eq!(blitz["metrics"]["wall"]["samples"][1], 3.0);
+        assert_eq!(case["contestants"][1]["failure"], "tired");
+        let row = &case["rows"][0];
+        assert_eq!(row["ratio"]["median"], 0.25);
+        assert_eq!(row["verdict"], "met");
+        assert_eq!(json["cases"][1]["skipped"], "no memory");
+    }
+
+    #[test]
+    fn json_can_be_read_back() {
+        let report = report();
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
+    }
+}

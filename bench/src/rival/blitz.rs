@@ -1,0 +1,46 @@
+//! Blitz itself, through the API that its users see.
+
+use super::{Post, Rival, Work};
+
+/// A pool of its own, never the global one.
+#[derive(Debug)]
+pub struct Blitz(::blitz::Pool);
+
+impl Rival for Blitz {
+    type Ctx<'c> = ();
+
+    fn build(workers: usize) -> Result<Self, String> {
+        ::blitz::Pool::builder()
+            .workers(workers)
+            .build()
+            .map(Self)
+            .map_err(|error| error.to_string())
+    }
+
+    #[inline]
+    fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {
+        self.0.install(|| f(&mut ()))
+    }
+
+    #[inline]
+    fn join<A, B, RA, RB>(_: &mut (), a: A, b: B) -> (RA, RB)
+    where
+        RA: Send,
+        RB: Send,
+        A: Work<Self, RA>,
+        B: Work<Self, RB>,
+    {
+        ::blitz::join(|| a(&mut ()), || b(&mut ()))
+    }
+}
+
+impl Post for Blitz {
+    fn start(workers: usize) -> Result<Self, String> {
+        Self::build(workers)
+    }
+
+    fn post(&self, job: impl FnOnce() + Send + 'static) {
+        // Dropping the handle detaches the job.
+        drop(self.0.spawn_cpu(job));
+    }
+}

@@ -1,0 +1,191 @@
+//! The contestants: one file per pool, each with only as much adapter as the workloads need.
+//!
+//! A workload is written once, generic over [`Rival`]. Pools that hand a context from job to job
+//! (chili's `Scope`, Forte's `Worker`) receive it through [`Rival::Ctx`], so that none pays for a
+//! thread-local lookup that its own users would not pay for; for the others `Ctx` is `()`.
+
+mod blitz;
+mod chili;
+mod condvar;
+mod forte;
+mod rayon;
+mod seq;
+
+pub use blitz::Blitz;
+pub use chili::Chili;
+pub use condvar::Condvar;
+pub use forte::Forte;
+pub use rayon::Rayon;
+pub use seq::Seq;
+
+use serde::{Deserialize, Serialize};
+
+/// A pool that can fork and join.
+pub trait Rival: Sized + Sync {
+    /// What a running job holds in order to fork.
+    type Ctx<'c>;
+
+    /// Starts a pool in which `workers` threads compute.
+    ///
+    /// For chili and Forte the calling thread is one of them, as their users would have it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the pool's own message if it cannot be built.
+    fn build(workers: usize) -> Result<Self, String>;
+
+    /// Runs `f` in the pool, called on a thread that is not a worker, and waits for its result.
+    fn enter<T, F>(&self, f: F) -> T
+    where
+        T: Send,
+        F: Work<Self, T>;
+
+    /// Runs both closures: `a` at once on this thread, `b` here or on whoever takes it meanwhile.
+    fn join<A, B, RA, RB>(ctx: &mut Self::Ctx<'_>, a: A, b: B) -> (RA, RB)
+    where
+        RA: Send,
+        RB: Send,
+        A: Work<Self, RA>,
+        B: Work<Self, RB>;
+}
+
+/// A closure that a rival can run with any of its contexts.
+pub trait Work<R: Rival, T>: for<'x, 'y> FnOnce(&'x mut R::Ctx<'y>) -> T + Send {}
+
+impl<R, T, F> Work<R, T> for F
+where
+    R: Rival,
+    F: for<'x, 'y> FnOnce(&'x mut R::Ctx<'y>) -> T + Send,
+{
+}
+
+/// A pool that takes a job from outside and runs it on a thread of its own, without a result.
+pub trait Post: Sized {
+    /// Starts a pool with `workers` threads.
+    ///
+    /// # Errors
+    ///
+    /// Returns the pool's own message if it cannot be built.
+    fn start(workers: usize) -> Result<Self, String>;
+
+    /// Hands `job` over and returns at once.
+    fn post(&self, job: impl FnOnce() + Send + 'static);
+}
+
+/// The name of a rival, as it appears in tables and on the command line of a contestant process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RivalKind {
+    /// The pool of this repository.
+    Blitz,
+    /// The sequential twin: the same source, every fork a plain call.
+    Seq,
+    /// `rayon`.
+    Rayon,
+    /// `chili`.
+    Chili,
+    /// `forte`.
+    Forte,
+    /// A queue behind a mutex and a condition variable, the baseline of the wake-up rows.
+    Condvar,
+}
+
+impl RivalKind {
+    /// Every rival.
+    pub const ALL: [Self; 6] =
+        [Self::Blitz, Self::Seq, Self::Rayon, Self::Chili, Self::Forte, Self::Condvar];
+
+    /// The name in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blitz => "blitz",
+            Self::Seq => "seq",
+            Self::Rayon => "rayon",
+            Self::Chili => "chili",
+            Self::Forte => "forte",
+            Self::Condvar => "condvar",
+        }
+    }
+
+    /// The rival called `name`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The version this crate was built with; `None` for those that are part of this crate.
+    #[must_use]
+    pub fn version(self) -> Option<&'static str> {
+        match self {
+            Self::Blitz => Some(env!("BLITZ_BENCH_BLITZ")),
+            Self::Rayon => Some(env!("BLITZ_BENCH_RAYON")),
+            Self::Chili => Some(env!("BLITZ_BENCH_CHILI")),
+            Self::Forte => Some(env!("BLITZ_BENCH_FORTE")),
+            Self::Seq | Self::Condvar => None,
+        }
+    }
+
+    /// What a reader of the numbers has to know about this version of the rival.
+    #[must_use]
+    pub fn remark(self) -> Option<&'static str> {
+        match self {
+            Self::Forte => Some("the newest release that builds before Rust 1.96"),
+            _ => None,
+        }
+    }
+}
+
+/// Evaluates an expression with `$rival` standing for the type of a fork-join rival.
+///
+/// Needed because [`Rival`] is not dyn-compatible: every workload is compiled for every rival, and
+/// the name read from the command line picks one.
+macro_rules! with_rival {
+    ($kind:expr, $rival:ident => $body:expr) => {{
+        use $crate::rival::RivalKind;
+        match $kind {
+            RivalKind::Blitz => {
+                type $rival = $crate::rival::Blitz;
+                $body
+            }
+            RivalKind::Seq => {
+                type $rival = $crate::rival::Seq;
+                $body
+            }
+            RivalKind::Rayon => {
+                type $rival = $crate::rival::Rayon;
+                $body
+            }
+            RivalKind::Chili => {
+                type $rival = $crate::rival::Chili;
+                $body
+            }
+            RivalKind::Forte => {
+                type $rival = $crate::rival::Forte;
+                $body
+            }
+            RivalKind::Condvar => Err("condvar cannot fork and join".to_owned()),
+        }
+    }};
+}
+pub(crate) use with_rival;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for kind in RivalKind::ALL {
+            assert_eq!(RivalKind::from_name(kind.name()), Some(kind));
+        }
+        assert_eq!(RivalKind::from_name("tokio"), None);
+    }
+
+    #[test]
+    fn versions_come_from_the_lock_file() {
+        assert!(RivalKind::Rayon.version().unwrap().starts_with("1."));
+        assert_eq!(RivalKind::Forte.version(), Some("1.0.0-alpha.4"));
+        assert_eq!(RivalKind::Seq.version(), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! Rayon: a work-stealing pool whose current worker is found through a thread-local.
+
+use super::{Post, Rival, Work};
+
+/// A pool of its own, never Rayon's global one.
+#[derive(Debug)]
+pub struct Rayon(::rayon::ThreadPool);
+
+impl Rival for Rayon {
+    type Ctx<'c> = ();
+
+    fn build(workers: usize) -> Result<Self, String> {
+        ::rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .build()
+            .map(Self)
+            .map_err(|error| error.to_string())
+    }
+
+    #[inline]
+    fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {
+        self.0.install(|| f(&mut ()))
+    }
+
+    #[inline]
+    fn join<A, B, RA, RB>(_: &mut (), a: A, b: B) -> (RA, RB)
+    where
+        RA: Send,
+        RB: Send,
+        A: Work<Self, RA>,
+        B: Work<Self, RB>,
+    {
+        ::rayon::join(|| a(&mut ()), || b(&mut ()))
+    }
+}
+
+impl Post for Rayon {
+    fn start(workers: usize) -> Result<Self, String> {
+        Self::build(workers)
+    }
+
+    fn post(&self, job: impl FnOnce() + Send + 'static) {
+        self.0.spawn(job);
+    }
+}

@@ -1,0 +1,31 @@
+//! The sequential twin: the same source as everybody else's, with every fork a plain call.
+
+use super::{Rival, Work};
+
+/// No pool at all.
+#[derive(Debug)]
+pub struct Seq;
+
+impl Rival for Seq {
+    type Ctx<'c> = ();
+
+    fn build(_workers: usize) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    #[inline]
+    fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {
+        f(&mut ())
+    }
+
+    #[inline]
+    fn join<A, B, RA, RB>(ctx: &mut (), a: A, b: B) -> (RA, RB)
+    where
+        RA: Send,
+        RB: Send,
+        A: Work<Self, RA>,
+        B: Work<Self, RB>,
+    {
+        (a(ctx), b(ctx))
+    }
+}

@@ -1,0 +1,167 @@
+//! Turns the samples of a case into rows of ratios, each with its verdict, losses first.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    case::{Case, Comparison, Contestant, Measure},
+    contest::Samples,
+    stats::Spread,
+    workload::Metric,
+};
+
+/// One comparison, measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The name of the case.
+    pub case: String,
+    /// What was measured, as a word for tables.
+    pub measure: String,
+    /// Whose cost is above the line.
+    pub subject: Contestant,
+    /// Whose cost is below the line.
+    pub reference: Contestant,
+    /// The subject's cost in nanoseconds; `None` if it has none.
+    pub subject_ns: Option<Spread>,
+    /// The reference's cost in nanoseconds; `None` if it has none.
+    pub reference_ns: Option<Spread>,
+    /// Subject divided by reference, taken round by round.
+    pub ratio: Option<Spread>,
+    /// CPU time of the subject divided by that of the reference, where both are known and the
+    /// measure is a wall time.
+    pub cpu_ratio: Option<Spread>,
+    /// How many times faster than its sequential twin the subject is, where there is one.
+    pub speed_up: Option<f64>,
+    /// The largest ratio that meets the goal.
+    pub goal: Option<f64>,
+    /// What to make of it.
+    pub verdict: Verdict,
+}
+
+/// What a row says about Blitz.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The subject has no value: it failed or it cannot do what was asked.
+    Failed,
+    /// There is a goal and the ratio is above it.
+    Missed,
+    /// There is no goal, or it allows for it, and the rival is faster.
+    Slower,
+    /// The goal is met.
+    Met,
+    /// There is no goal, and the rival is not faster.
+    Faster,
+    /// The reference has no value: there is nothing to compare with.
+    Unmatched,
+}
+
+impl Verdict {
+    /// Whether the row belongs to the top of the table.
+    #[must_use]
+    pub fn is_loss(self) -> bool {
+        matches!(self, Self::Failed | Self::Missed | Self::Slower)
+    }
+
+    /// The word in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Failed => "FAILED",
+            Self::Missed => "MISSED",
+            Self::Slower => "slower",
+            Self::Met => "met",
+            Self::Faster => "faster",
+            Self::Unmatched => "alone",
+        }
+    }
+
+    /// Judges a comparison by the median of its ratio.
+    fn of(comparison: &Comparison, subject: Option<Spread>, ratio: Option<Spread>) -> Self {
+        let Some(ratio) = ratio.map(|ratio| ratio.median) else {
+            return match subject {
+                Some(_) => Self::Unmatched,
+                None => Self::Failed,
+            };
+        };
+        let against_itself = comparison.subject.rival == comparison.reference.rival;
+        let slower = ratio > 1.0 && !against_itself;
+        match comparison.goal {
+            Some(goal) if ratio > goal => Self::Missed,
+            _ if slower => Self::Slower,
+            Some(_) => Self::Met,
+            None => Self::Faster,
+        }
+    }
+}
+
+/// All rows of one case, in the order of the catalogue.
+#[must_use]
+pub fn rows(case: &Case, samples: &Samples) -> Vec<Row> {
+    let views = case.views.iter();
+    views
+        .flat_map(|view| {
+            let compare = |comparison| row(case, view.measure, comparison, samples);
+            view.comparisons.iter().map(compare)
+        })
+        .collect()
+}
+
+/// Moves losses to the front, the worst first; the others keep their order.
+pub fn losses_first(rows: &mut [Row]) {
+    rows.sort_by(|one, other| match (one.loss(), other.loss()) {
+        (Some(one), Some(other)) => other.total_cmp(&one),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => Ordering::Equal,
+    });
+}
+
+impl Row {
+    /// How bad a loss is: by which factor the ratio exceeds what it should be.
+    fn loss(&self) -> Option<f64> {
+        self.verdict.is_loss().then(|| {
+            let allowed = self.goal.unwrap_or(1.0);
+            self.ratio.map_or(f64::INFINITY, |ratio| ratio.median / allowed)
+        })
+    }
+}
+
+fn row(case: &Case, measure: Measure, comparison: &Comparison, samples: &Samples) -> Row {
+    let twin = case.twin();
+    let values = |contestant, measure| samples.values(contestant, measure, twin);
+    let ratio_of = |measure| {
+        let subject = values(comparison.subject, measure);
+        let reference = values(comparison.reference, measure);
+        Spread::of_ratio(&subject, &reference)
+    };
+    let spread = |contestant| {
+        let known: Vec<f64> = values(contestant, measure).into_iter().flatten().collect();
+        Spread::of(&known)
+    };
+
+    let subject_ns = spread(comparison.subject);
+    let ratio = ratio_of(measure);
+    let is_wall = matches!(measure, Measure::PerFork(_) | Measure::Plain(Metric::Wall));
+    let speed_up = twin.filter(|_| is_wall).and_then(|twin| {
+        let wall = Measure::Plain(Metric::Wall);
+        Spread::of_ratio(&values(twin, wall), &values(comparison.subject, wall))
+    });
+    Row {
+        case: case.name.clone(),
+        measure: measure.name().to_owned(),
+        subject: comparison.subject,
+        reference: comparison.reference,
+        subject_ns,
+        reference_ns: spread(comparison.reference),
+        ratio,
+        cpu_ratio: ratio_of(Measure::Plain(Metric::Cpu)).filter(|_| is_wall),
+        speed_up: speed_up.map(|speed_up| speed_up.median),
+        goal: comparison.goal,
+        verdict: Verdict::of(comparison, subject_ns, ratio),
+    }
+}
+
+#[cfg(test)]
+mod test;

@@ -1,0 +1,111 @@
+//! Verdicts and the order of rows.
+
+use super::*;
+use crate::{
+    case::View,
+    rival::RivalKind::{Blitz, Chili, Rayon, Seq},
+    workload::{Sample, Workload},
+};
+
+fn blitz() -> Contestant {
+    Contestant::new(Blitz, 2)
+}
+
+/// A case in which Blitz is compared with each rival, and one round per list of wall times (Blitz,
+/// twin, then the rivals; 0 stands for no value).
+fn measured(goals: &[(crate::rival::RivalKind, Option<f64>)], rounds: &[&[f64]]) -> Vec<Row> {
+    let rivals: Vec<Contestant> =
+        goals.iter().map(|(rival, _)| Contestant::new(*rival, 2)).collect();
+    let comparisons = goals.iter().zip(&rivals);
+    let case = Case {
+        name: "group/case".to_owned(),
+        title: String::new(),
+        workload: Workload::Fib { n: 1 },
+        contestants: [blitz(), Contestant::new(Seq, 1)]
+            .into_iter()
+            .chain(rivals.iter().copied())
+            .collect(),
+        views: vec![View {
+            measure: Measure::Plain(Metric::Wall),
+            comparisons: comparisons
+                .map(|(&(_, goal), &reference)| Comparison { subject: blitz(), reference, goal })
+                .collect(),
+        }],
+    };
+    let mut samples = Samples::default();
+    for round in rounds {
+        let round = case.contestants.iter().zip(*round);
+        samples.push(
+            round
+                .filter(|(_, wall)| **wall > 0.0)
+                .map(|(contestant, wall)| (*contestant, Sample::from([(Metric::Wall, *wall)])))
+                .collect(),
+        );
+    }
+    rows(&case, &samples)
+}
+
+#[test]
+fn a_goal_decides_and_being_slower_is_said_anyway() {
+    let goals = [(Rayon, Some(0.4)), (Chili, Some(1.2))];
+    let rows = measured(&goals, &[&[11.0, 22.0, 30.0, 10.0]]);
+    assert_eq!(rows[0].verdict, Verdict::Met);
+    assert_eq!(rows[1].verdict, Verdict::Slower, "within the goal, but slower");
+    let rows = measured(&goals, &[&[13.0, 22.0, 30.0, 10.0]]);
+    assert_eq!(rows[0].verdict, Verdict::Missed);
+    assert_eq!(rows[1].verdict, Verdict::Missed);
+}
+
+#[test]
+fn without_a_goal_the_faster_one_wins() {
+    let rows = measured(&[(Rayon, None), (Chili, None)], &[&[2.0, 4.0, 3.0, 1.0]]);
+    assert_eq!(rows[0].verdict, Verdict::Faster);
+    assert_eq!(rows[1].verdict, Verdict::Slower);
+    assert_eq!(rows[0].speed_up, Some(2.0));
+}
+
+#[test]
+fn a_missing_value_is_a_failure_of_blitz_but_not_of_a_rival() {
+    let goals = [(Rayon, Some(1.0))];
+    let no_rival = measured(&goals, &[&[2.0, 4.0, 0.0]]);
+    assert_eq!(no_rival[0].verdict, Verdict::Unmatched);
+    assert!(!no_rival[0].verdict.is_loss());
+    let no_blitz = measured(&goals, &[&[0.0, 4.0, 3.0]]);
+    assert_eq!(no_blitz[0].verdict, Verdict::Failed);
+    assert!(no_blitz[0].verdict.is_loss());
+}
+
+#[test]
+fn against_itself_only_the_goal_counts() {
+    let mut comparison =
+        Comparison { subject: Contestant::new(Blitz, 16), reference: blitz(), goal: Some(1.25) };
+    let ratio = Spread::of(&[1.1]);
+    assert_eq!(Verdict::of(&comparison, ratio, ratio), Verdict::Met);
+    comparison.goal = Some(1.05);
+    assert_eq!(Verdict::of(&comparison, ratio, ratio), Verdict::Missed);
+}
+
+#[test]
+fn losses_come_first_and_the_worst_of_them_at_the_top() {
+    let row = |name: &str, verdict, ratio: Option<f64>, goal| Row {
+        case: name.to_owned(),
+        verdict,
+        ratio: ratio.and_then(|ratio| Spread::of(&[ratio])),
+        goal,
+        ..measured(&[(Rayon, None)], &[&[1.0, 1.0, 1.0]]).remove(0)
+    };
+    let mut rows = [
+        row("first win", Verdict::Met, Some(0.9), Some(1.0)),
+        row("small loss", Verdict::Slower, Some(1.1), None),
+        row("second win", Verdict::Faster, Some(0.1), None),
+        row("alone", Verdict::Unmatched, None, Some(1.0)),
+        row("failure", Verdict::Failed, None, Some(1.0)),
+        row("six times the goal", Verdict::Missed, Some(0.6), Some(0.1)),
+        row("big loss", Verdict::Slower, Some(3.0), None),
+    ];
+    losses_first(&mut rows);
+    let names: Vec<&str> = rows.iter().map(|row| row.case.as_str()).collect();
+    let losses = ["failure", "six times the goal", "big loss", "small loss"];
+    let others = ["first win", "second win", "alone"];
+    assert_eq!(names, [&losses[..], &others[..]].concat());
+}

@@ -1,0 +1,25 @@
+//! A full binary tree of forks without any work in it.
+
+use std::hint::black_box;
+
+use super::batch::ForkJoin;
+use crate::rival::Rival;
+
+/// Counts its leaves, so that a lost subtree shows.
+pub(super) struct EmptyTree(pub(super) u32);
+
+impl ForkJoin for EmptyTree {
+    fn run<R: Rival>(&self, ctx: &mut R::Ctx<'_>) -> u64 {
+        leaves::<R>(ctx, self.0)
+    }
+}
+
+fn leaves<R: Rival>(ctx: &mut R::Ctx<'_>, depth: u32) -> u64 {
+    if depth == 0 {
+        // Both halves are the same call, so the compiler would make one call of the twin's two if
+        // the leaf were not opaque to it.
+        return black_box(1);
+    }
+    let (a, b) = R::join(ctx, |ctx| leaves::<R>(ctx, depth - 1), |ctx| leaves::<R>(ctx, depth - 1));
+    a + b
+}

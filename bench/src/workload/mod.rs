@@ -1,0 +1,245 @@
+//! What the rivals compete in: one file per workload, each generic over the rival.
+//!
+//! [`Workload::open`] builds the pool and the data once; every [`Contest::turn`] after that is one
+//! measured sample. Results are checked inside the turn, against the sequential twin or against
+//! what the turn itself must have caused.
+
+mod batch;
+mod empty_tree;
+mod fib;
+mod pick_up;
+mod post;
+mod queens;
+mod sleeping;
+mod tree_sum;
+mod trickle;
+mod uts;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::rival::{RivalKind, with_rival};
+
+pub use uts::Shape as UtsShape;
+
+/// One workload with its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workload {
+    /// The n-th Fibonacci number, a fork at every call: nothing but overhead.
+    Fib {
+        /// Which Fibonacci number.
+        n: u32,
+    },
+    /// A full binary tree of forks with nothing in it.
+    EmptyTree {
+        /// Levels of forks; there are 2^depth leaves.
+        depth: u32,
+        /// Who calls it.
+        caller: Caller,
+    },
+    /// The sum over a full binary tree of heap-allocated nodes, called from outside.
+    TreeSum {
+        /// Levels of nodes; there are 2^levels - 1 nodes.
+        levels: u32,
+    },
+    /// All solutions of the n-queens problem, a fork for every square.
+    Queens {
+        /// The width of the board, at most 16.
+        n: u32,
+    },
+    /// The nodes of a tree whose shape is known only by walking it.
+    Uts(UtsShape),
+    /// One job from outside into a pool that has fallen asleep.
+    Sleeping,
+    /// How soon an idle worker takes a job from a worker that computes and does not fork.
+    PickUp {
+        /// What the idle worker did before.
+        idle: Idle,
+    },
+    /// CPU time spent on one small job per millisecond.
+    Trickle,
+    /// What handing over one job costs the thread that hands it over.
+    Post {
+        /// What the pool's only worker does meanwhile.
+        worker: Idle,
+    },
+}
+
+/// On which side of the pool's door the caller stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// On a worker: the call forks right away.
+    Inside,
+    /// On a thread of its own: each call has to enter the pool.
+    Outside,
+}
+
+/// How deep the idleness of a worker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idle {
+    /// It ran a job a moment ago (or, in [`Workload::Post`], still does).
+    Awake,
+    /// It had nothing to do for a millisecond, which is enough for every rival's workers to block.
+    Asleep,
+}
+
+/// How much time a turn may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// As little as possible; the numbers mean nothing. For tests.
+    Smoke,
+    /// The whole catalogue in about a minute.
+    Quick,
+    /// Long enough to quote.
+    Full,
+}
+
+impl Pace {
+    /// A turn of a throughput workload repeats it for about this long.
+    #[must_use]
+    pub fn turn_time(self) -> Duration {
+        match self {
+            Self::Smoke => Duration::from_micros(50),
+            Self::Quick => Duration::from_millis(20),
+            Self::Full => Duration::from_millis(50),
+        }
+    }
+
+    /// A turn of a latency workload takes this many latencies. The 99th percentile of fewer than a
+    /// hundred would be their maximum.
+    #[must_use]
+    pub fn latencies(self) -> usize {
+        match self {
+            Self::Smoke => 3,
+            Self::Quick => 100,
+            Self::Full => 300,
+        }
+    }
+
+    /// The pace called `name`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Smoke, Self::Quick, Self::Full].into_iter().find(|pace| pace.name() == name)
+    }
+
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Smoke => "smoke",
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// What a turn can measure. All values are nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Wall time of one repetition.
+    Wall,
+    /// CPU time of the whole process for one repetition.
+    Cpu,
+    /// Median time until the job starts.
+    StartP50,
+    /// 99th percentile of the time until the job starts.
+    StartP99,
+    /// Median time until the caller has its result.
+    ReturnP50,
+    /// 99th percentile of the time until the caller has its result.
+    ReturnP99,
+}
+
+impl Metric {
+    /// Every metric.
+    pub const ALL: [Self; 6] =
+        [Self::Wall, Self::Cpu, Self::StartP50, Self::StartP99, Self::ReturnP50, Self::ReturnP99];
+}
+
+/// What one turn measured. A metric that is absent was asked for in vain: the rival cannot do it.
+pub type Sample = BTreeMap<Metric, f64>;
+
+/// A rival that is ready for its turns.
+pub trait Contest {
+    /// Waits until everything is set up, for contestants that are opened in the background.
+    ///
+    /// # Errors
+    ///
+    /// Returns what went wrong while setting up.
+    fn settle(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Takes one turn.
+    ///
+    /// # Errors
+    ///
+    /// Returns what went wrong if a result is not the sequential twin's.
+    fn turn(&mut self) -> Result<Sample, String>;
+}
+
+impl Workload {
+    /// Builds the rival's pool and the workload's data.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the pool cannot be built or the rival cannot take part.
+    pub fn open(
+        self,
+        rival: RivalKind,
+        workers: usize,
+        pace: Pace,
+    ) -> Result<Box<dyn Contest>, String> {
+        use Caller::Outside;
+        match self {
+            Self::Fib { n } => batch::open(rival, fib::Fib(n), Outside, workers, pace),
+            Self::EmptyTree { depth, caller } => {
+                batch::open(rival, empty_tree::EmptyTree(depth), caller, workers, pace)
+            }
+            Self::TreeSum { levels } => {
+                batch::open(rival, tree_sum::TreeSum::new(levels), Outside, workers, pace)
+            }
+            Self::Queens { n } => {
+                batch::open(rival, queens::Queens::new(n)?, Outside, workers, pace)
+            }
+            Self::Uts(shape) => batch::open(rival, uts::Uts(shape), Outside, workers, pace),
+            Self::Sleeping => with_rival!(rival, R => sleeping::open::<R>(workers, pace)),
+            Self::PickUp { idle } => {
+                with_rival!(rival, R => pick_up::open::<R>(workers, idle, pace))
+            }
+            Self::Trickle => with_rival!(rival, R => trickle::open::<R>(workers, pace)),
+            Self::Post { worker } => post::open(rival, workers, worker, pace),
+        }
+    }
+
+    /// How many forks one repetition makes, for workloads whose cost is given per fork.
+    #[must_use]
+    pub fn forks(self) -> Option<u64> {
+        match self {
+            Self::Fib { n } => Some(fib::forks(n)),
+            Self::EmptyTree { depth, .. } => Some((1 << depth) - 1),
+            _ => None,
+        }
+    }
+
+    /// How much memory one contestant's data takes, so that a small machine can decline in time.
+    #[must_use]
+    pub fn memory_bytes(self) -> u64 {
+        match self {
+            Self::TreeSum { levels } => tree_sum::memory_bytes(levels),
+            _ => 0,
+        }
+    }
+}
+
+/// Long enough for the idle workers of every rival to stop yielding and block.
+const FALL_ASLEEP: Duration = Duration::from_millis(1);
+
+fn nanoseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e9
+}
+
+#[cfg(test)]
+mod test;

@@ -1,0 +1,118 @@
+//! Every workload at a tiny size, on every rival that takes part, with its results verified by the
+//! turn itself. No timing is looked at.
+
+use super::*;
+
+const FORK_JOIN: [RivalKind; 5] =
+    [RivalKind::Seq, RivalKind::Rayon, RivalKind::Chili, RivalKind::Forte, RivalKind::Blitz];
+
+const TINY_UTS: UtsShape = UtsShape {
+    root_children: 20,
+    children: 8,
+    parents_per_million: 110_000,
+    depth_max: 50,
+    seed: 3,
+};
+
+#[track_caller]
+fn take_turns(workload: Workload, rival: RivalKind, workers: usize) -> Sample {
+    let mut contest = workload
+        .open(rival, workers, Pace::Smoke)
+        .unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
+    contest.turn().unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
+    contest.turn().expect("a second turn works like the first")
+}
+
+#[track_caller]
+fn everyone_computes(workload: Workload) {
+    for rival in FORK_JOIN {
+        for workers in [1, 2, 3] {
+            let sample = take_turns(workload, rival, workers);
+            assert!(sample[&Metric::Wall] > 0.0, "{rival:?}");
+        }
+    }
+}
+
+#[test]
+fn fib() {
+    everyone_computes(Workload::Fib { n: 10 });
+}
+
+#[test]
+fn empty_tree_from_both_sides() {
+    for caller in [Caller::Inside, Caller::Outside] {
+        everyone_computes(Workload::EmptyTree { depth: 6, caller });
+    }
+}
+
+#[test]
+fn tree_sum() {
+    everyone_computes(Workload::TreeSum { levels: 7 });
+}
+
+#[test]
+fn queens() {
+    everyone_computes(Workload::Queens { n: 6 });
+}
+
+#[test]
+fn unbalanced_tree_search() {
+    everyone_computes(Workload::Uts(TINY_UTS));
+}
+
+#[test]
+fn a_job_into_a_sleeping_pool() {
+    for rival in [RivalKind::Rayon, RivalKind::Blitz] {
+        let sample = take_turns(Workload::Sleeping, rival, 2);
+        assert_eq!(sample.len(), 4);
+        assert!(sample[&Metric::StartP50] <= sample[&Metric::ReturnP99]);
+    }
+}
+
+#[test]
+fn pick_up_reports_what_it_saw() {
+    for idle in [Idle::Awake, Idle::Asleep] {
+        for rival in [RivalKind::Rayon, RivalKind::Blitz, RivalKind::Seq] {
+            let sample = take_turns(Workload::PickUp { idle }, rival, 2);
+            if rival == RivalKind::Seq {
+                assert!(sample.is_empty(), "nobody is there to take the job");
+            }
+        }
+    }
+}
+
+#[test]
+fn trickle() {
+    for rival in FORK_JOIN {
+        let sample = take_turns(Workload::Trickle, rival, 2);
+        assert!(sample[&Metric::Cpu] > 0.0, "{rival:?}");
+    }
+}
+
+#[test]
+fn posting() {
+    for worker in [Idle::Awake, Idle::Asleep] {
+        for rival in [RivalKind::Rayon, RivalKind::Blitz, RivalKind::Condvar] {
+            let sample = take_turns(Workload::Post { worker }, rival, 1);
+            assert!(sample[&Metric::Wall] > 0.0, "{rival:?}");
+        }
+    }
+}
+
+#[test]
+fn who_cannot_take_part_says_so() {
+    let refused =
+        |workload: Workload, rival| workload.open(rival, 2, Pace::Smoke).err().expect("refused");
+    let fib = Workload::Fib { n: 5 };
+    assert!(refused(fib, RivalKind::Condvar).contains("fork and join"));
+    let post = Workload::Post { worker: Idle::Awake };
+    assert!(refused(post, RivalKind::Chili).contains("chili"));
+}
+
+#[test]
+fn paces_have_names() {
+    for pace in [Pace::Smoke, Pace::Quick, Pace::Full] {
+        assert_eq!(Pace::from_name(pace.name()), Some(pace));
+    }
+    assert_eq!(Pace::from_name("slow"), None);
+}

@@ -1,0 +1,69 @@
+//! Unbalanced tree search: a tree whose shape comes out of a hash, so that nobody can know how much
+//! hangs below a node without walking it. After the benchmark of the same name (binomial trees).
+
+use super::batch::ForkJoin;
+use crate::{rival::Rival, rng::mix};
+
+/// The parameters of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Children of the root.
+    pub root_children: u32,
+    /// Children of any other node that has some.
+    pub children: u32,
+    /// How many nodes of a million have children. Times `children` it must stay below a million,
+    /// or the tree does not end.
+    pub parents_per_million: u32,
+    /// Nodes at this depth have no children, which bounds the stack.
+    pub depth_max: u32,
+    /// Which of the many trees of this shape.
+    pub seed: u64,
+}
+
+/// Counts the nodes.
+pub(super) struct Uts(pub(super) Shape);
+
+impl ForkJoin for Uts {
+    fn run<R: Rival>(&self, ctx: &mut R::Ctx<'_>) -> u64 {
+        let root = mix(self.0.seed);
+        1 + siblings::<R>(ctx, &self.0, root, 1, 0..self.0.root_children)
+    }
+}
+
+/// Counts the subtrees of some children of the node `parent`, halving their range at every fork.
+fn siblings<R: Rival>(
+    ctx: &mut R::Ctx<'_>,
+    shape: &Shape,
+    parent: u64,
+    depth: u32,
+    range: std::ops::Range<u32>,
+) -> u64 {
+    let count = range.end - range.start;
+    if count == 1 {
+        return subtree::<R>(ctx, shape, child(parent, range.start), depth);
+    }
+    let middle = range.start + count / 2;
+    let (a, b) = R::join(
+        ctx,
+        |ctx| siblings::<R>(ctx, shape, parent, depth, range.start..middle),
+        |ctx| siblings::<R>(ctx, shape, parent, depth, middle..range.end),
+    );
+    a + b
+}
+
+fn subtree<R: Rival>(ctx: &mut R::Ctx<'_>, shape: &Shape, node: u64, depth: u32) -> u64 {
+    let is_parent = node % 1_000_000 < u64::from(shape.parents_per_million);
+    if !is_parent || depth == shape.depth_max {
+        return 1;
+    }
+    1 + siblings::<R>(ctx, shape, node, depth + 1, 0..shape.children)
+}
+
+/// The hash of a child, in a few rounds: the work of visiting a node.
+fn child(parent: u64, index: u32) -> u64 {
+    let mut hash = parent ^ u64::from(index);
+    for _ in 0..4 {
+        hash = mix(hash);
+    }
+    hash
+}

@@ -1,0 +1,131 @@
+//! `blitz bench`: runs the cases, prints the table, writes the reports.
+
+use std::{
+    env, fs,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use blitz_bench::{
+    case::Case,
+    catalogue,
+    contest::{self, Budget, Processes},
+    machine::{self, MachineCard},
+    report::{CaseReport, Report},
+    rng::Rng,
+};
+
+use crate::{Failure, args::BenchArgs, contestant, print, progress::Progress, report, table};
+
+/// Does what the command line asks for.
+pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+    let cases = chosen(args.only.as_deref())?;
+    if args.list {
+        return print(&list(&cases));
+    }
+    // Before the minutes of measuring, not after.
+    if let Some(path) = &args.json {
+        fs::write(path, "")
+            .map_err(|error| Failure::new(format!("cannot write {}", path.display()), error))?;
+    }
+
+    let report = measure(&cases, args)?;
+    print(&table::render(&report))?;
+    let html = report::write(&report)?;
+    print(&format!("\nreport: {}\n", html.display()))?;
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&report)
+            .map_err(|error| Failure::new("cannot make JSON of the report", error))?;
+        fs::write(path, json)
+            .map_err(|error| Failure::new(format!("cannot write {}", path.display()), error))?;
+    }
+    Ok(())
+}
+
+fn chosen(only: Option<&str>) -> Result<Vec<Case>, Failure> {
+    let cases = catalogue::matching(only);
+    match only {
+        Some(only) if cases.is_empty() => Err(Failure(format!(
+            "nothing has {only:?} in its name; `blitz bench --list` shows all names"
+        ))),
+        _ => Ok(cases),
+    }
+}
+
+fn list(cases: &[Case]) -> String {
+    let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
+    let line = |case: &Case| format!("{:width$}  {}\n", case.name, case.title);
+    cases.iter().map(line).collect()
+}
+
+fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
+    let pace = args.pace();
+    let program = env::current_exe()
+        .map_err(|error| Failure::new("cannot find this program to start it again", error))?;
+    let mut arena = Processes::new(|case: &Case, contestant| {
+        contestant::command(&program, case, contestant, pace)
+    });
+
+    let seed = args.seed.unwrap_or_else(seed_of_the_clock);
+    let mut rng = Rng::new(seed);
+    let mut report = Report::new(pace, seed, MachineCard::read());
+    let mut progress = Progress::new(cases.len());
+    for case in cases {
+        progress.begin(&case.name);
+        let measured = match lack_of_memory(case) {
+            Some(why) => CaseReport::skipped(case, why),
+            None => {
+                let budget = Budget::of(pace);
+                let advance = |part| progress.advance(part);
+                let outcome = contest::run(case, &mut arena, &budget, &mut rng, advance);
+                CaseReport::new(case, &outcome)
+            }
+        };
+        progress.end(&case.name, measured.rounds);
+        report.cases.push(measured);
+    }
+    progress.finish();
+    Ok(report)
+}
+
+/// All contestants of a case hold their data at the same time.
+fn lack_of_memory(case: &Case) -> Option<String> {
+    let needed = case.workload.memory_bytes() * case.contestants.len() as u64;
+    let available = machine::memory_available_bytes()?;
+    // What remains is for everybody else on the machine.
+    (needed > available / 4 * 3).then(|| {
+        let [needed, available] = [needed, available].map(|bytes| bytes >> 20);
+        format!("needs {needed} MiB of memory and {available} MiB are available")
+    })
+}
+
+fn seed_of_the_clock() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_matches_nothing_is_an_error_that_says_what_to_do() {
+        let Err(Failure(message)) = chosen(Some("fork-jion")) else {
+            panic!("accepted");
+        };
+        assert!(message.contains("fork-jion") && message.contains("--list"));
+        assert_eq!(chosen(Some("queens")).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_list_has_a_line_per_case() {
+        let cases = chosen(None).unwrap();
+        let list = list(&cases);
+        assert_eq!(list.lines().count(), cases.len());
+        assert!(list.lines().all(|line| line.ends_with('.')));
+    }
+
+    #[test]
+    fn small_cases_need_no_memory_to_speak_of() {
+        assert_eq!(lack_of_memory(&chosen(Some("queens")).unwrap()[0]), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! The hidden command that `blitz bench` starts once per contestant, and how it is started.
+
+use std::{io, process};
+
+use blitz_bench::{
+    case::{Case, Contestant},
+    catalogue, contest, os,
+    rival::RivalKind,
+    workload::Pace,
+};
+
+use crate::{Failure, args::ContestantArgs};
+
+/// Takes turns until stdin ends.
+pub fn run(args: &ContestantArgs) -> Result<(), Failure> {
+    let unknown = |what, name: &str| Failure::new(format!("there is no {what}"), name);
+    let rival = RivalKind::from_name(&args.rival).ok_or_else(|| unknown("rival", &args.rival))?;
+    let pace = Pace::from_name(&args.pace).ok_or_else(|| unknown("pace", &args.pace))?;
+    let case = catalogue::cases()
+        .into_iter()
+        .find(|case| case.name == args.case)
+        .ok_or_else(|| unknown("case", &args.case))?;
+    let contestant = Contestant::new(rival, args.workers);
+    os::die_with_parent().map_err(|error| Failure::new("cannot follow the parent", error))?;
+    contest::serve(&case, contestant, pace, io::stdin().lock(), io::stdout().lock())
+        .map_err(|error| Failure::new("cannot talk to the parent", error))
+}
+
+/// The command line of a contestant: this very program.
+pub fn command(
+    program: &std::path::Path,
+    case: &Case,
+    contestant: Contestant,
+    pace: Pace,
+) -> process::Command {
+    let mut command = process::Command::new(program);
+    command
+        .arg("contestant")
+        .args(["--case", &case.name])
+        .args(["--rival", contestant.rival.name()])
+        .args(["--workers", &contestant.workers.to_string()])
+        .args(["--pace", pace.name()])
+        // A run measures the defaults of every rival, whatever the shell happens to say.
+        .env_remove("BLITZ_WORKERS")
+        .env_remove("RAYON_NUM_THREADS");
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    #[test]
+    fn a_contestant_understands_its_own_command_line() {
+        let case = &catalogue::cases()[0];
+        let contestant = Contestant::new(RivalKind::Chili, 5);
+        let command = command("blitz".as_ref(), case, contestant, Pace::Full);
+        let words = [command.get_program()].into_iter().chain(command.get_args());
+        let Command::Contestant(args) = Cli::try_parse_from(words).unwrap().into_command() else {
+            panic!("not a contestant");
+        };
+        assert_eq!(args.case, case.name);
+        assert_eq!(RivalKind::from_name(&args.rival), Some(RivalKind::Chili));
+        assert_eq!(args.workers, 5);
+        assert_eq!(Pace::from_name(&args.pace), Some(Pace::Full));
+    }
+
+    #[test]
+    fn what_is_unknown_is_named() {
+        let args = ContestantArgs {
+            case: "fork-join/queens-12".to_owned(),
+            rival: "tokio".to_owned(),
+            workers: 1,
+            pace: "quick".to_owned(),
+        };
+        let Err(Failure(message)) = run(&args) else { panic!("accepted") };
+        assert!(message.contains("rival") && message.contains("tokio"));
+    }
+}

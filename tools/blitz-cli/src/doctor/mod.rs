@@ -1,0 +1,116 @@
+//! `blitz doctor`: what a pool sees of this machine and what it makes of it.
+
+mod cgroup;
+
+use blitz_bench::machine::MachineCard;
+
+use crate::{Failure, print};
+use cgroup::Quota;
+
+/// Prints everything.
+pub fn run() -> Result<(), Failure> {
+    let machine = MachineCard::read();
+    print(&render(&machine, cgroup::quota(), &blitz::diagnostics()))
+}
+
+fn render(machine: &MachineCard, quota: Option<Quota>, pool: &blitz::Diagnostics) -> String {
+    let yes_no = |yes| if yes { "yes" } else { "no" };
+    let number = |value: Option<usize>| known(value.map(|value| value.to_string()));
+    let sections = [
+        (
+            "machine",
+            vec![
+                ("CPU", known(machine.cpu.clone())),
+                ("kernel", known(machine.kernel.clone())),
+                ("CPUs online", number(machine.cpus_online)),
+                ("affinity", affinity(machine)),
+                ("CPU quota (cgroup)", quota_text(quota)),
+                ("available parallelism", number(machine.available_parallelism)),
+                ("load average", known(machine.load_average.clone())),
+            ],
+        ),
+        (
+            "default pool",
+            vec![
+                ("BLITZ_WORKERS", workers_env(pool.workers_env.as_deref())),
+                ("workers", pool.workers_default.to_string()),
+            ],
+        ),
+        (
+            "backends",
+            vec![
+                ("futex", pool.futex.to_owned()),
+                ("asymmetric fence (membarrier)", yes_no(pool.asymmetric_fence).to_owned()),
+            ],
+        ),
+    ];
+    let mut text = String::new();
+    for (title, lines) in sections {
+        text.push_str(&format!("{title}\n"));
+        for (label, value) in lines {
+            text.push_str(&format!("  {label:30} {value}\n"));
+        }
+    }
+    text
+}
+
+fn known(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "not visible".to_owned())
+}
+
+fn affinity(machine: &MachineCard) -> String {
+    known(machine.affinity.as_ref().map(|cpus| {
+        let all = machine.cpus_online.map_or_else(String::new, |all| format!(" of {all}"));
+        format!("{}{all}: {cpus:?}", cpus.len())
+    }))
+}
+
+fn quota_text(quota: Option<Quota>) -> String {
+    quota.map_or_else(
+        || "none".to_owned(),
+        |quota| format!("{:.2} CPUs ({})", quota.cpus, quota.source.display()),
+    )
+}
+
+/// The variable is for the default pool; a pool that is built with a number of workers ignores it.
+fn workers_env(value: Option<&str>) -> String {
+    match value.map(|value| (value, value.parse::<usize>())) {
+        None => "not set".to_owned(),
+        Some((_, Ok(0))) => "0 (valid: automatic)".to_owned(),
+        Some((_, Ok(workers))) => format!("{workers} (valid)"),
+        Some((value, Err(_))) => {
+            format!("{value:?} is NOT VALID: use a whole number, or 0 for automatic")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diagnostics() -> blitz::Diagnostics {
+        blitz::diagnostics()
+    }
+
+    #[test]
+    fn says_everything_a_pool_depends_on() {
+        let quota = Quota { cpus: 1.5, source: "/sys/fs/cgroup/cpu.max".into() };
+        let text = render(&MachineCard::read(), Some(quota), &diagnostics());
+        let labels = ["CPUs online", "affinity", "quota", "parallelism", "BLITZ_WORKERS", "futex"];
+        for label in labels {
+            assert!(text.contains(label), "{label} is missing");
+        }
+        assert!(text.contains("1.50 CPUs (/sys/fs/cgroup/cpu.max)"));
+    }
+
+    #[test]
+    fn judges_the_variable() {
+        assert_eq!(workers_env(None), "not set");
+        assert_eq!(workers_env(Some("8")), "8 (valid)");
+        assert!(workers_env(Some("0")).contains("automatic"));
+        for wrong in ["eight", "-1", "", "2.5"] {
+            let text = workers_env(Some(wrong));
+            assert!(text.contains("NOT VALID") && text.contains(wrong));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Tells on stderr how far a run has come: a bar on a terminal, a line per case elsewhere.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// The progress of a run of several cases.
+pub struct Progress {
+    bar: ProgressBar,
+    cases: usize,
+    done: usize,
+    case_start: Instant,
+}
+
+impl Progress {
+    /// The run begins.
+    pub fn new(cases: usize) -> Self {
+        let bar = ProgressBar::new(cases as u64 * STEPS);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed} {msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, cases, done: 0, case_start: Instant::now() }
+    }
+
+    /// A case begins.
+    pub fn begin(&mut self, name: &str) {
+        self.case_start = Instant::now();
+        self.bar.set_message(name.to_owned());
+    }
+
+    /// A part of the current case, from 0 to 1, is done.
+    pub fn advance(&self, part: f64) {
+        let steps = (part * STEPS as f64) as u64;
+        self.bar.set_position(self.done as u64 * STEPS + steps.min(STEPS));
+    }
+
+    /// The current case is done.
+    pub fn end(&mut self, name: &str, rounds: usize) {
+        self.done += 1;
+        self.advance(0.0);
+        if self.bar.is_hidden() {
+            eprintln!("{}", self.line(name, rounds, self.case_start.elapsed()));
+        }
+    }
+
+    /// The run is over.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn line(&self, name: &str, rounds: usize, took: Duration) -> String {
+        let (done, cases) = (self.done, self.cases);
+        format!("[{done:>2}/{cases}] {name}: {rounds} rounds in {:.1} s", took.as_secs_f64())
+    }
+}
+
+/// Into how many steps of the bar a case is divided.
+const STEPS: u64 = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_which_case_of_how_many() {
+        let mut progress = Progress::new(12);
+        progress.done = 3;
+        let line = progress.line("fork-join/queens-12", 7, Duration::from_millis(1_540));
+        assert_eq!(line, "[ 3/12] fork-join/queens-12: 7 rounds in 1.5 s");
+    }
+}

@@ -1,0 +1,214 @@
+//! The table of ratios on stdout, losses first.
+
+use std::fmt::Write as _;
+
+use blitz_bench::{report::Report, verdict::Row};
+
+use crate::units;
+
+/// The whole text after a run: the machine, the losses, the wins, and what did not run.
+pub fn render(report: &Report) -> String {
+    let mut text = String::new();
+    for (label, value) in report.machine.lines() {
+        push_line(&mut text, &format!("{label:13} {value}"));
+    }
+    push_line(&mut text, &format!("{:13} {} (seed {})", "pace", report.pace, report.seed));
+
+    let rows = report.rows();
+    let losses = rows.iter().take_while(|row| row.verdict.is_loss()).count();
+    let (losses, others) = rows.split_at(losses);
+    section(&mut text, "LOSSES: Blitz is slower than the rival or misses its goal", losses);
+    section(&mut text, "WINS", others);
+
+    for problem in problems(report) {
+        push_line(&mut text, &problem);
+    }
+    push_line(&mut text, EXPLANATION);
+    text
+}
+
+/// The headings of the table.
+pub const HEADINGS: [&str; 9] = [
+    "workload",
+    "measure",
+    "against",
+    "ratio (p10..p90)",
+    "goal",
+    "verdict",
+    "blitz",
+    "rival",
+    "cpu / speed-up",
+];
+
+/// A row as texts, one per heading.
+pub fn cells(row: &Row) -> [String; 9] {
+    let against = match row.reference.workers == row.subject.workers {
+        true => row.reference.rival.name().to_owned(),
+        false => row.reference.to_string(),
+    };
+    let subject = match row.reference.workers == row.subject.workers {
+        true => row.case.clone(),
+        false => format!("{} x{}", row.case, row.subject.workers),
+    };
+    let goal = row.goal.map_or_else(|| "-".to_owned(), |goal| format!("<= {}", units::ratio(goal)));
+    [
+        subject,
+        row.measure.clone(),
+        against,
+        units::ratio_with_spread(row.ratio),
+        goal,
+        row.verdict.name().to_owned(),
+        units::median_time(row.subject_ns),
+        units::median_time(row.reference_ns),
+        extras(row),
+    ]
+}
+
+/// What dropped out or was skipped, one sentence each.
+pub fn problems(report: &Report) -> Vec<String> {
+    let mut problems = Vec::new();
+    for case in &report.cases {
+        if let Some(why) = &case.skipped {
+            problems.push(format!("{} was skipped: {why}", case.name));
+        }
+        for contestant in &case.contestants {
+            if let Some(why) = &contestant.failure {
+                problems.push(format!("{}: {} {why}", case.name, contestant.contestant));
+            }
+        }
+    }
+    problems
+}
+
+fn extras(row: &Row) -> String {
+    let cpu = row.cpu_ratio.map(|cpu| units::ratio(cpu.median));
+    let speed_up = row.speed_up.map(units::ratio);
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    format!("{} / {}", or_dash(cpu), or_dash(speed_up))
+}
+
+fn section(text: &mut String, title: &str, rows: &[Row]) {
+    push_line(text, &format!("\n{title} ({})", rows.len()));
+    if rows.is_empty() {
+        return;
+    }
+    let mut lines = vec![HEADINGS.map(str::to_owned)];
+    lines.extend(rows.iter().map(cells));
+    let widths: [usize; 9] = std::array::from_fn(|column| {
+        lines.iter().map(|line| line[column].len()).max().unwrap_or(0)
+    });
+    for line in lines {
+        let padded: Vec<String> =
+            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        push_line(text, padded.join("  ").trim_end());
+    }
+}
+
+fn push_line(text: &mut String, line: &str) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{line}");
+}
+
+const EXPLANATION: &str = "
+ratio: Blitz's cost divided by the rival's in the same round, median (10th..90th percentile); below 1 Blitz
+is cheaper. cpu: the same for CPU time. speed-up: sequential time divided by Blitz's. alone: the rival
+cannot do this at all.";
+
+#[cfg(test)]
+pub mod tests {
+    use blitz_bench::{
+        case::Contestant,
+        machine::MachineCard,
+        report::{CaseReport, ContestantReport},
+        rival::RivalKind::{Blitz, Rayon},
+        stats::Spread,
+        verdict::Verdict,
+        workload::Pace,
+    };
+
+    use super::*;
+
+    pub fn row(case: &str, ratio: f64, goal: Option<f64>, verdict: Verdict) -> Row {
+        Row {
+            case: case.to_owned(),
+            measure: "wall".to_owned(),
+            subject: Contestant::new(Blitz, 2),
+            reference: Contestant::new(Rayon, 2),
+            subject_ns: Spread::of(&[ratio * 1e6]),
+            reference_ns: Spread::of(&[1e6]),
+            ratio: Spread::of(&[ratio]),
+            cpu_ratio: None,
+            speed_up: Some(1.5),
+            goal,
+            verdict,
+        }
+    }
+
+    /// A report with a win, a loss, a failure and a skipped case.
+    pub fn report() -> Report {
+        let case = |name: &str, row: Row| CaseReport {
+            name: name.to_owned(),
+            title: "Less < more & \"so on\".".to_owned(),
+            rounds: 3,
+            skipped: None,
+            contestants: [(row.subject, row.subject_ns), (row.reference, row.reference_ns)]
+                .map(|(contestant, spread)| ContestantReport {
+                    contestant,
+                    failure: None,
+                    metrics: Default::default(),
+                    measures: spread
+                        .map(|spread| ("wall".to_owned(), spread))
+                        .into_iter()
+                        .collect(),
+                })
+                .into(),
+            rows: vec![row],
+        };
+        let mut report = Report::new(Pace::Quick, 9, MachineCard::read());
+        report.cases.push(case("group/won", row("group/won", 0.5, Some(0.6), Verdict::Met)));
+        report.cases.push(case("group/lost", row("group/lost", 2.0, None, Verdict::Slower)));
+        report.cases[1].contestants[1].failure = Some("hangs".to_owned());
+        let mut skipped = report.cases[0].clone();
+        skipped.skipped = Some("needs memory".to_owned());
+        skipped.rows.clear();
+        report.cases.push(skipped);
+        report
+    }
+
+    #[test]
+    fn losses_stand_above_wins() {
+        let text = render(&report());
+        let at = |needle: &str| text.find(needle).unwrap_or_else(|| panic!("no {needle}"));
+        assert!(at("LOSSES") < at("group/lost"));
+        assert!(at("group/lost  ") < at("WINS"));
+        assert!(at("WINS") < at("group/won  "));
+        assert!(at("CPU") < at("LOSSES"), "the machine is described");
+    }
+
+    #[test]
+    fn what_did_not_run_is_said() {
+        let text = render(&report());
+        assert!(text.contains("group/lost: rayon x2 hangs"));
+        assert!(text.contains("group/won was skipped: needs memory"));
+    }
+
+    #[test]
+    fn a_row_shows_ratio_goal_and_verdict() {
+        let cells = cells(&row("group/case", 0.5, Some(0.6), Verdict::Met));
+        assert_eq!(cells[2], "rayon");
+        assert_eq!(cells[3], "0.50x (0.50..0.50)");
+        assert_eq!(cells[4], "<= 0.60x");
+        assert_eq!(cells[5], "met");
+        assert_eq!(cells[8], "- / 1.50x");
+    }
+
+    #[test]
+    fn a_row_against_itself_shows_both_sizes() {
+        let mut row = row("group/case", 1.1, Some(1.25), Verdict::Met);
+        row.subject = Contestant::new(Blitz, 16);
+        row.reference = Contestant::new(Blitz, 2);
+        let cells = cells(&row);
+        assert_eq!(cells[0], "group/case x16");
+        assert_eq!(cells[2], "blitz x2");
+    }
+}

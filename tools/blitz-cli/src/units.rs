@@ -1,0 +1,60 @@
+//! Numbers as people read them.
+
+use blitz_bench::stats::Spread;
+
+/// A time with three digits and the unit that makes it shortest.
+pub fn time(nanoseconds: f64) -> String {
+    let (value, unit) = match nanoseconds.abs() {
+        ns if ns < 1e3 => (nanoseconds, "ns"),
+        ns if ns < 1e6 => (nanoseconds / 1e3, "us"),
+        ns if ns < 1e9 => (nanoseconds / 1e6, "ms"),
+        _ => (nanoseconds / 1e9, "s"),
+    };
+    let digits = match value.abs() {
+        value if value < 10.0 => 2,
+        value if value < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// The median of a time; a dash for what has none.
+pub fn median_time(spread: Option<Spread>) -> String {
+    spread.map_or_else(|| "-".to_owned(), |spread| time(spread.median))
+}
+
+/// A ratio, for example `0.35x`.
+pub fn ratio(ratio: f64) -> String {
+    let digits = if ratio < 9.995 { 2 } else { 1 };
+    format!("{ratio:.digits$}x")
+}
+
+/// A ratio with its spread, for example `0.35x (0.31..0.40)`; a dash for what has none.
+pub fn ratio_with_spread(spread: Option<Spread>) -> String {
+    spread.map_or_else(
+        || "-".to_owned(),
+        |spread| format!("{} ({:.2}..{:.2})", ratio(spread.median), spread.p10, spread.p90),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        assert_eq!(time(2.345), "2.35 ns");
+        assert_eq!(time(-0.5), "-0.50 ns");
+        assert_eq!(time(12_345.0), "12.3 us");
+        assert_eq!(time(123_456_789.0), "123 ms");
+        assert_eq!(time(2e9), "2.00 s");
+    }
+
+    #[test]
+    fn ratios_show_their_spread() {
+        let spread = Spread { p10: 0.3, median: 0.35, p90: 0.4 };
+        assert_eq!(ratio_with_spread(Some(spread)), "0.35x (0.30..0.40)");
+        assert_eq!(ratio_with_spread(None), "-");
+        assert_eq!(ratio(12.34), "12.3x");
+    }
+}
