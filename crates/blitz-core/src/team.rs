@@ -141,9 +141,7 @@ impl Team {
     /// Posts a job from a thread that may be a worker of this team: then it stays close.
     pub(crate) fn push_or_inject(&self, work: Work) {
         match current::current() {
-            Some(worker) if worker.is_in(self) => {
-                worker.push(work);
-            }
+            Some(worker) if worker.is_in(self) => worker.push(work),
             _ => self.inject(work),
         }
     }

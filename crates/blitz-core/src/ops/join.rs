@@ -5,12 +5,11 @@
 //! held until `b` is through.
 
 use crate::global;
-use crate::panic;
+use crate::panic::{self, Payload};
 use crate::pool::Pool;
 use crate::worker::{Worker, current};
 use blitz_parts::deque::TakeBack;
-use blitz_parts::job::StackJob;
-use blitz_parts::latch::JobLatch;
+use blitz_parts::job::{Armed, Header, StackJob};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -125,60 +124,84 @@ where
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
-    let job = StackJob::new(JobLatch::new(worker.bed_ptr()), b);
+    let job = StackJob::new(Armed, b);
     // SAFETY: every way out of this function takes the job back or waits for its latch; `B` and `RB`
     // are `Send`; the word is used once.
-    let index = worker.push(unsafe { job.as_work() });
-    match catch_unwind(AssertUnwindSafe(|| a(migrated))) {
-        Ok(ra) => {
-            let rb = match worker.take_back(index) {
-                // SAFETY: taken back.
-                TakeBack::Taken => unsafe { job.run_inline() },
-                other => finish(worker, index, other, &job),
-            };
-            (ra, rb)
-        }
-        Err(payload) => {
-            // The panic of `a` wins over one of `b`, which the panic hook has reported.
-            let _ = catch_unwind(AssertUnwindSafe(|| {
-                let state = worker.take_back(index);
-                finish(worker, index, state, &job)
-            }));
-            resume_unwind(payload)
-        }
+    worker.push(unsafe { job.as_work() });
+    let ra = match catch_unwind(AssertUnwindSafe(|| a(migrated))) {
+        Ok(ra) => ra,
+        Err(payload) => finish_after_panic(&job, payload),
+    };
+    let rb = match worker.take_back(job.header()) {
+        // SAFETY: taken back.
+        TakeBack::Taken => unsafe { job.run_inline() },
+        // Both look the worker up again rather than being given it: what a call in this frame needs,
+        // every frame has to save, and saving is most of what a fork costs.
+        TakeBack::Stolen => wait(&job),
+        TakeBack::NotNewest => finish(&job),
+    };
+    (ra, rb)
+}
+
+/// The current worker, on a thread that is known to be one.
+#[inline(always)]
+fn worker_again<'a>() -> &'a Worker {
+    match current::current() {
+        Some(worker) => worker,
+        None => unreachable!("a worker stays one until its job is done"),
     }
 }
 
-/// Brings `b` to its end when it could not simply be taken back and run.
+/// Brings `b` to its end when `a` left newer jobs behind, or everything was stolen.
 #[cold]
 #[inline(never)]
-fn finish<B, RB>(
-    worker: &Worker,
-    index: isize,
-    mut state: TakeBack,
-    job: &StackJob<JobLatch, B, RB>,
-) -> RB
+fn finish<B, RB>(job: &StackJob<Armed, B, RB>) -> RB
 where
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
-    // Jobs that `a` spawned lie above ours; running them is as good as anything.
-    while state == TakeBack::NotNewest {
-        match worker.pop_above(index + 1) {
-            Some(work) => worker.execute(work),
-            None => {
-                // The deque was emptied from the other end, below and including our job.
-                state = TakeBack::Stolen;
-                continue;
-            }
+    let worker = worker_again();
+    loop {
+        match worker.take_back(job.header()) {
+            // SAFETY: taken back.
+            TakeBack::Taken => return unsafe { job.run_inline() },
+            TakeBack::Stolen => return wait(job),
+            // What `a` spawned lies above; running it is as good as anything.
+            TakeBack::NotNewest => match worker.pop() {
+                Some(work) => worker.execute(work),
+                // Emptied from the other end: our job is gone, too.
+                None => return wait(job),
+            },
         }
-        state = worker.take_back(index);
     }
-    if state == TakeBack::Taken {
-        // SAFETY: taken back.
-        return unsafe { job.run_inline() };
-    }
-    worker.wait_until(job.latch(), index + 1, worker.team().help(None));
+}
+
+/// Waits for whoever has taken `b`.
+#[cold]
+#[inline(never)]
+fn wait<B, RB>(job: &StackJob<Armed, B, RB>) -> RB
+where
+    B: FnOnce(bool) -> RB + Send,
+    RB: Send,
+{
+    let worker = worker_again();
+    // SAFETY: the job was found taken, by an acquiring operation, so it was armed (JOB-5); it is ours.
+    let latch = unsafe { Header::latch(job.header()) };
+    // Whoever took our job took everything older before; what is left is newer.
+    worker.wait_until(latch, worker.bottom(), worker.team().help(None));
     // SAFETY: the latch is set, and the result is taken once.
     panic::resume_if_err(unsafe { job.take_result() })
+}
+
+/// Brings `b` to its end when `a` has panicked. The panic of `a` wins over one of `b`, which the panic
+/// hook has reported.
+#[cold]
+#[inline(never)]
+fn finish_after_panic<B, RB>(job: &StackJob<Armed, B, RB>, payload: Payload) -> !
+where
+    B: FnOnce(bool) -> RB + Send,
+    RB: Send,
+{
+    let _ = catch_unwind(AssertUnwindSafe(|| finish(job)));
+    resume_unwind(payload)
 }

@@ -217,9 +217,7 @@ impl<'scope> ScopeCore<'scope> {
     /// Puts a job of this scope where the team's workers find it.
     pub(super) fn push(&self, work: Work) {
         match current::current() {
-            Some(worker) if worker.is_in(&self.team) => {
-                worker.push(work);
-            }
+            Some(worker) if worker.is_in(&self.team) => worker.push(work),
             _ => {
                 self.injected.store(true, Release);
                 // The job counts for the scope, so until it has run the latch is alive; after

@@ -31,9 +31,9 @@ impl Worker {
         self.take_injected().or_else(|| self.steal(look))
     }
 
-    /// The newest own job. Own thread only, and only where no frame below still counts on its job
-    /// being at a certain index: in the main loop.
-    fn pop(&self) -> Option<Work> {
+    /// The newest own job. Own thread only, and only where no frame still counts on its job being the
+    /// newest: in the main loop, or above every such job.
+    pub(crate) fn pop(&self) -> Option<Work> {
         self.own().pop().map(taken)
     }
 
@@ -50,7 +50,7 @@ impl Worker {
             return None;
         }
         if self.deque.public_len() == 0 {
-            let _ = self.own().publish(1);
+            let _ = self.publish(1);
         }
         self.give()
     }
@@ -96,10 +96,7 @@ impl Worker {
         let found = match look {
             Look::Public => public,
             Look::Hard => public.or_else(|| {
-                victims().find_map(|victim| {
-                    let hidden = !victim.deque.is_empty() && victim.deque.force();
-                    if hidden { victim.give() } else { None }
-                })
+                victims().find_map(|victim| if victim.force() { victim.give() } else { None })
             }),
         };
         self.counters.steals_won.add(u64::from(found.is_some()));

@@ -11,7 +11,7 @@ pub(crate) use wait::Help;
 use crate::metrics::WorkerCounters;
 use crate::team::Team;
 use blitz_parts::barrier;
-use blitz_parts::deque::{Deque, Owner};
+use blitz_parts::deque::{Deque, Owner, Published, TakeBack};
 use blitz_parts::inject::Injector;
 use blitz_parts::job::{Header, Work};
 use blitz_parts::prim::{AtomicU32, AtomicU64, Relaxed};
@@ -134,20 +134,35 @@ impl Worker {
 
     /// Puts a job where this worker and, if anybody is idle, others find it. Own thread only.
     #[inline(always)]
-    pub(crate) fn push(&self, work: Work) -> isize {
-        let index = self.own().push(work.into_raw());
+    pub(crate) fn push(&self, work: Work) {
+        self.own().push(work.into_raw());
         // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
         barrier::light();
         if self.demand.anyone_inactive() {
             self.share();
         }
-        index
     }
 
-    /// Takes back the job at `index`, if it is the newest. Own thread only.
+    /// Takes a job back, if it is the newest. Own thread only.
     #[inline(always)]
-    pub(crate) fn take_back(&self, index: isize) -> blitz_parts::deque::TakeBack {
-        self.own().take_back(index)
+    pub(crate) fn take_back(&self, job: NonNull<Header>) -> TakeBack {
+        self.own().take_back(job)
+    }
+
+    /// Gives a job of this worker's deque what others need of it, just before they can see it.
+    fn arm(&self) -> impl Fn(NonNull<Header>) + '_ {
+        // SAFETY: the deque calls it for a job that nobody else can see yet (JOB-5).
+        |job| unsafe { Header::arm(job, self.bed) }
+    }
+
+    /// Makes the oldest of this worker's private jobs public. Own thread only.
+    fn publish(&self, count: usize) -> Published {
+        self.own().publish(count, self.arm())
+    }
+
+    /// Brings a private job of this worker into the open, from another thread.
+    fn force(&self) -> bool {
+        !self.deque.is_empty() && self.deque.force(self.arm())
     }
 
     /// Somebody is idle: makes sure that there is a public job for everybody who looks.
@@ -166,7 +181,7 @@ impl Worker {
         if wanted == 0 {
             return;
         }
-        let published = self.own().publish(wanted);
+        let published = self.publish(wanted);
         if published.count > 0 {
             let woken = team.sleep().new_jobs(published.count, published.was_empty);
             self.counters.wakes_sent.add(woken as u64);

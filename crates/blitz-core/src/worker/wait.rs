@@ -113,8 +113,8 @@ impl Worker {
             }
             self.counters.steals_tried.add(1);
             let found = victim.give().or_else(|| {
-                let hidden = look == Look::Hard && !victim.deque().is_empty();
-                if hidden && victim.deque().force() { victim.give() } else { None }
+                let hidden = look == Look::Hard && victim.force();
+                if hidden { victim.give() } else { None }
             });
             if let Some(work) = found {
                 // Taken from the deque that the run filled, or, if the run has ended meanwhile, from

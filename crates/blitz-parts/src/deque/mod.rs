@@ -55,7 +55,9 @@
 //! | O10 | `force` store 0 | Release | O11 | the owner sees the thief's `split` |
 //! | O11 | `force` load | Acquire | O10 | the same |
 //! | O12 | `buffer` store / load | Release / Acquire | – | a thief sees the copied slots |
-//! | O13 | `top` exchange | SeqCst | – | one winner per index |
+//! | O13 | `top` exchange | SeqCst | O14 | one winner per index |
+//! | O14 | `top` load by the owner | Acquire | O13 | an owner that finds an item taken sees it armed |
+//! | O15 | fence after a `guard` load that sent the owner to the public way | Acquire | O8 | then `force` is seen, too |
 //!
 //! # What this does not do
 //! It wakes nobody and does not decide when to publish; it never shrinks. The owner waits for a
@@ -206,10 +208,11 @@ impl<T> Deque<T> {
         }
     }
 
-    /// Makes the oldest private item public without the owner's help, and says whether something
-    /// was made public. Costs a [`barrier::heavy`]: for owners that sit in a long leaf.
+    /// Makes the oldest private item public without the owner's help, after arming it as the owner
+    /// would, and says whether something was made public. Costs a [`barrier::heavy`]: for owners that
+    /// sit in a long leaf.
     #[cold]
-    pub fn force(&self) -> bool {
+    pub fn force(&self, arm: impl FnOnce(NonNull<T>)) -> bool {
         let open = &*self.open;
         if open.force.compare_exchange(0, 1, AcqRel, Relaxed).is_err() {
             return false;
@@ -229,6 +232,9 @@ impl<T> Deque<T> {
                 && open.split.load(Relaxed) == split
                 && self.own.bottom.load(Acquire) > split; // O7
             if exposed {
+                // SAFETY: by DEQUE-5 the buffer is alive.
+                let buffer = unsafe { &*open.buffer.load(Acquire) }; // O12
+                NonNull::new(buffer.slot(split).load(Relaxed)).map(arm);
                 open.split.store(split + 1, Release); // O2
             }
         }
@@ -294,22 +300,26 @@ impl<T> core::fmt::Debug for Deque<T> {
 }
 
 impl<'a, T> Owner<'a, T> {
-    /// Puts `item` on the private end and returns its index.
+    /// Puts `item` on the private end.
     #[inline(always)]
-    pub fn push(self, item: NonNull<T>) -> isize {
+    pub fn push(self, item: NonNull<T>) {
         let own = &*self.deque.own;
         let bottom = own.bottom.load(Relaxed);
         if bottom >= own.limit.get() {
-            self.make_room(bottom);
+            return self.push_after_making_room(item);
         }
-        let at = (bottom & own.mask.get()) as usize;
-        // SAFETY: `mask` belongs to `slots`, so the masked index is within the buffer.
-        let slot = unsafe { own.slots.get().add(at) };
-        // SAFETY: the current buffer is alive while the deque is.
-        unsafe { &*slot }.store(item.as_ptr(), Relaxed);
+        self.slot(bottom).store(item.as_ptr(), Relaxed);
         own.bottom.store(bottom + 1, Release); // O1
         own.pushes.add(1);
-        bottom
+    }
+
+    /// A call that ends in `push` instead of one that returns into it: nothing of the fast path has to
+    /// survive it in registers.
+    #[cold]
+    #[inline(never)]
+    fn push_after_making_room(self, item: NonNull<T>) {
+        self.make_room(self.bottom());
+        self.push(item);
     }
 
     /// The index that the next pushed item will get.
@@ -318,11 +328,15 @@ impl<'a, T> Owner<'a, T> {
         self.deque.own.bottom.load(Relaxed)
     }
 
-    /// Takes the item at `index` back if it is the newest one and still here.
+    /// Takes `item` back if it is the newest one and still here. No two items in the deque may be
+    /// the same.
     #[inline(always)]
-    pub fn take_back(self, index: isize) -> TakeBack {
+    pub fn take_back(self, item: NonNull<T>) -> TakeBack {
         let own = &*self.deque.own;
-        if own.bottom.load(Relaxed) != index + 1 {
+        let index = own.bottom.load(Relaxed) - 1;
+        // A slot above `top` holds a live item; one below holds an old one, and then the item was
+        // taken by a thief, which `pop_public` finds out.
+        if self.slot(index).load(Relaxed) != item.as_ptr() {
             return TakeBack::NotNewest;
         }
         own.bottom.store(index, Relaxed);
@@ -341,8 +355,8 @@ impl<'a, T> Owner<'a, T> {
     pub fn pop(self) -> Option<NonNull<T>> {
         let own = &*self.deque.own;
         let bottom = own.bottom.load(Relaxed);
-        // `top` only grows, so an old reading that says "empty" is right.
-        if self.deque.top.load(Relaxed) >= bottom {
+        // `top` only grows, so an old reading that says "empty" is right. Acquire: see O14.
+        if self.deque.top.load(Acquire) >= bottom {
             return None;
         }
         let index = bottom - 1;
@@ -354,8 +368,9 @@ impl<'a, T> Owner<'a, T> {
         self.pop_public(index)
     }
 
-    /// Makes up to `count` of the oldest private items public.
-    pub fn publish(self, count: usize) -> Published {
+    /// Makes up to `count` of the oldest private items public, after arming each: what others need of
+    /// an item has to be written only if others will see it.
+    pub fn publish(self, count: usize, arm: impl Fn(NonNull<T>)) -> Published {
         let open = &*self.deque.open;
         let split = open.split.load(Relaxed);
         let bottom = self.deque.own.bottom.load(Relaxed);
@@ -367,6 +382,9 @@ impl<'a, T> Owner<'a, T> {
         // A thief that forced exposure while we were not yet inside may have moved the split.
         let split = open.split.load(Relaxed);
         let count = (bottom - split).min(count.try_into().unwrap_or(isize::MAX));
+        for index in split..split + count {
+            self.read(index).into_iter().for_each(&arm);
+        }
         self.set_split(split + count);
         self.leave();
         Published { count: count as usize, was_empty }
@@ -376,6 +394,7 @@ impl<'a, T> Owner<'a, T> {
     #[cold]
     fn pop_public(self, index: isize) -> Option<NonNull<T>> {
         let deque = self.deque;
+        fence(Acquire); // O15: whoever raised the guard that sent us here set `force` before
         self.enter();
         let split = deque.open.split.load(Relaxed);
         if index >= split {
@@ -388,7 +407,7 @@ impl<'a, T> Owner<'a, T> {
         if !broken(Step::DequePopFence) {
             fence(SeqCst); // O3
         }
-        let top = deque.top.load(Relaxed);
+        let top = deque.top.load(Acquire); // O14
         if top < index {
             self.leave();
             return self.read(index);
@@ -402,13 +421,18 @@ impl<'a, T> Owner<'a, T> {
         item
     }
 
-    fn read(self, index: isize) -> Option<NonNull<T>> {
-        let own = &*self.deque.own;
+    #[inline(always)]
+    fn slot(self, index: isize) -> &'a AtomicPtr<T> {
+        let own = &self.deque.own;
         let at = (index & own.mask.get()) as usize;
         // SAFETY: `mask` belongs to `slots`, so the masked index is within the buffer.
         let slot = unsafe { own.slots.get().add(at) };
-        // SAFETY: the current buffer is alive while the deque is.
-        NonNull::new(unsafe { &*slot }.load(Relaxed))
+        // SAFETY: a buffer that was ever current is alive while the deque is (DEQUE-5).
+        unsafe { &*slot }
+    }
+
+    fn read(self, index: isize) -> Option<NonNull<T>> {
+        NonNull::new(self.slot(index).load(Relaxed))
     }
 
     fn set_split(self, split: isize) {
@@ -438,8 +462,6 @@ impl<'a, T> Owner<'a, T> {
     }
 
     /// Re-reads `top` and, if the ring is really full, moves to one twice as large.
-    #[cold]
-    #[inline(never)]
     fn make_room(self, bottom: isize) {
         let own = &*self.deque.own;
         let slots = own.mask.get() + 1;

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | header | `run` | how to run this kind of job |
 //! | header | `next` | link while in an injector; otherwise not even initialised |
+//! | header | `latch` | of a fork, once it is published; otherwise not even initialised |
 //! | stack job | closure | until run |
 //! | stack job | result | written by the runner, then the latch is set |
 //!
@@ -22,6 +23,8 @@
 //! - **JOB-1** A job's closure runs exactly once, on whichever thread took its [`Work`].
 //! - **JOB-2** A stack job is not touched after its latch is set: the frame may be gone.
 //! - **JOB-3** The result is written before the latch is set, and read only after it was seen set.
+//! - **JOB-5** A fork is armed with its latch before others can see it, and its owner looks at the
+//!   latch only after it found the fork taken by another.
 //! - **JOB-4** A panic in a stack job's closure is stored as its result; it never passes `run`.
 //!
 //! # Orderings
@@ -44,9 +47,10 @@ mod stack;
 mod test;
 
 pub use heap::HeapJob;
-pub use stack::StackJob;
+pub use stack::{Armed, Signal, StackJob};
 
-use crate::latch::Runner;
+use crate::latch::{JobLatch, Runner};
+use crate::sleep::Bed;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
@@ -60,12 +64,41 @@ pub struct Header {
     run: RunFn,
     /// Only injectors use it, so a fork need not even clear it.
     next: UnsafeCell<MaybeUninit<*mut Header>>,
+    /// Only forks that others see use it, so it is written when they are published.
+    latch: UnsafeCell<MaybeUninit<JobLatch>>,
 }
 
 impl Header {
     #[inline(always)]
     pub(crate) fn new(run: RunFn) -> Header {
-        Header { run, next: UnsafeCell::new(MaybeUninit::uninit()) }
+        Header {
+            run,
+            next: UnsafeCell::new(MaybeUninit::uninit()),
+            latch: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Gives the job its latch, on which the worker that sleeps in `bed` may wait.
+    ///
+    /// # Safety
+    /// 1. Nobody else sees the job, or nobody has its latch yet and the caller publishes it.
+    pub unsafe fn arm(this: NonNull<Header>, bed: NonNull<Bed>) {
+        // SAFETY: the job is alive until it has run.
+        let cell = unsafe { &raw const (*this.as_ptr()).latch };
+        // SAFETY: nobody else touches the latch yet (obligation 1).
+        unsafe { cell.cast_mut().cast::<JobLatch>().write(JobLatch::new(bed)) };
+    }
+
+    /// The latch that [`Header::arm`] wrote.
+    ///
+    /// # Safety
+    /// 1. The job was armed, and the caller knows by an acquiring operation.
+    /// 2. The job is alive as long as the result is used.
+    pub unsafe fn latch<'a>(this: NonNull<Header>) -> &'a JobLatch {
+        // SAFETY: the job is alive (obligation 2).
+        let cell = unsafe { &raw const (*this.as_ptr()).latch };
+        // SAFETY: the latch was written (obligation 1) and is only used by shared reference since.
+        unsafe { &*cell.cast::<JobLatch>() }
     }
 
     /// Links the job to `next` while an injector owns it.

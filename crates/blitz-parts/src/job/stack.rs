@@ -1,7 +1,7 @@
 //! A job in the frame of the thread that waits for it.
 
 use super::{Header, Work};
-use crate::latch::{Latch, Runner};
+use crate::latch::{JobLatch, Latch, Runner};
 use crate::prim::{Step, broken};
 use core::cell::UnsafeCell;
 use core::mem::{ManuallyDrop, MaybeUninit};
@@ -9,7 +9,48 @@ use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-/// A closure, room for its result, and the latch that says the result is there.
+/// How a stack job tells its owner that it has run.
+pub trait Signal {
+    /// Tells it. `this` is part of the job behind `header`.
+    ///
+    /// # Safety
+    /// 1. The job is alive when the call begins. It may be gone as soon as the owner can know.
+    unsafe fn signal(header: NonNull<Header>, this: *const Self);
+
+    /// Notes who runs the job behind `header`, for an owner that can make use of it.
+    ///
+    /// # Safety
+    /// 1. The job is alive, and the caller is about to run it.
+    unsafe fn note_runner(_header: NonNull<Header>, _runner: Runner) {}
+}
+
+impl<L: Latch> Signal for L {
+    unsafe fn signal(_header: NonNull<Header>, this: *const Self) {
+        // SAFETY: obligation 1 is passed on.
+        unsafe { L::set(this) };
+    }
+}
+
+/// A fork's signal: the latch in the header, which is there if anybody but the owner runs the fork
+/// (JOB-5). A fork that stays private never pays for it.
+#[derive(Debug)]
+pub struct Armed;
+
+impl Signal for Armed {
+    unsafe fn signal(header: NonNull<Header>, _this: *const Self) {
+        // SAFETY: who runs a fork through its word took it from a deque where it was published.
+        let latch: *const JobLatch = unsafe { Header::latch(header) };
+        // SAFETY: obligation 1 is passed on.
+        unsafe { JobLatch::set(latch) };
+    }
+
+    unsafe fn note_runner(header: NonNull<Header>, runner: Runner) {
+        // SAFETY: as above.
+        unsafe { Header::latch(header) }.note_runner(runner);
+    }
+}
+
+/// A closure, room for its result, and what says that the result is there.
 #[repr(C)]
 pub struct StackJob<L, F, R> {
     header: Header,
@@ -20,7 +61,7 @@ pub struct StackJob<L, F, R> {
 
 impl<L, F, R> StackJob<L, F, R>
 where
-    L: Latch,
+    L: Signal,
     F: FnOnce(bool) -> R,
 {
     /// A job that has not run. The closure is told whether it was taken by another thread's hand.
@@ -43,7 +84,13 @@ where
     #[inline(always)]
     pub unsafe fn as_work(&self) -> Work {
         // SAFETY: obligations 1 and 2 are passed on.
-        unsafe { Work::new(NonNull::from(&self.header)) }
+        unsafe { Work::new(self.header()) }
+    }
+
+    /// The word by which a deque knows the job.
+    #[inline(always)]
+    pub fn header(&self) -> NonNull<Header> {
+        NonNull::from(&self.header)
     }
 
     /// What the job's owner waits for.
@@ -86,7 +133,8 @@ where
         // SAFETY: the job is alive until the latch is set, below.
         let job = unsafe { &*this };
         if let Some(runner) = runner {
-            job.latch.note_runner(runner);
+            // SAFETY: the job is alive and runs now.
+            unsafe { L::note_runner(header, runner) };
         }
         // SAFETY: by JOB-1 nobody else touches the closure.
         let slot = unsafe { &mut *job.closure.get() };
@@ -101,12 +149,12 @@ where
         let latch = &raw const job.latch;
         if broken(Step::JobResultFirst) {
             // SAFETY: as below.
-            unsafe { L::set(latch) };
+            unsafe { L::signal(header, latch) };
             write(result);
             return;
         }
         write(result);
         // SAFETY: the latch is live until it is set; nothing of the job is touched after (JOB-2).
-        unsafe { L::set(latch) };
+        unsafe { L::signal(header, latch) };
     }
 }

@@ -83,6 +83,11 @@ impl JobLatch {
         }
     }
 
+    /// Notes who runs the job. Called by the runner, before it runs.
+    pub fn note_runner(&self, runner: Runner) {
+        self.word.fetch_or(runner.to_bits(), Relaxed); // O5
+    }
+
     /// Who runs the job, if known and not finished.
     pub fn runner(&self) -> Option<Runner> {
         let word = self.word.load(Relaxed);
@@ -100,9 +105,5 @@ impl Latch for JobLatch {
             // SAFETY: the bed outlives every use of the latch (`JobLatch::new`), by LATCH-2.
             unsafe { bed.as_ref() }.notify();
         }
-    }
-
-    fn note_runner(&self, runner: Runner) {
-        self.word.fetch_or(runner.to_bits(), Relaxed); // O5
     }
 }

@@ -74,7 +74,4 @@ pub trait Latch {
     /// 1. `this` points to a live latch when the call begins. It may be freed while the call runs,
     ///    as soon as the latch is set (LATCH-2): that is why this is no method.
     unsafe fn set(this: *const Self);
-
-    /// Notes who runs the job, for a waiter that can make use of it.
-    fn note_runner(&self, _runner: Runner) {}
 }

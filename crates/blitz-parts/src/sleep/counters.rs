@@ -16,7 +16,6 @@ const ONE_SLEEPING: u64 = 1;
 const ONE_INACTIVE: u64 = 1 << 16;
 const ONE_JEC: u64 = 1 << 32;
 const FIELD: u64 = 0xFFFF;
-const INACTIVE: u64 = FIELD << 16;
 
 /// The most workers that a pool can count.
 pub const WORKERS_MAX: usize = FIELD as usize;
@@ -74,7 +73,9 @@ impl Counters {
     /// push. What it may miss, the sleeper's heavy fence finds (SLEEP-4).
     #[inline(always)]
     pub fn anyone_inactive(&self) -> bool {
-        self.word.load(Relaxed) & INACTIVE != 0
+        // A sleeper is inactive, too, so the low half is zero only if nobody is; comparing all of it
+        // is one instruction.
+        self.word.load(Relaxed) as u32 != 0
     }
 
     /// The worker starts to look for work.
