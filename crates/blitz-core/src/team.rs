@@ -8,12 +8,12 @@ use blitz_parts::counter::Counter;
 use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{CountLatch, Latch, OnceLatch};
-use blitz_parts::prim::{AtomicBool, AtomicUsize};
+use blitz_parts::prim::{AcqRel, AtomicBool, AtomicUsize, Relaxed};
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
 use crossbeam_utils::CachePadded;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
 /// The workers of a pool and all they share. Kept alive by the pool's handle, by every worker thread
@@ -33,8 +33,30 @@ pub(crate) struct Team {
     pub(crate) panics: Counter,
     /// First-in-first-out order for detached jobs, one queue per worker.
     pub(crate) fifos: Slots<Fifo>,
+    /// Workers that park for descendants only and still need to hear of injected jobs: they are not
+    /// among those that the sleep protocol chooses from.
+    guests: Mutex<Vec<usize>>,
+    guest_count: AtomicUsize,
     asymmetric: bool,
     me: Weak<Team>,
+}
+
+/// A place in the list of those who hear of injected jobs.
+pub(crate) struct Guest<'a> {
+    team: &'a Team,
+    index: usize,
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        let mut guests = self.team.guests.lock().unwrap_or_else(PoisonError::into_inner);
+        // A worker may be there twice, once per nested wait; one place less is right.
+        if let Some(at) = guests.iter().position(|&index| index == self.index) {
+            guests.swap_remove(at);
+        }
+        drop(guests);
+        self.team.guest_count.fetch_sub(1, AcqRel);
+    }
 }
 
 impl Team {
@@ -53,6 +75,8 @@ impl Team {
             threads: Mutex::new(Vec::new()),
             panics: Counter::new(),
             fifos: Slots::new(),
+            guests: Mutex::new(Vec::new()),
+            guest_count: AtomicUsize::new(0),
             asymmetric,
             me: me.clone(),
         });
@@ -136,6 +160,22 @@ impl Team {
     pub(crate) fn inject(&self, work: Work) {
         let was_empty = self.injector.push(work);
         self.sleep.new_jobs(1, was_empty);
+        // The fence in `new_jobs` orders this load after the push; a guest counts itself in before it
+        // looks at the injector for the last time.
+        if self.guest_count.load(Relaxed) > 0 {
+            let guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
+            for bed in guests.iter().filter_map(|&index| self.sleep.bed(index)) {
+                bed.notify();
+            }
+        }
+    }
+
+    /// Has `worker` told of every injected job until the guest is dropped.
+    pub(crate) fn add_guest<'a>(&'a self, worker: &Worker) -> Guest<'a> {
+        let index = worker.index();
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner).push(index);
+        self.guest_count.fetch_add(1, AcqRel);
+        Guest { team: self, index }
     }
 
     /// Posts a job from a thread that may be a worker of this team: then it stays close.
@@ -147,10 +187,10 @@ impl Team {
     }
 
     /// What a worker of this team may do while it waits for its own jobs.
-    pub(crate) fn help<'a>(&self, unless: Option<&'a AtomicBool>) -> Help<'a> {
+    pub(crate) fn help<'a>(&self, injected: Option<&'a AtomicBool>) -> Help<'a> {
         match self.config.wait {
             WaitPolicy::StealAnything => Help::Anything,
-            WaitPolicy::DescendantsOnly => Help::Descendants { unless },
+            WaitPolicy::DescendantsOnly => Help::Descendants { injected },
         }
     }
 }

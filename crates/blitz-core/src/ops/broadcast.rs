@@ -8,9 +8,10 @@ use crate::global;
 use crate::panic;
 use crate::pool::Pool;
 use crate::team::Team;
-use crate::worker::{Help, current};
+use crate::worker::current;
 use blitz_parts::job::StackJob;
 use blitz_parts::latch::{CountLatch, Latch};
+use blitz_parts::prim::AtomicBool;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -126,7 +127,7 @@ where
         // `R` is `Send`; one word each.
         worker.post(unsafe { job.as_work() });
     }
-    latch.inner().wait(AnyLatch::base(), Help::Anything);
+    latch.inner().wait_for_jobs_of(team, AnyLatch::base(), &AtomicBool::new(false));
     // Collect first: every result is taken, whichever of them panicked.
     let results: Vec<_> = jobs
         .iter()

@@ -3,8 +3,9 @@
 use super::latch::AnyLatch;
 use crate::panic;
 use crate::team::Team;
-use crate::worker::{Help, Worker, current};
+use crate::worker::{Worker, current};
 use blitz_parts::job::StackJob;
+use blitz_parts::prim::AtomicBool;
 
 impl Team {
     /// Runs `op` on a worker of this team: right here if the current thread is one. `op` is told
@@ -35,7 +36,7 @@ impl Team {
         });
         // SAFETY: this frame stays until the latch is set; `OP` and `R` are `Send`; one word.
         self.inject(unsafe { job.as_work() });
-        job.latch().wait(AnyLatch::base(), Help::Anything);
+        job.latch().wait_for_jobs_of(self, AnyLatch::base(), &AtomicBool::new(true));
         // SAFETY: the latch is set, and the result is taken once.
         panic::resume_if_err(unsafe { job.take_result() })
     }

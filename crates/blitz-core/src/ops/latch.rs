@@ -3,8 +3,7 @@
 use crate::team::Team;
 use crate::worker::{Help, Worker, current};
 use blitz_parts::latch::{JobLatch, Latch, OnceLatch};
-use blitz_parts::sleep::Bed;
-use std::ptr::NonNull;
+use blitz_parts::prim::AtomicBool;
 use std::sync::Arc;
 
 /// What the thread that made it waits for, whatever thread that is.
@@ -35,17 +34,22 @@ impl AnyLatch {
         unsafe { AnyLatch::set(Arc::as_ptr(this)) };
     }
 
-    /// The worker that waits, for notices that may outlive the latch.
-    pub(crate) fn owner(&self) -> Owner {
-        match self {
-            AnyLatch::Worker(latch, team) => Owner(Some((latch.bed(), team.clone()))),
-            AnyLatch::Foreign(_) => Owner(None),
-        }
-    }
-
     /// The first index in the current worker's deque that is not in use yet.
     pub(crate) fn base() -> isize {
         current::current().map_or(0, Worker::bottom)
+    }
+
+    /// Waits for jobs of `team`. A worker of that team looks at injected jobs only once `injected` says
+    /// that one of its own is among them; a worker of another team, into which the jobs of `team` may
+    /// call back, always looks at those of its own team.
+    pub(crate) fn wait_for_jobs_of(&self, team: &Team, base: isize, injected: &AtomicBool) {
+        static ALWAYS: AtomicBool = AtomicBool::new(true);
+        let help = match current::current() {
+            Some(worker) if worker.is_in(team) => team.help(Some(injected)),
+            Some(worker) => worker.team().help(Some(&ALWAYS)),
+            None => Help::Anything,
+        };
+        self.wait(base, help);
     }
 
     /// Waits on the thread that made the latch. A worker helps meanwhile, as far as `help` lets it;
@@ -66,19 +70,6 @@ impl AnyLatch {
 unsafe impl Send for AnyLatch {}
 // SAFETY: as above.
 unsafe impl Sync for AnyLatch {}
-
-/// Whoever waits for a latch.
-pub(crate) struct Owner(Option<(NonNull<Bed>, Arc<Team>)>);
-
-impl Owner {
-    /// Makes a waiting worker look around once more.
-    pub(crate) fn nudge(&self) {
-        if let Some((bed, _team)) = &self.0 {
-            // SAFETY: the bed is the team's, which is kept alive beside it.
-            unsafe { bed.as_ref() }.notify();
-        }
-    }
-}
 
 impl Latch for AnyLatch {
     unsafe fn set(this: *const Self) {

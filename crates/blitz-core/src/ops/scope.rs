@@ -5,7 +5,7 @@ use crate::global;
 use crate::panic::{self, Payload};
 use crate::pool::Pool;
 use crate::team::Team;
-use crate::worker::{Help, current};
+use crate::worker::current;
 use blitz_parts::job::{HeapJob, Work};
 use blitz_parts::latch::{CountLatch, Latch};
 use blitz_parts::prim::{AtomicBool, Release};
@@ -140,8 +140,7 @@ pub(super) struct ScopeCore<'scope> {
     latch: CountLatch<AnyLatch>,
     base: isize,
     panic: Mutex<Option<Payload>>,
-    /// Whether a job went through the injector: then the owner cannot know where it is, and looks
-    /// everywhere.
+    /// Whether a job went through the injector: then the owner looks there, too.
     injected: AtomicBool,
     /// Jobs may contain whatever lives at least as long as the scope, and `'scope` must not shrink.
     jobs: PhantomData<Box<dyn FnOnce(&'scope ()) + Send + Sync + 'scope>>,
@@ -168,10 +167,7 @@ impl<'scope> ScopeCore<'scope> {
         let result = catch_unwind(AssertUnwindSafe(body));
         // SAFETY: the owner's own count, given up once.
         unsafe { CountLatch::set(&raw const self.latch) };
-        // A worker of another pool has no descendants here that it could find.
-        let own_team = current::current().is_some_and(|worker| worker.is_in(&self.team));
-        let help = if own_team { self.team.help(Some(&self.injected)) } else { Help::Anything };
-        self.latch.inner().wait(self.base, help);
+        self.latch.inner().wait_for_jobs_of(&self.team, self.base, &self.injected);
         let value = panic::resume_if_err(result);
         let first = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         match first {
@@ -219,13 +215,10 @@ impl<'scope> ScopeCore<'scope> {
         match current::current() {
             Some(worker) if worker.is_in(&self.team) => worker.push(work),
             _ => {
-                self.injected.store(true, Release);
-                // The job counts for the scope, so until it has run the latch is alive; after
-                // `inject` it may have.
+                // Once injected, the job may run and the scope end: keep what is still needed.
                 let team = self.team.clone();
-                let owner = self.latch.inner().owner();
+                self.injected.store(true, Release);
                 team.inject(work);
-                owner.nudge();
             }
         }
     }

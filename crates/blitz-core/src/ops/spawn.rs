@@ -9,7 +9,8 @@ use crate::global;
 use crate::panic::Payload;
 use crate::pool::Pool;
 use crate::team::Team;
-use crate::worker::{Help, current};
+use crate::worker::current;
+use blitz_parts::prim::AtomicBool;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -203,7 +204,7 @@ where
             let latch = Arc::new(AnyLatch::for_current_thread());
             state.waiter = Some(latch.clone());
             drop(state);
-            latch.wait(AnyLatch::base(), Help::Anything);
+            latch.wait_for_jobs_of(&self.team, AnyLatch::base(), &AtomicBool::new(true));
             state = self.lock();
         }
         match std::mem::replace(&mut state.stage, Stage::Gone) {

@@ -64,7 +64,7 @@ impl Worker {
         opened.pop_front()
     }
 
-    fn take_injected(&self) -> Option<Work> {
+    pub(super) fn take_injected(&self) -> Option<Work> {
         let team = self.team();
         if team.injector().is_empty() {
             return None;

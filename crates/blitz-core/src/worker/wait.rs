@@ -15,9 +15,9 @@ pub(crate) enum Help<'a> {
     Anything,
     /// Only its own newer jobs and descendants of what it waits for; then it parks.
     Descendants {
-        /// Once true, anything: what is waited for may then be anywhere. Whoever sets it notifies
-        /// the waiter.
-        unless: Option<&'a AtomicBool>,
+        /// Once true, also jobs from outside, for a descendant may be among them. Set before such a
+        /// job is injected.
+        injected: Option<&'a AtomicBool>,
     },
 }
 
@@ -31,8 +31,14 @@ impl Worker {
         let outer = self.waits_for.load(Relaxed);
         match help {
             Help::Anything => self.wait_helping_all(latch, base),
-            Help::Descendants { unless } => {
-                self.wait_helping_descendants(latch, base, unless);
+            Help::Descendants { injected: None } => {
+                self.wait_helping_descendants(latch, base, || false);
+            }
+            Help::Descendants { injected: Some(flag) } => {
+                let _guest = self.team().add_guest(self);
+                self.wait_helping_descendants(latch, base, || {
+                    flag.load(Acquire) && !self.team().injector().is_empty()
+                });
             }
         }
         self.waits_for.store(outer, Relaxed);
@@ -72,19 +78,22 @@ impl Worker {
         stop_looking(&mut idle);
     }
 
-    fn wait_helping_descendants(&self, latch: &JobLatch, base: isize, unless: Option<&AtomicBool>) {
+    /// `from_outside`: whether there are jobs from outside that this wait may need.
+    fn wait_helping_descendants(
+        &self,
+        latch: &JobLatch,
+        base: isize,
+        from_outside: impl Fn() -> bool,
+    ) {
         let team = self.team();
-        let escalated = || unless.is_some_and(|flag| flag.load(Acquire));
         let mut rounds = 0;
         while !latch.probe() {
-            if escalated() {
-                return self.wait_helping_all(latch, base);
-            }
             let look = if rounds < tuning::DESCENDANT_YIELDS { Look::Public } else { Look::Hard };
             let found = self
                 .pop_above(base)
                 .or_else(|| self.open_mail())
-                .or_else(|| self.leapfrog(latch.runner(), look));
+                .or_else(|| self.leapfrog(latch.runner(), look))
+                .or_else(|| if from_outside() { self.take_injected() } else { None });
             if let Some(work) = found {
                 self.execute(work);
                 rounds = 0;
@@ -92,7 +101,7 @@ impl Worker {
                 rounds += 1;
                 yield_now();
             } else {
-                let look = || self.has_mail() || escalated();
+                let look = || self.has_mail() || from_outside();
                 let woken = team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
                 self.counters.wakes_sent.add(woken as u64);
                 rounds = 0;
