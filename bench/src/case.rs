@@ -90,8 +90,6 @@ pub struct Comparison {
 pub enum Measure {
     /// The metric as it is.
     Plain(Metric),
-    /// The metric minus the sequential twin's in the same round.
-    Net(Metric),
     /// Wall time minus the sequential twin's in the same round, divided by the number of forks.
     PerFork(u64),
 }
@@ -100,11 +98,10 @@ impl Measure {
     /// The value of a turn that measured `sample` in a round in which the twin measured `twin`.
     #[must_use]
     pub fn value(self, sample: &Sample, twin: Option<&Sample>) -> Option<f64> {
-        let net = |metric| Some(sample.get(&metric)? - twin?.get(&metric)?);
+        let wall = |sample: &Sample| sample.get(&Metric::Wall).copied();
         match self {
             Self::Plain(metric) => sample.get(&metric).copied(),
-            Self::Net(metric) => net(metric),
-            Self::PerFork(forks) => Some(net(Metric::Wall)? / forks as f64),
+            Self::PerFork(forks) => Some((wall(sample)? - wall(twin?)?) / forks as f64),
         }
     }
 
@@ -113,21 +110,13 @@ impl Measure {
     pub fn name(self) -> &'static str {
         match self {
             Self::PerFork(_) => "per fork",
-            Self::Plain(metric) => metric_name(metric),
-            Self::Net(Metric::Cpu) => "extra cpu",
-            Self::Net(metric) => metric_name(metric),
+            Self::Plain(Metric::Wall) => "wall",
+            Self::Plain(Metric::Cpu) => "cpu",
+            Self::Plain(Metric::StartP50) => "start p50",
+            Self::Plain(Metric::StartP99) => "start p99",
+            Self::Plain(Metric::ReturnP50) => "return p50",
+            Self::Plain(Metric::ReturnP99) => "return p99",
         }
-    }
-}
-
-fn metric_name(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Wall => "wall",
-        Metric::Cpu => "cpu",
-        Metric::StartP50 => "start p50",
-        Metric::StartP99 => "start p99",
-        Metric::ReturnP50 => "return p50",
-        Metric::ReturnP99 => "return p99",
     }
 }
 
@@ -136,15 +125,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measures_subtract_the_twin() {
+    fn a_fork_costs_what_the_twin_does_not_need() {
         let sample = Sample::from([(Metric::Wall, 110.0), (Metric::Cpu, 7.0)]);
         let twin = Sample::from([(Metric::Wall, 10.0)]);
         let twin = Some(&twin);
         let value = |measure: Measure| measure.value(&sample, twin);
         assert_eq!(value(Measure::Plain(Metric::Wall)), Some(110.0));
-        assert_eq!(value(Measure::Net(Metric::Wall)), Some(100.0));
         assert_eq!(value(Measure::PerFork(50)), Some(2.0));
-        assert_eq!(value(Measure::Net(Metric::Cpu)), None);
         assert_eq!(value(Measure::Plain(Metric::StartP99)), None);
         assert_eq!(Measure::PerFork(50).value(&sample, None), None);
     }

@@ -152,7 +152,7 @@ fn unbalanced_tree() -> Case {
     fork_join(
         "unbalanced-tree",
         "The size of a tree whose shape comes out of a hash.",
-        Workload::Uts(UTS),
+        Workload::Uts(UtsShape::LOPSIDED),
         2,
         WALL,
         NO_SLOWER,
@@ -210,7 +210,7 @@ fn post(worker: Idle) -> Case {
 fn trickle() -> Case {
     let goals: Goals<'_> = &[(Rayon, Some(0.4))];
     let sizes = [2, 8, 32];
-    let measure = Measure::Net(Metric::Cpu);
+    let measure = Measure::Plain(Metric::Cpu);
     let mut views: Vec<View> = sizes.map(|workers| against(measure, workers, goals)).into();
     views.push(View {
         measure,
@@ -222,7 +222,7 @@ fn trickle() -> Case {
     });
     Case {
         name: "idle/one-job-per-ms".to_owned(),
-        title: "CPU time of one small job per millisecond beyond the job itself, by pool size."
+        title: "CPU time of the whole process per job, with one small job per millisecond."
             .to_owned(),
         workload: Workload::Trickle,
         contestants: sizes
@@ -268,15 +268,6 @@ fn oversubscribed() -> Vec<Case> {
 
 const FIB: u32 = 35;
 const WALL: Measure = Measure::Plain(Metric::Wall);
-
-/// About a million nodes, some subtrees of a single node and some of a hundred thousand.
-const UTS: UtsShape = UtsShape {
-    root_children: 2_000,
-    children: 8,
-    parents_per_million: 124_500,
-    depth_max: 400,
-    seed: 19,
-};
 
 #[cfg(test)]
 mod tests {

@@ -30,7 +30,7 @@ pub trait Arena {
 /// How long a case may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// Rounds that are run in any case.
+    /// Rounds that are run even if they take several times as long as they should.
     pub rounds_min: usize,
     /// Rounds after which there is nothing more to learn.
     pub rounds_max: usize,
@@ -43,7 +43,7 @@ impl Budget {
     #[must_use]
     pub fn of(pace: Pace) -> Self {
         let (rounds_min, rounds_max, time) = match pace {
-            Pace::Smoke => (1, 1, Duration::ZERO),
+            Pace::Smoke => (1, 1, Duration::from_millis(1)),
             Pace::Quick => (5, 15, Duration::from_millis(1_700)),
             Pace::Full => (21, 101, Duration::from_secs(20)),
         };
@@ -51,7 +51,12 @@ impl Budget {
     }
 
     fn wants_another(&self, rounds: usize, passed: Duration) -> bool {
-        rounds < self.rounds_min || (rounds < self.rounds_max && passed < self.time)
+        let limit = match rounds {
+            rounds if rounds < ROUNDS_ALWAYS => Duration::MAX,
+            rounds if rounds < self.rounds_min => self.time * 4,
+            _ => self.time,
+        };
+        rounds < self.rounds_max && passed < limit
     }
 }
 
@@ -160,6 +165,9 @@ fn done(budget: &Budget, rounds: usize, passed: Duration) -> f64 {
     let at_least = rounds as f64 / budget.rounds_min as f64;
     by_rounds.max(by_time).min(at_least).min(1.0)
 }
+
+/// With fewer rounds there is no median to speak of.
+const ROUNDS_ALWAYS: usize = 3;
 
 #[cfg(test)]
 mod test;

@@ -19,7 +19,7 @@ fn case() -> Case {
 }
 
 fn budget(rounds: usize) -> Budget {
-    Budget { rounds_min: rounds, rounds_max: rounds, time: Duration::ZERO }
+    Budget { rounds_min: rounds, rounds_max: rounds, time: Duration::from_secs(3_600) }
 }
 
 /// Writes down who took a turn; chili drops out in its third one.
@@ -89,14 +89,16 @@ fn who_fails_drops_out_and_the_others_go_on() {
 
 #[test]
 fn a_budget_ends_between_its_limits() {
-    let budget = Budget { rounds_min: 2, rounds_max: 4, time: Duration::from_secs(1) };
-    let late = Duration::from_secs(2);
-    assert!(budget.wants_another(1, late));
-    assert!(!budget.wants_another(2, late));
-    assert!(budget.wants_another(3, Duration::ZERO));
-    assert!(!budget.wants_another(4, Duration::ZERO));
-    assert!(done(&budget, 1, late) <= 0.5, "two rounds are run in any case");
-    assert_eq!(done(&budget, 4, Duration::ZERO), 1.0);
+    let budget = Budget { rounds_min: 5, rounds_max: 8, time: Duration::from_secs(1) };
+    let seconds = Duration::from_secs;
+    assert!(budget.wants_another(2, seconds(100)), "three rounds are run in any case");
+    assert!(!budget.wants_another(3, seconds(4)), "much too late for the minimum");
+    assert!(budget.wants_another(4, seconds(3)), "late, but below the minimum");
+    assert!(!budget.wants_another(5, seconds(1)), "late");
+    assert!(budget.wants_another(7, seconds(0)));
+    assert!(!budget.wants_another(8, seconds(0)), "enough");
+    assert!(done(&budget, 1, seconds(2)) <= 0.2, "four more rounds are to come");
+    assert_eq!(done(&budget, 8, seconds(0)), 1.0);
 }
 
 fn replies_of(contestant: Contestant, input: &str) -> Vec<Reply> {

@@ -60,7 +60,7 @@ impl<P: Post> Contest for Posting<P> {
 }
 
 impl<P: Post> Posting<P> {
-    /// Keeps every worker busy and posts a few hundred jobs, all of which run afterwards.
+    /// Keeps every worker busy and posts thousands of jobs, all of which run afterwards.
     fn while_busy(&self) -> Option<f64> {
         let release = Arc::new(AtomicBool::new(false));
         let busy = Arc::new(AtomicUsize::new(0));
@@ -119,4 +119,4 @@ fn wait_for(counter: &AtomicUsize, count: usize) {
 }
 
 /// A post to a busy pool is too short to be timed alone.
-const POSTS_PER_LATENCY: usize = 10;
+const POSTS_PER_LATENCY: usize = 100;

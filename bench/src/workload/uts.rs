@@ -20,6 +20,18 @@ pub struct Shape {
     pub seed: u64,
 }
 
+impl Shape {
+    /// Two thirds of its 474,969 nodes hang below one of the root's 2,000 children; most of the
+    /// others have no children at all.
+    pub const LOPSIDED: Self = Self {
+        root_children: 2_000,
+        children: 8,
+        parents_per_million: 124_500,
+        depth_max: 400,
+        seed: 2,
+    };
+}
+
 /// Counts the nodes.
 pub(super) struct Uts(pub(super) Shape);
 
@@ -62,8 +74,25 @@ fn subtree<R: Rival>(ctx: &mut R::Ctx<'_>, shape: &Shape, node: u64, depth: u32)
 /// The hash of a child, in a few rounds: the work of visiting a node.
 fn child(parent: u64, index: u32) -> u64 {
     let mut hash = parent ^ u64::from(index);
-    for _ in 0..4 {
+    for _ in 0..8 {
         hash = mix(hash);
     }
     hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rival::Seq;
+
+    #[test]
+    fn the_tree_is_as_large_as_it_says() {
+        assert_eq!(Uts(Shape::LOPSIDED).run::<Seq>(&mut ()), 474_969);
+    }
+
+    #[test]
+    fn a_root_without_grandchildren_has_only_its_children() {
+        let shape = Shape { parents_per_million: 0, ..Shape::LOPSIDED };
+        assert_eq!(Uts(shape).run::<Seq>(&mut ()), 2_001);
+    }
 }

@@ -32,7 +32,10 @@ fn render(machine: &MachineCard, quota: Option<Quota>, pool: &blitz::Diagnostics
         (
             "default pool",
             vec![
-                ("BLITZ_WORKERS", workers_env(pool.workers_env.as_deref())),
+                (
+                    "BLITZ_WORKERS",
+                    workers_env(pool.workers_env.as_deref(), pool.workers_env_error.as_deref()),
+                ),
                 ("workers", pool.workers_default.to_string()),
             ],
         ),
@@ -73,14 +76,12 @@ fn quota_text(quota: Option<Quota>) -> String {
 }
 
 /// The variable is for the default pool; a pool that is built with a number of workers ignores it.
-fn workers_env(value: Option<&str>) -> String {
-    match value.map(|value| (value, value.parse::<usize>())) {
-        None => "not set".to_owned(),
-        Some((_, Ok(0))) => "0 (valid: automatic)".to_owned(),
-        Some((_, Ok(workers))) => format!("{workers} (valid)"),
-        Some((value, Err(_))) => {
-            format!("{value:?} is NOT VALID: use a whole number, or 0 for automatic")
-        }
+fn workers_env(value: Option<&str>, error: Option<&str>) -> String {
+    match (value, error) {
+        (None, _) => "not set".to_owned(),
+        (Some(value), None) => format!("{value} (valid)"),
+        // The library's message quotes the value.
+        (Some(_), Some(error)) => format!("NOT VALID: {error}"),
     }
 }
 
@@ -88,14 +89,10 @@ fn workers_env(value: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    fn diagnostics() -> blitz::Diagnostics {
-        blitz::diagnostics()
-    }
-
     #[test]
     fn says_everything_a_pool_depends_on() {
         let quota = Quota { cpus: 1.5, source: "/sys/fs/cgroup/cpu.max".into() };
-        let text = render(&MachineCard::read(), Some(quota), &diagnostics());
+        let text = render(&MachineCard::read(), Some(quota), &blitz::diagnostics());
         let labels = ["CPUs online", "affinity", "quota", "parallelism", "BLITZ_WORKERS", "futex"];
         for label in labels {
             assert!(text.contains(label), "{label} is missing");
@@ -105,12 +102,9 @@ mod tests {
 
     #[test]
     fn judges_the_variable() {
-        assert_eq!(workers_env(None), "not set");
-        assert_eq!(workers_env(Some("8")), "8 (valid)");
-        assert!(workers_env(Some("0")).contains("automatic"));
-        for wrong in ["eight", "-1", "", "2.5"] {
-            let text = workers_env(Some(wrong));
-            assert!(text.contains("NOT VALID") && text.contains(wrong));
-        }
+        assert_eq!(workers_env(None, None), "not set");
+        assert_eq!(workers_env(Some("8"), None), "8 (valid)");
+        let text = workers_env(Some("eight"), Some("use a number"));
+        assert_eq!(text, "NOT VALID: use a number");
     }
 }
