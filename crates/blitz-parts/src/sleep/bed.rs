@@ -92,8 +92,8 @@ impl Bed {
     /// Blocks until notified.
     pub(super) fn park(&self) {
         let since = Instant::now();
-        self.core.wait();
         self.stats.parks.add(1);
+        self.core.wait();
         let ns = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.stats.parked_ns.add(ns);
     }
