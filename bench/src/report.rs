@@ -98,7 +98,7 @@ impl CaseReport {
             contestants: contestants
                 .map(|contestant| ContestantReport::new(case, *contestant, outcome))
                 .collect(),
-            rows: verdict::rows(case, &outcome.samples),
+            rows: verdict::rows(case, outcome),
         }
     }
 

@@ -30,7 +30,7 @@ pub trait Arena {
 /// How long a case may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// Rounds that are run even if they take several times as long as they should.
+    /// Rounds that are run even if they take twice as long as they should.
     pub rounds_min: usize,
     /// Rounds after which there is nothing more to learn.
     pub rounds_max: usize,
@@ -53,7 +53,7 @@ impl Budget {
     fn wants_another(&self, rounds: usize, passed: Duration) -> bool {
         let limit = match rounds {
             rounds if rounds < ROUNDS_ALWAYS => Duration::MAX,
-            rounds if rounds < self.rounds_min => self.time * 4,
+            rounds if rounds < self.rounds_min => self.time * 2,
             _ => self.time,
         };
         rounds < self.rounds_max && passed < limit

@@ -92,8 +92,8 @@ fn a_budget_ends_between_its_limits() {
     let budget = Budget { rounds_min: 5, rounds_max: 8, time: Duration::from_secs(1) };
     let seconds = Duration::from_secs;
     assert!(budget.wants_another(2, seconds(100)), "three rounds are run in any case");
-    assert!(!budget.wants_another(3, seconds(4)), "much too late for the minimum");
-    assert!(budget.wants_another(4, seconds(3)), "late, but below the minimum");
+    assert!(!budget.wants_another(3, seconds(2)), "much too late for the minimum");
+    assert!(budget.wants_another(4, seconds(1)), "late, but below the minimum");
     assert!(!budget.wants_another(5, seconds(1)), "late");
     assert!(budget.wants_another(7, seconds(0)));
     assert!(!budget.wants_another(8, seconds(0)), "enough");
@@ -124,4 +124,39 @@ fn a_contestant_that_cannot_take_part_says_why() {
     let condvar = Contestant::new(crate::rival::RivalKind::Condvar, 1);
     let replies = replies_of(condvar, "turn\n");
     assert!(matches!(&replies[..], [Reply::Error(why)] if why.contains("condvar")));
+}
+
+/// Lets a shell play the contestants.
+#[cfg(unix)]
+fn run_script(script: &'static str) -> Outcome {
+    let mut arena = Processes::new(|_, _| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", script]);
+        shell
+    });
+    run(&case(), &mut arena, &budget(2), &mut Rng::new(1), |_| ())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_is_asked_and_answers() {
+    let outcome =
+        run_script(r#"echo '"ready"'; while read x; do echo '{"sample":{"wall":5}}'; done"#);
+    assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
+    let wall = Measure::Plain(Metric::Wall);
+    let values = outcome.samples.values(Contestant::new(Rayon, 2), wall, None);
+    assert_eq!(values, [Some(5.0), Some(5.0)]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_ends_or_talks_nonsense_drops_out() {
+    let why = |script| {
+        let mut failures = run_script(script).failures;
+        failures.remove(&Contestant::new(Blitz, 2)).expect("a failure")
+    };
+    assert!(why("exit 3").contains("exit status: 3"));
+    assert!(why(r#"echo '"ready"'; read x; exit 4"#).contains("exit status: 4"));
+    assert!(why(r#"echo '"ready"'; read x; echo hello; read x"#).contains("hello"));
+    assert_eq!(why(r#"echo '{"error":"no threads"}'; read x"#), "no threads");
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     case::{Case, Comparison, Contestant, Measure},
-    contest::Samples,
+    contest::Outcome,
     stats::Spread,
     workload::Metric,
 };
@@ -43,7 +43,7 @@ pub struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The subject has no value: it failed or it cannot do what was asked.
+    /// The subject dropped out or has no value.
     Failed,
     /// There is a goal and the ratio is above it.
     Missed,
@@ -98,11 +98,11 @@ impl Verdict {
 
 /// All rows of one case, in the order of the catalogue.
 #[must_use]
-pub fn rows(case: &Case, samples: &Samples) -> Vec<Row> {
+pub fn rows(case: &Case, outcome: &Outcome) -> Vec<Row> {
     let views = case.views.iter();
     views
         .flat_map(|view| {
-            let compare = |comparison| row(case, view.measure, comparison, samples);
+            let compare = |comparison| row(case, view.measure, comparison, outcome);
             view.comparisons.iter().map(compare)
         })
         .collect()
@@ -123,14 +123,17 @@ impl Row {
     fn loss(&self) -> Option<f64> {
         self.verdict.is_loss().then(|| {
             let allowed = self.goal.unwrap_or(1.0);
-            self.ratio.map_or(f64::INFINITY, |ratio| ratio.median / allowed)
+            match (self.verdict, self.ratio) {
+                (Verdict::Failed, _) | (_, None) => f64::INFINITY,
+                (_, Some(ratio)) => ratio.median / allowed,
+            }
         })
     }
 }
 
-fn row(case: &Case, measure: Measure, comparison: &Comparison, samples: &Samples) -> Row {
+fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome) -> Row {
     let twin = case.twin();
-    let values = |contestant, measure| samples.values(contestant, measure, twin);
+    let values = |contestant, measure| outcome.samples.values(contestant, measure, twin);
     let ratio_of = |measure| {
         let subject = values(comparison.subject, measure);
         let reference = values(comparison.reference, measure);
@@ -159,7 +162,11 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, samples: &Samples
         cpu_ratio: ratio_of(Measure::Plain(Metric::Cpu)).filter(|_| is_wall),
         speed_up: speed_up.map(|speed_up| speed_up.median),
         goal: comparison.goal,
-        verdict: Verdict::of(comparison, subject_ns, ratio),
+        // Whoever drops out after some rounds has failed, whatever it measured before.
+        verdict: match outcome.failures.contains_key(&comparison.subject) {
+            true => Verdict::Failed,
+            false => Verdict::of(comparison, subject_ns, ratio),
+        },
     }
 }
 

@@ -1,5 +1,7 @@
 //! Verdicts and the order of rows.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::{
     case::View,
@@ -12,7 +14,7 @@ fn blitz() -> Contestant {
 }
 
 /// A case in which Blitz is compared with each rival, and one round per list of wall times (Blitz,
-/// twin, then the rivals; 0 stands for no value).
+/// twin, then the rivals; 0 stands for dropping out).
 fn measured(goals: &[(crate::rival::RivalKind, Option<f64>)], rounds: &[&[f64]]) -> Vec<Row> {
     let rivals: Vec<Contestant> =
         goals.iter().map(|(rival, _)| Contestant::new(*rival, 2)).collect();
@@ -32,17 +34,19 @@ fn measured(goals: &[(crate::rival::RivalKind, Option<f64>)], rounds: &[&[f64]])
                 .collect(),
         }],
     };
-    let mut samples = Samples::default();
-    for round in rounds {
-        let round = case.contestants.iter().zip(*round);
-        samples.push(
-            round
-                .filter(|(_, wall)| **wall > 0.0)
-                .map(|(contestant, wall)| (*contestant, Sample::from([(Metric::Wall, *wall)])))
-                .collect(),
-        );
+    let mut outcome = Outcome::default();
+    for walls in rounds {
+        let mut round = BTreeMap::new();
+        for (&contestant, &wall) in case.contestants.iter().zip(*walls) {
+            if wall > 0.0 {
+                round.insert(contestant, Sample::from([(Metric::Wall, wall)]));
+            } else {
+                outcome.failures.insert(contestant, "dropped out".to_owned());
+            }
+        }
+        outcome.samples.push(round);
     }
-    rows(&case, &samples)
+    rows(&case, &outcome)
 }
 
 #[test]
@@ -73,6 +77,14 @@ fn a_missing_value_is_a_failure_of_blitz_but_not_of_a_rival() {
     let no_blitz = measured(&goals, &[&[0.0, 4.0, 3.0]]);
     assert_eq!(no_blitz[0].verdict, Verdict::Failed);
     assert!(no_blitz[0].verdict.is_loss());
+}
+
+#[test]
+fn dropping_out_is_not_forgiven_for_earlier_rounds() {
+    let rounds: &[&[f64]] = &[&[1.0, 4.0, 3.0], &[0.0, 4.0, 0.0]];
+    let rows = measured(&[(Rayon, Some(1.0))], rounds);
+    assert_eq!(rows[0].verdict, Verdict::Failed);
+    assert!(rows[0].ratio.is_some(), "what was measured is still shown");
 }
 
 #[test]

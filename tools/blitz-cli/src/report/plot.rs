@@ -76,7 +76,7 @@ fn position(value: f64, longest: f64) -> i32 {
 }
 
 fn font() -> TextStyle<'static> {
-    ("sans-serif", 14).into_font().color(&BLACK)
+    ("sans-serif", 17).into_font().color(&BLACK)
 }
 
 const WIDTH: i32 = 760;
