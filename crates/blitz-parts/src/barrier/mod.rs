@@ -50,7 +50,9 @@ pub fn available() -> bool {
 pub fn light() {
     // O1
     if prim::MODELLED {
-        prim::fence(prim::SeqCst);
+        if !prim::broken(prim::Step::BarrierLight) {
+            prim::fence(prim::SeqCst);
+        }
     } else {
         prim::compiler_fence();
     }

@@ -26,7 +26,8 @@
 //!
 //!  force:  0 ──exchange──▶ 1: raise guard by one, heavy fence,
 //!                             owner not busy and item still there? split = guard
-//!          0 ◀───store──── 1: (else the guard stays too high, which only costs the owner time)
+//!          0 ◀───store──── 1: (else the guard stays too high: the owner lowers it, the next thief
+//!                             takes it as raised)
 //! ```
 //!
 //! # Invariants
@@ -58,6 +59,7 @@
 //! | O13 | `top` exchange | SeqCst | O14 | one winner per index |
 //! | O14 | `top` load by the owner | Acquire | O13 | an owner that finds an item taken sees it armed |
 //! | O15 | fence after a `guard` load that sent the owner to the public way | Acquire | O8 | then `force` is seen, too |
+//! | O16 | force: `guard` exchange, also if it fails | AcqRel, Acquire | itself | what another thief raised counts as raised before O8 |
 //!
 //! # What this does not do
 //! It wakes nobody and does not decide when to publish; it never shrinks. The owner waits for a
@@ -219,7 +221,11 @@ impl<T> Deque<T> {
         }
         let split = open.split.load(Relaxed);
         let raised = self.own.bottom.load(Relaxed) > split
-            && self.own.guard.compare_exchange(split, split + 1, AcqRel, Relaxed).is_ok();
+            && match self.own.guard.compare_exchange(split, split + 1, AcqRel, Acquire) {
+                Ok(_) => true, // O16
+                // An earlier thief raised it in vain, and the owner has not been back since.
+                Err(guard) => guard == split + 1 && !broken(Step::DequeForceAgain),
+            };
         let mut exposed = false;
         if raised {
             if !broken(Step::DequeForceFence) {
@@ -309,7 +315,8 @@ impl<'a, T> Owner<'a, T> {
             return self.push_after_making_room(item);
         }
         self.slot(bottom).store(item.as_ptr(), Relaxed);
-        own.bottom.store(bottom + 1, Release); // O1
+        let order = if broken(Step::DequePushRelease) { Relaxed } else { Release };
+        own.bottom.store(bottom + 1, order); // O1
         own.pushes.add(1);
     }
 
@@ -478,7 +485,8 @@ impl<'a, T> Owner<'a, T> {
         own.mask.set(grown.mask());
         own.slots.set(grown.slots());
         own.limit.set(top + grown.mask() + 1);
-        open.buffer.store(Box::into_raw(grown), Release); // O12
+        let order = if broken(Step::DequeGrowRelease) { Relaxed } else { Release };
+        open.buffer.store(Box::into_raw(grown), order); // O12
     }
 }
 
