@@ -14,6 +14,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct WorkerCounters {
     pub(crate) executed: Counter,
+    pub(crate) popped: Counter,
     pub(crate) injected: Counter,
     pub(crate) steals_tried: Counter,
     pub(crate) steals_won: Counter,
@@ -61,12 +62,12 @@ impl WorkerMetrics {
         let deque = worker.deque();
         let sleep = worker.bed().stats();
         let (pushes, queued) = (deque.pushes(), deque.len() as u64);
-        let gone = pushes.saturating_sub(queued);
-        // The last public item leaves through the top even if the owner takes it: those count as
-        // taken by others here, which makes `pops` a lower bound.
-        let pops = gone.saturating_sub(deque.taken_from_top());
+        let pops = pushes.saturating_sub(queued).saturating_sub(deque.stolen());
+        // A fork that is taken back runs without being counted; what was popped to be executed is
+        // among the executed.
+        let taken_back = pops.saturating_sub(own.popped.get());
         WorkerMetrics {
-            jobs: own.executed.get() + pops,
+            jobs: own.executed.get() + taken_back,
             pushes,
             pops,
             steals_tried: own.steals_tried.get(),

@@ -34,7 +34,9 @@ impl Worker {
     /// The newest own job. Own thread only, and only where no frame still counts on its job being the
     /// newest: in the main loop, or above every such job.
     pub(crate) fn pop(&self) -> Option<Work> {
-        self.own().pop().map(taken)
+        let job = self.own().pop()?;
+        self.counters.popped.add(1);
+        Some(taken(job))
     }
 
     /// The newest own job, if its index is at least `base`: jobs below belong to frames that will

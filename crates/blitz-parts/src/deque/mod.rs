@@ -105,6 +105,8 @@ struct OwnerLine<T> {
     mask: Cell<isize>,
     slots: Cell<*const AtomicPtr<T>>,
     pushes: Counter,
+    /// Items that the owner itself took through the top, in the race for the last one.
+    own_top: Counter,
 }
 
 /// What thieves read and what changes when items become public.
@@ -168,6 +170,7 @@ impl<T> Deque<T> {
                 mask: Cell::new(buffer.mask()),
                 slots: Cell::new(buffer.slots()),
                 pushes: Counter::new(),
+                own_top: Counter::new(),
             }),
             top: CachePadded::new(AtomicIsize::new(0)),
             open: CachePadded::new(PublicLine {
@@ -275,9 +278,9 @@ impl<T> Deque<T> {
         self.own.pushes.get()
     }
 
-    /// How many items ever left, or are leaving, through the thieves' end.
-    pub fn taken_from_top(&self) -> u64 {
-        self.top.load(Relaxed) as u64
+    /// How many items thieves ever took.
+    pub fn stolen(&self) -> u64 {
+        (self.top.load(Relaxed) as u64).saturating_sub(self.own.own_top.get())
     }
 }
 
@@ -422,6 +425,7 @@ impl<'a, T> Owner<'a, T> {
         // The last item, or none: the exchange decides between us and a thief (O13).
         let won = top == index && deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
         let item = if won { self.read(index) } else { None };
+        deque.own.own_top.add(u64::from(won));
         deque.own.bottom.store(index + 1, Relaxed);
         self.set_split(index + 1);
         self.leave();
