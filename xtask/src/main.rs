@@ -1,2 +1,123 @@
-//! x
-fn main() {}
+//! The chores of the workspace; `cargo xtask help` lists them.
+
+#![forbid(unsafe_code)]
+
+mod ci;
+mod commands;
+mod coverage;
+mod ladder;
+mod source;
+mod tidy;
+mod tree;
+
+use std::fmt::Display;
+use std::io;
+use std::process::{Command, ExitCode};
+use tree::{Tree, root};
+
+const HELP: &str = "\
+Chores of the Blitz workspace.
+
+cargo xtask ci               everything that CI checks, with a table at the end
+cargo xtask ci --fast        only formatting, lints, tidy and documentation
+cargo xtask ci --tested      without `cargo test --workspace`, which you have run yourself
+cargo xtask tidy             the rules of the house
+cargo xtask coverage-check   whether docs/coverage.md names files and tests that exist
+cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
+cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
+cargo xtask tsan [FILTER]    the library's tests under ThreadSanitizer; see CONTRIBUTING.md first
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["ci", options @ ..] => match extent(options) {
+            Some(extent) => ci::climb(extent),
+            None => usage(),
+        },
+        ["tidy"] => Tree::load(&root()).map(|tree| {
+            for (rule, what, _) in tidy::RULES {
+                println!("{rule:10} {what}");
+            }
+            show(&tidy::findings(&tree))
+        }),
+        ["coverage-check"] => Tree::load(&root()).map(|tree| show(&coverage::findings(&tree))),
+        ["loom", filter @ ..] if filter.len() < 2 => run(commands::loom(filter.first().copied())),
+        ["asan", filter @ ..] if filter.len() < 2 => {
+            on_nightly(commands::asan(filter.first().copied()))
+        }
+        ["tsan", filter @ ..] if filter.len() < 2 => {
+            println!("{TSAN}");
+            on_nightly(commands::tsan(filter.first().copied()))
+        }
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        _ => usage(),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+const TSAN: &str = "tsan";
+
+fn extent(options: &[&str]) -> Option<ci::Extent> {
+    let mut extent = ci::Extent::default();
+    for option in options {
+        match *option {
+            "--fast" => extent.fast = true,
+            "--tested" => extent.tested = true,
+            _ => return None,
+        }
+    }
+    Some(extent)
+}
+
+fn usage() -> io::Result<bool> {
+    eprint!("{HELP}");
+    Ok(false)
+}
+
+fn run(mut command: Command) -> io::Result<bool> {
+    println!("$ {}", ladder::describe(&command));
+    Ok(command.status()?.success())
+}
+
+fn on_nightly(command: Command) -> io::Result<bool> {
+    match commands::nightly() {
+        Ok(()) => run(command),
+        Err(why) => Err(io::Error::other(format!("{why}: try `rustup toolchain install nightly`"))),
+    }
+}
+
+fn show<F: Display>(findings: &[F]) -> bool {
+    for finding in findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => println!("nothing found"),
+        1 => println!("1 finding"),
+        n => println!("{n} findings"),
+    }
+    findings.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ci::Extent, extent};
+
+    #[test]
+    fn options_of_ci() {
+        assert_eq!(extent(&[]), Some(Extent { fast: false, tested: false }));
+        assert_eq!(extent(&["--fast", "--tested"]), Some(Extent { fast: true, tested: true }));
+        assert_eq!(extent(&["--slow"]), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! The ladder: what has to hold before a change is merged, the same by hand and by machine.
+
+use crate::commands::{self, cargo, targets};
+use crate::coverage;
+use crate::ladder::{Done, Job, Ladder};
+use crate::tidy;
+use crate::tree::{Tree, root};
+use std::fmt::Display;
+use std::io;
+
+/// The case of `blitz bench` that shows that the tool works.
+const SMOKE_CASE: &str = "fork-join/empty-tree-10/inside";
+
+/// How much of the ladder to climb.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Only what takes seconds once everything is built.
+    pub fast: bool,
+    /// The caller has run `cargo test --workspace` itself.
+    pub tested: bool,
+}
+
+/// Climbs; says whether all went well.
+pub fn climb(extent: Extent) -> io::Result<bool> {
+    let mut ladder = Ladder::new(commands::target_dir().join("xtask"))?;
+    ladder
+        .step("fmt", "is everything formatted?", |job| command(job, &["fmt", "--all", "--check"]));
+    ladder.step("clippy", "does the linter agree, on every target?", |job| {
+        command(job, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    });
+    ladder.step("tidy", "are the rules of the house kept?", |job| {
+        let tree = Tree::load(&root()).map_err(|error| error.to_string())?;
+        no_findings(job, &tidy::findings(&tree))
+    });
+    ladder.step("docs", "does the documentation build, without a dead link?", |job| {
+        let mut docs = cargo();
+        docs.env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--no-deps", "--workspace"]);
+        job.run(&mut docs)?;
+        passed()
+    });
+    if !extent.fast {
+        deep(&mut ladder, extent);
+    }
+    Ok(ladder.summary())
+}
+
+fn deep(ladder: &mut Ladder, extent: Extent) {
+    ladder.step("coverage", "does docs/coverage.md name what exists?", |job| {
+        let tree = Tree::load(&root()).map_err(|error| error.to_string())?;
+        no_findings(job, &coverage::findings(&tree))
+    });
+    ladder.step("msrv", "is the minimum compiler stated?", |_| {
+        let tree = Tree::load(&root()).map_err(|error| error.to_string())?;
+        let version = tidy::rust_version(&tree).ok_or("rust-version is not set")?;
+        Ok(Done::Passed(format!("rust-version {version}; not built with it here")))
+    });
+    ladder.step("test", "unit, integration and documentation tests", |job| {
+        if extent.tested {
+            return Ok(Done::Skipped("the caller has run them".into()));
+        }
+        command(job, &["test", "--workspace"])
+    });
+    ladder.step("loom", "every model in every interleaving, every canary", |job| {
+        job.run(&mut commands::loom_clippy())?;
+        job.run(&mut commands::loom(None))?;
+        passed()
+    });
+    ladder.step("stress", "many workers, few cores, optimised", |job| {
+        if !targets("crates/blitz/tests").iter().any(|name| name == "stress") {
+            return Ok(Done::Skipped("crates/blitz/tests/stress.rs does not exist".into()));
+        }
+        command(job, &["test", "--release", "--package", "blitz-rt", "--test", "stress"])
+    });
+    ladder.step("examples", "does each example run?", |job| {
+        let names = targets("crates/blitz/examples");
+        if names.is_empty() {
+            return Ok(Done::Skipped("crates/blitz/examples has none".into()));
+        }
+        for name in &names {
+            command(job, &["run", "--release", "--package", "blitz-rt", "--example", name])?;
+        }
+        Ok(Done::Passed(format!("{} examples", names.len())))
+    });
+    ladder.step("tool", "does the blitz program run?", |job| {
+        let blitz = ["run", "--release", "--package", "blitz-cli", "--"];
+        command(job, &[&blitz[..], &["doctor"]].concat())?;
+        command(job, &[&blitz[..], &["bench", "--quick", "--only", SMOKE_CASE]].concat())
+    });
+    ladder.step("asan", "AddressSanitizer over the library's tests", |job| {
+        if let Err(why) = commands::nightly() {
+            return Ok(Done::Skipped(why));
+        }
+        job.run(&mut commands::asan(None))?;
+        passed()
+    });
+}
+
+fn passed() -> Result<Done, String> {
+    Ok(Done::Passed(String::new()))
+}
+
+fn command(job: &mut Job, arguments: &[&str]) -> Result<Done, String> {
+    job.run(cargo().args(arguments))?;
+    passed()
+}
+
+fn no_findings<F: Display>(job: &Job, findings: &[F]) -> Result<Done, String> {
+    for finding in findings {
+        job.note(&finding.to_string());
+    }
+    if findings.is_empty() { passed() } else { Err(format!("{} findings", findings.len())) }
+}

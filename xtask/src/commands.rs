@@ -1,0 +1,128 @@
+//! The commands of the steps, which are also commands of their own.
+
+use crate::tree::root;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The target for which sanitizers are built: it must be named, so that build scripts stay free.
+const SANITIZER_TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Tests that compare the compiler's messages; another compiler words them differently.
+const COMPILER_TESTS: &[&str] = &["compile_fail"];
+
+/// `cargo` of the toolchain that runs this program.
+pub fn cargo() -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.current_dir(root());
+    command
+}
+
+/// Where cargo builds.
+pub fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => root().join(folder),
+        None => root().join("target"),
+    }
+}
+
+/// A command that builds into a folder of its own, so that it and the others keep their caches.
+fn apart(mut command: Command, folder: &str) -> Command {
+    command.env("CARGO_TARGET_DIR", target_dir().join(folder));
+    command
+}
+
+/// The models of blitz-parts, or those whose name contains `filter`.
+pub fn loom(filter: Option<&str>) -> Command {
+    let mut command = apart(cargo(), "loom");
+    command.env("RUSTFLAGS", "--cfg blitz_loom");
+    command.args(["test", "--package", "blitz-parts", "--release", "--lib"]);
+    command.args(filter);
+    command
+}
+
+/// Clippy for what only the model checker compiles.
+pub fn loom_clippy() -> Command {
+    let mut command = apart(cargo(), "loom");
+    command.env("RUSTFLAGS", "--cfg blitz_loom");
+    command.args([
+        "clippy",
+        "--package",
+        "blitz-parts",
+        "--lib",
+        "--tests",
+        "--",
+        "-D",
+        "warnings",
+    ]);
+    command
+}
+
+/// Whether there is a nightly toolchain; else why it cannot be used.
+pub fn nightly() -> Result<(), String> {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "rustc", "--version"]);
+    match command.stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err("no nightly toolchain is installed".into()),
+        Err(_) => Err("rustup is not installed".into()),
+    }
+}
+
+/// The library's unit and integration tests under AddressSanitizer, leaks and stack use after return
+/// included.
+pub fn asan(filter: Option<&str>) -> Command {
+    let mut command = sanitized("asan", "-Zsanitizer=address", filter);
+    command.env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1");
+    command
+}
+
+/// The library's unit tests under ThreadSanitizer with the standard library as shipped.
+pub fn tsan(filter: Option<&str>) -> Command {
+    let flags = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
+    sanitized("tsan", flags, filter)
+}
+
+fn sanitized(folder: &str, flags: &str, filter: Option<&str>) -> Command {
+    let mut command = Command::new("rustup");
+    command.current_dir(root());
+    let mut command = apart(command, folder);
+    command.env("RUSTFLAGS", flags);
+    command.args(["run", "nightly", "cargo", "test", "--target", SANITIZER_TARGET]);
+    for package in ["blitz-parts", "blitz-core", "blitz-rt"] {
+        command.args(["--package", package]);
+    }
+    command.arg("--lib");
+    for test in integration_tests() {
+        command.args(["--test", &test]);
+    }
+    command.args(filter);
+    command
+}
+
+/// The names of the library's integration tests, without those that test the compiler.
+fn integration_tests() -> Vec<String> {
+    let mut found = Vec::new();
+    for package in ["blitz-parts", "blitz-core", "blitz"] {
+        found.extend(targets(&format!("crates/{package}/tests")));
+    }
+    found.retain(|name| !COMPILER_TESTS.contains(&name.as_str()));
+    found
+}
+
+/// The names of the targets in `folder`: its Rust files, without their end.
+pub fn targets(folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    // A folder that does not exist has no targets.
+    for entry in std::fs::read_dir(root().join(folder)).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some(name) = name.strip_suffix(".rs") {
+            found.push(name.to_owned());
+        } else if entry.path().join("main.rs").exists() {
+            found.push(name);
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,71 @@
+//! Where code differs by platform or under the model checker: in few files, so that every other file
+//! reads the same everywhere.
+
+use super::Report;
+use crate::source::{after_group, starts_with};
+use crate::tree::Tree;
+
+const ALLOWED: &[&str] = &[
+    "crates/blitz-parts/src/barrier/mod.rs",
+    "crates/blitz-parts/src/lib.rs",
+    "crates/blitz-parts/src/park/futex/mod.rs",
+    "crates/blitz-parts/src/prim.rs",
+    "crates/blitz-core/src/lib.rs",
+    "crates/blitz/src/lib.rs",
+    "bench/src/os/mod.rs",
+    "bench/src/os/unix.rs",
+];
+
+/// What a condition may not ask elsewhere, unless it also asks for `test`.
+const WORDS: &[&str] = &[
+    "blitz_loom",
+    "target_os",
+    "target_arch",
+    "target_env",
+    "target_family",
+    "target_pointer_width",
+    "unix",
+    "windows",
+];
+
+pub fn check(tree: &Tree, report: &mut Report) {
+    for file in tree.rust() {
+        if ALLOWED.contains(&file.path.as_str()) {
+            continue;
+        }
+        let tokens = file.tokens();
+        for at in 0..tokens.len() {
+            let open = match tokens[at].text {
+                "cfg" | "cfg_attr" if starts_with(&tokens, at + 1, &["!", "("]) => at + 2,
+                "cfg" | "cfg_attr" if starts_with(&tokens, at + 1, &["("]) => at + 1,
+                "cfg_select" if starts_with(&tokens, at + 1, &["!"]) => at + 2,
+                _ => continue,
+            };
+            let inside = &tokens[open..after_group(&tokens, open)];
+            let asks_for = |word: &str| inside.iter().any(|token| token.text == word);
+            if let Some(word) = WORDS.iter().find(|word| asks_for(word)) {
+                if !asks_for("test") && !file.is_test(tokens[at].line) {
+                    let message = format!("a condition on `{word}` outside of the files for it");
+                    report.at(&file.path, tokens[at].line, message);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tidy::tests::run;
+
+    #[test]
+    fn conditions_outside_of_their_files_are_found() {
+        let code = "#[cfg(target_os = \"linux\")]\nmod a;\n#[cfg(all(test, not(blitz_loom)))]\n\
+                    mod b;\nfn f() { if cfg!(blitz_loom) {} }\n#[cfg(debug_assertions)]\nmod c;";
+        let found = run("cfg", &[("crates/a/src/a.rs", code), ("bench/src/os/mod.rs", code)]);
+        let expected = [
+            "crates/a/src/a.rs:1: [cfg] a condition on `target_os` outside of the files for it",
+            "crates/a/src/a.rs:5: [cfg] a condition on `blitz_loom` outside of the files for it",
+        ];
+        assert_eq!(found, expected);
+    }
+}

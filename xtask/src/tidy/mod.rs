@@ -1,0 +1,110 @@
+//! Rules of this house that no compiler checks. Also a test, so `cargo test` says what CI would say.
+
+mod atomics;
+mod cfgs;
+mod invariants;
+mod leftovers;
+mod length;
+mod links;
+mod manifests;
+mod models;
+mod parts;
+mod unsafety;
+
+pub use manifests::rust_version;
+
+use crate::tree::Tree;
+use std::fmt;
+
+/// A place that breaks a rule.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    pub path: String,
+    /// Counted from 1; 0 if the file as a whole is meant.
+    pub line: usize,
+    pub rule: &'static str,
+    pub message: String,
+}
+
+/// Where rules leave what they find.
+pub struct Report {
+    rule: &'static str,
+    pub findings: Vec<Finding>,
+}
+
+type Rule = fn(&Tree, &mut Report);
+
+/// Every rule, what it demands, and the function that looks.
+pub const RULES: &[(&str, &str, Rule)] = &[
+    ("length", "no Rust file is longer than 800 lines", length::check),
+    ("parts", "a protocol's module doc has its headings in order, and a model.rs", parts::check),
+    ("invariants", "each numbered invariant has a test, each numbered test one", invariants::check),
+    ("models", "each model states a minimum, each breakable step has a canary", models::check),
+    ("atomics", "atomics come from prim.rs, which alone names loom", atomics::check),
+    ("cfg", "platforms and the model checker are told apart in few files", cfgs::check),
+    ("unsafe", "unsafe stays in blitz-parts and in listed files of blitz-core", unsafety::check),
+    ("links", "relative links in Markdown files lead somewhere", links::check),
+    ("leftovers", "no todo!, unimplemented!, dbg!; no sleeping in tests", leftovers::check),
+    ("manifests", "every manifest inherits lints, licence and rust-version", manifests::check),
+];
+
+/// All findings in `tree`, by place.
+pub fn findings(tree: &Tree) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for (rule, _, check) in RULES {
+        let mut report = Report { rule, findings: Vec::new() };
+        check(tree, &mut report);
+        all.append(&mut report.findings);
+    }
+    all.sort();
+    all
+}
+
+impl Report {
+    /// Notes a finding in `line`, counted from 0, of `path`.
+    fn at(&mut self, path: &str, line: usize, message: impl Into<String>) {
+        self.push(path, line + 1, message.into());
+    }
+
+    /// Notes a finding about a file as a whole.
+    fn about(&mut self, path: &str, message: impl Into<String>) {
+        self.push(path, 0, message.into());
+    }
+
+    fn push(&mut self, path: &str, line: usize, message: String) {
+        self.findings.push(Finding { path: path.to_owned(), line, rule: self.rule, message });
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        write!(f, ": [{}] {}", self.rule, self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RULES, Report, findings};
+    use crate::tree::{Tree, root};
+
+    #[test]
+    fn this_workspace_is_tidy() {
+        let tree = Tree::load(&root()).expect("the workspace can be read");
+        let found: Vec<String> = findings(&tree).iter().map(ToString::to_string).collect();
+        assert!(found.is_empty(), "{} findings:\n{}", found.len(), found.join("\n"));
+    }
+
+    /// What `rule` says about files that are given by path and text, one message per finding.
+    pub(super) fn run(rule: &str, files: &[(&str, &str)]) -> Vec<String> {
+        let owned = files.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect();
+        let tree = Tree::of(owned);
+        let (name, _, check) = RULES.iter().find(|(name, ..)| *name == rule).expect("a rule");
+        let mut report = Report { rule: name, findings: Vec::new() };
+        check(&tree, &mut report);
+        report.findings.iter().map(ToString::to_string).collect()
+    }
+}

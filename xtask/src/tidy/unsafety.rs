@@ -1,0 +1,63 @@
+//! Where `unsafe` may be written. The compiler sees to the SAFETY comments; this sees to the places.
+
+use super::Report;
+use crate::tree::{File, Tree};
+
+/// The crate whose purpose is to hold it.
+const FREE: &str = "crates/blitz-parts/src/";
+
+/// Files outside of that crate that need it.
+const ALLOWED: &[&str] = &[
+    "crates/blitz-core/src/ops/broadcast.rs",
+    "crates/blitz-core/src/ops/detached.rs",
+    "crates/blitz-core/src/ops/install.rs",
+    "crates/blitz-core/src/ops/join.rs",
+    "crates/blitz-core/src/ops/latch.rs",
+    "crates/blitz-core/src/ops/scope.rs",
+    "crates/blitz-core/src/ops/scope_fifo.rs",
+    "crates/blitz-core/src/shutdown.rs",
+    "crates/blitz-core/src/team.rs",
+    "crates/blitz-core/src/worker/current.rs",
+    "crates/blitz-core/src/worker/find.rs",
+    "crates/blitz-core/src/worker/mod.rs",
+];
+
+pub fn check(tree: &Tree, report: &mut Report) {
+    for file in tree.rust() {
+        if file.path.starts_with(FREE) || ALLOWED.contains(&file.path.as_str()) {
+            continue;
+        }
+        if let Some(line) = first_unsafe(file) {
+            let message =
+                "unsafe belongs into blitz-parts; a new place needs a line in xtask's list";
+            report.at(&file.path, line, message);
+        }
+    }
+    for path in ALLOWED {
+        if tree.file(path).and_then(first_unsafe).is_none() {
+            report.about(path, "listed as a file with unsafe, and has none");
+        }
+    }
+}
+
+fn first_unsafe(file: &File) -> Option<usize> {
+    file.tokens().iter().find(|token| token.text == "unsafe").map(|token| token.line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALLOWED;
+    use crate::tidy::tests::run;
+
+    #[test]
+    fn new_and_needless_places_are_found() {
+        let mut files: Vec<_> = ALLOWED.iter().map(|path| (*path, "unsafe {}")).collect();
+        files[0].1 = "// unsafe\n#![forbid(unsafe_code)]";
+        files.push(("crates/a/src/a.rs", "\nunsafe fn f() {}"));
+        files.push(("crates/blitz-parts/src/a.rs", "unsafe fn f() {}"));
+        let found = run("unsafe", &files);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("crates/a/src/a.rs:2:"), "{found:?}");
+        assert!(found[1].contains("has none"), "{found:?}");
+    }
+}
