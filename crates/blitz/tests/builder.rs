@@ -27,8 +27,8 @@ fn names_and_stacks_are_as_asked() {
         .build()
         .unwrap();
     // Does not fit into a default stack.
-    let used = pool.broadcast(|_| std::hint::black_box([1u8; 16 << 20]).iter().count());
-    assert_eq!(used, [16 << 20, 16 << 20]);
+    let used = pool.broadcast(|_| std::hint::black_box([1u8; 4 << 20]).iter().count());
+    assert_eq!(used, [4 << 20, 4 << 20]);
     let names = pool.broadcast(|_| std::thread::current().name().map(str::to_owned));
     assert_eq!(names, [Some("w0".to_owned()), Some("w1".to_owned())]);
 }
