@@ -1,7 +1,8 @@
 //! `blitz bench`: runs the cases, prints the table, writes the reports.
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, OpenOptions},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -22,9 +23,12 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     if args.list {
         return print(&list(&cases));
     }
-    // Before the minutes of measuring, not after.
+    // Found out before the minutes of measuring, not after.
     if let Some(path) = &args.json {
-        fs::write(path, "")
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
             .map_err(|error| Failure::new(format!("cannot write {}", path.display()), error))?;
     }
 
