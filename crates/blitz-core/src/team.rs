@@ -92,7 +92,8 @@ impl Team {
         } else {
             Arc::new(CachePadded::new(Counters::always_demanding()))
         };
-        let worker = Worker::new(NonNull::from(self), self.sleep.add_bed(), demand);
+        let bed = self.sleep.add_bed();
+        let worker = Worker::new(NonNull::from(self), bed, demand, self.asymmetric);
         self.fifos.add(Fifo::default());
         self.workers.add(CachePadded::new(worker));
     }
@@ -105,11 +106,6 @@ impl Team {
     #[inline]
     pub(crate) fn injector(&self) -> &Injector {
         &self.injector
-    }
-
-    #[inline]
-    pub(crate) fn asymmetric(&self) -> bool {
-        self.asymmetric
     }
 
     #[inline]

@@ -175,6 +175,10 @@ pub enum Step {
     SleepPostFence,
     /// `sleep`: the fence between registering as a sleeper and the last look.
     SleepLookFence,
+    /// `sleep`: a sleeper whose jobs event counter changed since its snapshot looks again.
+    SleepJecRecheck,
+    /// `sleep`: the parked bit is set before the sleeper counts.
+    SleepBitFirst,
     /// `sleep`: posters also notify workers that are only SLEEPY.
     SleepNotifySleepy,
     /// `sleep`: only the waker of a SLEEPING worker decrements the sleepers.

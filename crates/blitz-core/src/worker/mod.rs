@@ -33,6 +33,8 @@ pub(crate) struct Worker {
     bed: NonNull<Bed>,
     team: NonNull<Team>,
     index: usize,
+    /// Jobs stay private until somebody wants one; otherwise each is published at once.
+    lazy: bool,
     /// Jobs for this worker alone.
     mail: Injector,
     /// Which run of a foreign job this worker is in; waiters that follow it check.
@@ -59,6 +61,7 @@ impl Worker {
         team: NonNull<Team>,
         bed: &Bed,
         demand: Arc<CachePadded<Counters>>,
+        lazy: bool,
     ) -> Worker {
         Worker {
             deque: Deque::new(),
@@ -66,6 +69,7 @@ impl Worker {
             bed: NonNull::from(bed),
             team,
             index: bed.index(),
+            lazy,
             mail: Injector::new(),
             run: AtomicU32::new(0),
             waits_for: AtomicU64::new(0),
@@ -138,7 +142,7 @@ impl Worker {
         self.own().push(work.into_raw());
         // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
         barrier::light();
-        if self.demand.anyone_inactive() {
+        if self.demand.anyone_inactive() && !(self.own().has_public() && self.lazy) {
             self.share();
         }
     }
@@ -170,17 +174,13 @@ impl Worker {
     #[inline(never)]
     fn share(&self) {
         let team = self.team();
-        let wanted = if team.asymmetric() {
-            // One more would only wake a sleeper while others have not taken theirs; whoever takes
-            // the last one wakes the next (SLEEP-3).
-            let idle = team.sleep().counters().load().awake_but_idle().max(1);
-            idle.saturating_sub(self.deque.public_len())
+        // As many as look for work right now. More would wake sleepers before the others have taken
+        // theirs; whoever takes the last one wakes the next (SLEEP-3).
+        let wanted = if self.lazy {
+            team.sleep().counters().load().awake_but_idle().max(1)
         } else {
             usize::MAX
         };
-        if wanted == 0 {
-            return;
-        }
         let published = self.publish(wanted);
         if published.count > 0 {
             let woken = team.sleep().new_jobs(published.count, published.was_empty);

@@ -338,6 +338,13 @@ impl<'a, T> Owner<'a, T> {
         self.deque.own.bottom.load(Relaxed)
     }
 
+    /// Whether a thief could take something right now, as far as the owner knows. `top` may have moved
+    /// on since; then the next push looks again, and a thief that is about to sleep looks for itself.
+    #[inline(always)]
+    pub fn has_public(self) -> bool {
+        self.deque.open.split.load(Relaxed) > self.deque.top.load(Relaxed)
+    }
+
     /// Takes `item` back if it is the newest one and still here. No two items in the deque may be
     /// the same.
     #[inline(always)]

@@ -78,7 +78,7 @@ pub use policy::SleepPolicy;
 use crate::barrier;
 use crate::latch::JobLatch;
 use crate::prim::{
-    AcqRel, Acquire, AtomicBool, AtomicU64, Relaxed, Release, SeqCst, Step, broken, fence,
+    AcqRel, Acquire, AtomicBool, AtomicU64, MODELLED, Relaxed, Release, SeqCst, Step, broken, fence,
     spin_loop, yield_now,
 };
 use crate::slots::Slots;
@@ -196,12 +196,12 @@ impl Sleep {
         if round < self.policy.spins {
             spin_loop();
         } else if round < idle.sleepy_at {
-            yield_now();
+            relax();
         } else if round == idle.sleepy_at {
             idle.snapshot = self.counters.announce_sleepy().jec();
-            yield_now();
+            relax();
         } else if round < idle.sleepy_at + tuning::ROUNDS_AFTER_SLEEPY {
-            yield_now();
+            relax();
         } else {
             self.sleep(bed, idle, latch, look);
         }
@@ -223,7 +223,9 @@ impl Sleep {
         }
         // 1 and 2; the word first, for the setter notifies it once it sees the latch marked.
         if bed.core().get_sleepy() {
-            parked.0.fetch_or(parked.1, AcqRel); // O4
+            if !broken(Step::SleepBitFirst) {
+                parked.0.fetch_or(parked.1, AcqRel); // O4
+            }
             if mark_first || latch.is_none_or(JobLatch::mark_sleeping) {
                 self.sleep_registered(bed, idle, look);
             }
@@ -236,7 +238,7 @@ impl Sleep {
     fn sleep_registered(&self, bed: &Bed, idle: &mut Idle, look: impl FnOnce() -> bool) {
         let registered = loop {
             let seen = self.counters.load();
-            if seen.jec() != idle.snapshot {
+            if seen.jec() != idle.snapshot && !broken(Step::SleepJecRecheck) {
                 bed.caught_by_jec();
                 return;
             }
@@ -244,6 +246,10 @@ impl Sleep {
                 break seen; // O3
             }
         };
+        if broken(Step::SleepBitFirst) {
+            let (word, bit) = self.parked_bit(bed.index());
+            word.fetch_or(bit, AcqRel);
+        }
         if !broken(Step::SleepLookFence) {
             // If every worker is inactive then each has passed through an exchange on the counters
             // since its last push, and whoever becomes active will see our registration.
@@ -365,5 +371,13 @@ impl Sleep {
         for bed in self.beds.iter() {
             bed.set();
         }
+    }
+}
+
+/// A yield between two idle rounds. The checker would run a thread that yields only when all others
+/// are stuck, and so never see it fall asleep beside them; there the worker goes on at once.
+fn relax() {
+    if !MODELLED {
+        yield_now();
     }
 }

@@ -1,1 +1,423 @@
-//! Tests.
+//! The sleep protocol under the model checker, with the smallest queue there is: a number.
+//!
+//! The queue has no orderings of its own, so that nothing but the protocol can make a sleeper see a
+//! job. A lost job shows as a deadlock: somebody waits for it while all workers sleep.
+
+use super::{Bed, Sleep, SleepPolicy};
+use crate::barrier;
+use crate::latch::{CountLatch, JobLatch, Latch, OnceLatch};
+use crate::prim::{AtomicBool, AtomicUsize, Relaxed, Release, Step, canary, check, thread};
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+impl SleepPolicy {
+    /// Announces in the first idle round and sleeps in the second.
+    pub(crate) fn impatient() -> SleepPolicy {
+        SleepPolicy { spins: 0, sleepy_at: 0, patience_min: 0 }
+    }
+}
+
+/// A pool without deques: jobs are a number, running one is a decrement of `done`.
+struct Rig {
+    sleep: Sleep,
+    jobs: AtomicUsize,
+    done: CountLatch<OnceLatch>,
+    /// Something that one thread writes before it lets another know.
+    written: AtomicUsize,
+}
+
+impl Rig {
+    fn new(workers: usize, jobs_expected: usize) -> Arc<Rig> {
+        let sleep = Sleep::new(SleepPolicy::impatient(), true);
+        (0..workers).for_each(|_| {
+            sleep.add_bed();
+        });
+        let done = CountLatch::new(jobs_expected, OnceLatch::new());
+        let jobs = AtomicUsize::new(0);
+        Arc::new(Rig { sleep, jobs, done, written: AtomicUsize::new(0) })
+    }
+
+    fn bed(&self, index: usize) -> &Bed {
+        self.sleep.bed(index).expect("a bed of this rig")
+    }
+
+    fn push(&self) -> bool {
+        self.jobs.fetch_add(1, Relaxed) == 0
+    }
+
+    fn post(&self) {
+        let was_empty = self.push();
+        self.sleep.new_jobs(1, was_empty);
+    }
+
+    fn take(&self) -> bool {
+        let mut seen = self.jobs.load(Relaxed);
+        while seen > 0 {
+            match self.jobs.compare_exchange(seen, seen - 1, Relaxed, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
+    fn any(&self) -> bool {
+        self.jobs.load(Relaxed) > 0
+    }
+
+    fn run(&self) {
+        // SAFETY: the rig outlives its threads.
+        unsafe { Latch::set(&raw const self.done) };
+    }
+
+    /// The worker's main loop.
+    fn work(&self, index: usize) {
+        let bed = self.bed(index);
+        loop {
+            while self.take() {
+                self.run();
+            }
+            let mut idle = self.sleep.start_looking(bed);
+            let mut turns = 0;
+            let found = loop {
+                give_way(&mut turns);
+                if self.sleep.is_stopping() {
+                    break false;
+                }
+                if self.take() {
+                    break true;
+                }
+                self.sleep.no_work_found(bed, &mut idle, None, || self.any());
+                assert_ne!(bed.core().state_name(), "SLEEPING");
+            };
+            self.sleep.work_found(bed, idle, || self.any());
+            if !found {
+                return;
+            }
+            self.run();
+        }
+    }
+
+    fn spawn(self: &Arc<Rig>, index: usize) -> thread::JoinHandle<()> {
+        let rig = self.clone();
+        thread::spawn(move || rig.work(index))
+    }
+
+    /// Waits until every job has run, ends the pool and checks the books.
+    fn finish<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
+        self.done.inner().wait();
+        self.sleep.stop();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        self.assert_nobody_counted();
+    }
+
+    fn assert_nobody_counted(&self) {
+        let counts = self.sleep.counters().load();
+        assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
+        assert_eq!(self.sleep.parked_word(0), 0);
+    }
+}
+
+/// Called in every turn of an idle loop: lets the others run once a few turns were in vain. Loom runs
+/// a thread that yields only when all others are stuck, so a yield any sooner would hide most of what
+/// can happen; and without one a loop that waits for others has no end.
+fn give_way(turns: &mut u32) {
+    *turns += 1;
+    if *turns > 3 {
+        thread::yield_now();
+    }
+}
+
+/// One worker, two jobs posted one after the other: the second may find the event counter odd.
+fn posted_jobs() {
+    let rig = Rig::new(1, 2);
+    let worker = rig.spawn(0);
+    rig.post();
+    rig.post();
+    rig.finish([worker]);
+}
+
+#[test]
+fn sleep_1_posted_jobs_are_found() {
+    check(1_000, Some(3), posted_jobs);
+}
+
+#[test]
+fn canary_post_without_its_fence() {
+    canary(&[Step::SleepPostFence], Some(3), posted_jobs);
+}
+
+#[test]
+fn canary_last_look_without_its_fence() {
+    canary(&[Step::SleepLookFence], Some(3), posted_jobs);
+}
+
+#[test]
+fn canary_posters_overlook_sleepy_workers() {
+    canary(&[Step::SleepNotifySleepy], Some(3), posted_jobs);
+}
+
+#[test]
+fn canary_the_bit_is_set_after_registering() {
+    canary(&[Step::SleepBitFirst], Some(3), posted_jobs);
+}
+
+/// Two posters at once, one worker.
+fn two_posters() {
+    let rig = Rig::new(1, 2);
+    let worker = rig.spawn(0);
+    let poster = thread::spawn({
+        let rig = rig.clone();
+        move || rig.post()
+    });
+    rig.post();
+    poster.join().unwrap();
+    rig.finish([worker]);
+}
+
+#[test]
+fn sleep_2_two_posters_keep_the_books_right() {
+    check(1_000, Some(2), two_posters);
+}
+
+#[test]
+fn canary_every_notifier_decrements() {
+    canary(&[Step::SleepWakerDecrements], Some(2), two_posters);
+}
+
+/// Two workers; the first job to run waits until the other has run.
+fn first_job_waits_for_second() {
+    let rig = Rig::new(2, 1);
+    let second_ran = Arc::new(OnceLatch::new());
+    let ran = Arc::new(AtomicUsize::new(0));
+    let workers = [0, 1].map(|index| {
+        let rig = rig.clone();
+        let (second_ran, ran) = (second_ran.clone(), ran.clone());
+        thread::spawn(move || {
+            let bed = rig.bed(index);
+            let mut idle = rig.sleep.start_looking(bed);
+            let mut turns = 0;
+            while !rig.take() {
+                give_way(&mut turns);
+                rig.sleep.no_work_found(bed, &mut idle, None, || rig.any());
+            }
+            rig.sleep.work_found(bed, idle, || rig.any());
+            if ran.fetch_add(1, Relaxed) == 0 {
+                second_ran.wait();
+            } else {
+                // SAFETY: the latch lives in the `Arc` that this closure holds.
+                unsafe { OnceLatch::set(&raw const *second_ran) };
+            }
+        })
+    });
+    rig.post();
+    rig.post();
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+    rig.assert_nobody_counted();
+}
+
+#[test]
+fn sleep_3_one_who_found_work_wakes_another_first() {
+    check(1_000, Some(2), first_job_waits_for_second);
+}
+
+#[test]
+fn canary_no_cascade() {
+    canary(&[Step::SleepCascade], Some(2), first_job_waits_for_second);
+}
+
+/// Worker 0 is busy, pushes privately and then sits in a leaf until worker 1 has run the job.
+fn private_push() {
+    let rig = Rig::new(2, 1);
+    let worker = rig.spawn(1);
+    let was_empty = rig.push();
+    barrier::light();
+    if rig.sleep.counters().anyone_inactive() {
+        rig.sleep.new_jobs(1, was_empty);
+    }
+    rig.finish([worker]);
+}
+
+#[test]
+fn sleep_4_a_private_push_needs_only_a_relaxed_look_at_the_counters() {
+    check(200, Some(3), private_push);
+}
+
+#[test]
+fn canary_private_push_without_the_heavy_fence() {
+    canary(&[Step::SleepLookFence], Some(3), private_push);
+}
+
+#[test]
+fn canary_private_push_without_the_light_fence() {
+    canary(&[Step::BarrierLight], Some(3), private_push);
+}
+
+/// Worker 0 waits for a latch, looking for work meanwhile; another thread sets the latch.
+fn waits_for_a_latch() {
+    let rig = Rig::new(1, 1);
+    let latch = Arc::new(JobLatch::new(NonNull::from(rig.bed(0))));
+    let worker = thread::spawn({
+        let (rig, latch) = (rig.clone(), latch.clone());
+        move || {
+            let bed = rig.bed(0);
+            let mut idle = rig.sleep.start_looking(bed);
+            let mut turns = 0;
+            while !latch.probe() {
+                give_way(&mut turns);
+                rig.sleep.no_work_found(bed, &mut idle, Some(&latch), || rig.any());
+            }
+            assert_eq!(rig.written.load(Relaxed), 7, "what the setter wrote");
+            rig.sleep.work_found(bed, idle, || false);
+            assert_eq!(bed.core().state_name(), "UNSET");
+        }
+    });
+    rig.written.store(7, Relaxed);
+    // SAFETY: the latch lives in an `Arc`, and its bed in the rig.
+    unsafe { JobLatch::set(&raw const *latch) };
+    worker.join().unwrap();
+    rig.assert_nobody_counted();
+}
+
+#[test]
+fn sleep_5_the_setter_wakes_a_worker_that_looks_for_work() {
+    check(100, None, waits_for_a_latch);
+}
+
+#[test]
+fn canary_the_latch_is_marked_before_the_word() {
+    canary(&[Step::SleepLatchAfterWord], None, waits_for_a_latch);
+}
+
+#[test]
+fn canary_the_setter_does_not_wake() {
+    canary(&[Step::LatchSetWake], None, waits_for_a_latch);
+    canary(&[Step::LatchSetWake], None, waits_parked_for_a_latch);
+}
+
+#[test]
+fn canary_the_word_is_not_reset() {
+    canary(&[Step::WordReset], None, waits_for_a_latch);
+}
+
+/// The same, with the worker blocked for the latch alone.
+fn waits_parked_for_a_latch() {
+    let rig = Rig::new(1, 1);
+    let latch = Arc::new(JobLatch::new(NonNull::from(rig.bed(0))));
+    let worker = thread::spawn({
+        let (rig, latch) = (rig.clone(), latch.clone());
+        move || {
+            let mut turns = 0;
+            while !latch.probe() {
+                give_way(&mut turns);
+                rig.sleep.wait_parked(rig.bed(0), &latch, || false, || rig.any());
+            }
+            assert_eq!(rig.written.load(Relaxed), 7, "what the setter wrote");
+            assert_eq!(rig.bed(0).core().state_name(), "UNSET");
+        }
+    });
+    rig.written.store(7, Relaxed);
+    // SAFETY: the latch lives in an `Arc`, and its bed in the rig.
+    unsafe { JobLatch::set(&raw const *latch) };
+    worker.join().unwrap();
+    rig.assert_nobody_counted();
+}
+
+#[test]
+fn sleep_5_the_setter_wakes_a_parked_worker() {
+    check(50, None, waits_parked_for_a_latch);
+}
+
+/// Worker 0 is parked for a latch and gets mail; worker 1 may look at the counters meanwhile, see an
+/// idle worker that is none, and leave a posted job to it.
+fn a_parked_worker_passes_jobs_on() {
+    let rig = Rig::new(2, 1);
+    let latch = Arc::new(JobLatch::new(NonNull::from(rig.bed(0))));
+    let mail = Arc::new(AtomicBool::new(false));
+    let parked = thread::spawn({
+        let (rig, latch, mail) = (rig.clone(), latch.clone(), mail.clone());
+        move || {
+            let look = || mail.load(Relaxed);
+            let mut turns = 0;
+            while !look() {
+                give_way(&mut turns);
+                rig.sleep.wait_parked(rig.bed(0), &latch, look, || rig.any());
+            }
+            // It has its mail and sits in a leaf until the posted job has run elsewhere.
+            rig.done.inner().wait();
+        }
+    });
+    let worker = rig.spawn(1);
+    mail.store(true, Relaxed);
+    rig.sleep.new_mail(rig.bed(0));
+    rig.post();
+    parked.join().unwrap();
+    rig.finish([worker]);
+}
+
+#[test]
+fn sleep_3_a_parked_worker_that_wakes_passes_posted_jobs_on() {
+    check(1_000, Some(2), a_parked_worker_passes_jobs_on);
+}
+
+#[test]
+fn canary_a_parked_worker_keeps_posted_jobs_to_itself() {
+    canary(&[Step::SleepCascade], Some(2), a_parked_worker_passes_jobs_on);
+}
+
+/// The pool ends while its workers fall asleep.
+fn stop_against_sleep() {
+    let rig = Rig::new(2, 1);
+    let workers = [rig.spawn(0), rig.spawn(1)];
+    rig.sleep.stop();
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+    rig.assert_nobody_counted();
+}
+
+#[test]
+fn sleep_6_every_worker_leaves_after_stop() {
+    check(500, Some(2), stop_against_sleep);
+}
+
+#[test]
+fn canary_stop_wakes_nobody() {
+    canary(&[Step::SleepStopWakes], Some(2), stop_against_sleep);
+}
+
+/// Whoever sees a sleeper counted, and the count unchanged after looking at the bitmap, saw its bit.
+fn a_counted_sleeper_has_its_bit() {
+    let rig = Rig::new(1, 1);
+    let over = Arc::new(AtomicBool::new(false));
+    let sleeper = thread::spawn({
+        let (rig, over) = (rig.clone(), over.clone());
+        move || {
+            let bed = rig.bed(0);
+            let mut idle = rig.sleep.start_looking(bed);
+            rig.sleep.no_work_found(bed, &mut idle, None, || unreachable!("it only announces"));
+            // The look holds the sleeper in its registered state for one step, then sends it away.
+            rig.sleep.no_work_found(bed, &mut idle, None, || {
+                over.store(true, Release);
+                true
+            });
+            rig.sleep.work_found(bed, idle, || false);
+        }
+    });
+    let before = rig.sleep.counters().load();
+    let bits = rig.sleep.parked_word(0);
+    let after = rig.sleep.counters().load();
+    if before == after && before.sleeping() == 1 {
+        assert_eq!(bits, 1, "counted, but its bit is not set");
+    }
+    sleeper.join().unwrap();
+    rig.assert_nobody_counted();
+}
+
+#[test]
+fn sleep_7_a_counted_sleeper_has_its_bit() {
+    check(20, None, a_counted_sleeper_has_its_bit);
+}
+
+#[test]
+fn canary_a_counted_sleeper_without_its_bit() {
+    canary(&[Step::SleepBitFirst], None, a_counted_sleeper_has_its_bit);
+}

@@ -15,8 +15,8 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | the re-read in `wait` | full barrier before it, under the bucket's lock | O2 | FUTEX-1 |
-//! | O2 | `wake` | full barrier, then the bucket's lock | O1 | FUTEX-1 |
+//! | O1 | the re-read in `wait` | Acquire, under the bucket's lock | O2 | FUTEX-1 |
+//! | O2 | `wake` | takes the bucket's lock after the word was changed | O1 | FUTEX-1 |
 //!
 //! # What this does not do
 //! No timeouts: liveness never rests on one. No fairness.

@@ -1,6 +1,8 @@
 //! The futex of the model checker: one lock, one condition variable per word.
+//!
+//! As weak as the weakest backend: the lock is all that orders, where Linux adds full barriers.
 
-use crate::prim::{AtomicU32, Condvar, Mutex, SeqCst, Step, broken, fence, lazy_static};
+use crate::prim::{Acquire, AtomicU32, Condvar, Mutex, Step, broken, lazy_static};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,18 +17,15 @@ fn key(word: &AtomicU32) -> usize {
 }
 
 pub(super) fn wait(word: &AtomicU32, expected: u32) {
-    fence(SeqCst); // O1
-    let early = word.load(SeqCst);
+    let too_early = broken(Step::FutexRecheck).then(|| word.load(Acquire));
     let mut table = WAITING.lock().unwrap();
-    let now = if broken(Step::FutexRecheck) { early } else { word.load(SeqCst) };
-    if now == expected {
+    if too_early.unwrap_or_else(|| word.load(Acquire)) == expected {
         let changed = table.entry(key(word)).or_insert_with(|| Arc::new(Condvar::new())).clone();
         drop(changed.wait(table).unwrap());
     }
 }
 
 pub(super) fn wake_one(word: &AtomicU32) {
-    fence(SeqCst); // O2
     let table = WAITING.lock().unwrap();
     if let Some(changed) = table.get(&key(word)) {
         changed.notify_one();
