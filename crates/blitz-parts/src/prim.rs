@@ -177,7 +177,7 @@ pub enum Step {
     SleepLookFence,
     /// `sleep`: a sleeper whose jobs event counter changed since its snapshot looks again.
     SleepJecRecheck,
-    /// `sleep`: the parked bit is set before the sleeper counts.
+    /// `sleep`: the parked bit is set before the fence of the last look.
     SleepBitFirst,
     /// `sleep`: posters also notify workers that are only SLEEPY.
     SleepNotifySleepy,

@@ -49,7 +49,7 @@
 //! | O1 | fence after the push, before reading the counters | SeqCst | O2 | poster and sleeper cannot both miss each other |
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
 //! | O3 | exchange that registers | SeqCst | announce_work | a JEC that changed since the snapshot is seen |
-//! | O4 | parked bit | AcqRel, before O3 | load after O1 | a counted sleeper's bit is visible |
+//! | O4 | parked bit | AcqRel, before O3 and O2 | load after O1 | a poster that is not seen sees the bit |
 //! | O5 | fence after waking | SeqCst | O1 | a poster that found us notified already relies on our next look |
 //! | O6 | fence after sub_inactive, before looking for more | SeqCst | O1 | SLEEP-3 |
 //! | O7 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
@@ -78,8 +78,8 @@ pub use policy::SleepPolicy;
 use crate::barrier;
 use crate::latch::JobLatch;
 use crate::prim::{
-    AcqRel, Acquire, AtomicBool, AtomicU64, MODELLED, Relaxed, Release, SeqCst, Step, broken, fence,
-    spin_loop, yield_now,
+    AcqRel, Acquire, AtomicBool, AtomicU64, MODELLED, Relaxed, Release, SeqCst, Step, broken,
+    fence, spin_loop, yield_now,
 };
 use crate::slots::Slots;
 use crate::tuning;
@@ -246,10 +246,6 @@ impl Sleep {
                 break seen; // O3
             }
         };
-        if broken(Step::SleepBitFirst) {
-            let (word, bit) = self.parked_bit(bed.index());
-            word.fetch_or(bit, AcqRel);
-        }
         if !broken(Step::SleepLookFence) {
             // If every worker is inactive then each has passed through an exchange on the counters
             // since its last push, and whoever becomes active will see our registration.
@@ -258,6 +254,10 @@ impl Sleep {
             } else {
                 fence(SeqCst); // O2
             }
+        }
+        if broken(Step::SleepBitFirst) {
+            let (word, bit) = self.parked_bit(bed.index());
+            word.fetch_or(bit, AcqRel);
         }
         let stay = look() || self.is_stopping();
         if stay || !bed.core().fall_asleep() {
