@@ -44,8 +44,8 @@ pub(crate) struct Config {
 /// Settings for a [`Pool`].
 ///
 /// ```
-/// # fn main() -> Result<(), blitz_core::BuildError> {
-/// let pool = blitz_core::Pool::builder()
+/// # fn main() -> Result<(), blitz::BuildError> {
+/// let pool = blitz::Pool::builder()
 ///     .workers(3)
 ///     .thread_name(|index| format!("number-{index}"))
 ///     .build()?;
@@ -105,8 +105,8 @@ impl PoolBuilder {
     /// [`ThreadBuilder::run`].
     ///
     /// ```
-    /// # fn main() -> Result<(), blitz_core::BuildError> {
-    /// let pool = blitz_core::Pool::builder()
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// let pool = blitz::Pool::builder()
     ///     .workers(2)
     ///     .spawn_handler(|thread| {
     ///         std::thread::Builder::new().spawn(|| thread.run()).map(drop)

@@ -25,7 +25,7 @@ pub struct Diagnostics {
 /// Looks at the system.
 ///
 /// ```
-/// let found = blitz_core::diagnostics();
+/// let found = blitz::diagnostics();
 /// assert!(found.workers_default >= 1);
 /// assert!(!found.futex.is_empty());
 /// ```

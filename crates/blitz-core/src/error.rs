@@ -9,7 +9,7 @@ use std::io;
 /// Why a pool could not be built.
 ///
 /// ```
-/// let error = blitz_core::Pool::builder().workers(1 << 20).build().unwrap_err();
+/// let error = blitz::Pool::builder().workers(1 << 20).build().unwrap_err();
 /// assert!(error.is_invalid_config());
 /// assert!(error.to_string().contains("65535"));
 /// ```
@@ -105,7 +105,7 @@ impl std::error::Error for BuildError {
 /// Why a spawned job has no result.
 ///
 /// ```
-/// let error = blitz_core::spawn_cpu(|| panic!("oh")).join().unwrap_err();
+/// let error = blitz::spawn_cpu(|| panic!("oh")).join().unwrap_err();
 /// assert!(error.is_panic());
 /// assert_eq!(error.to_string(), "the job panicked: oh");
 /// assert_eq!(*error.into_panic().downcast_ref::<&str>().unwrap(), "oh");

@@ -22,9 +22,9 @@ pub(crate) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
 /// core.
 ///
 /// ```
-/// let pool = blitz_core::global()?;
+/// let pool = blitz::global()?;
 /// assert!(pool.num_workers() >= 1);
-/// # Ok::<(), blitz_core::BuildError>(())
+/// # Ok::<(), blitz::BuildError>(())
 /// ```
 ///
 /// # Errors
@@ -66,8 +66,8 @@ pub fn build_global(builder: PoolBuilder) -> Result<(), BuildError> {
 /// The index of the current thread among the workers of its pool, if it is a worker.
 ///
 /// ```
-/// assert_eq!(blitz_core::current_worker_index(), None);
-/// let inside = blitz_core::scope(|_| blitz_core::current_worker_index());
+/// assert_eq!(blitz::current_worker_index(), None);
+/// let inside = blitz::scope(|_| blitz::current_worker_index());
 /// assert!(inside.is_some());
 /// ```
 #[inline]
@@ -78,7 +78,7 @@ pub fn current_worker_index() -> Option<usize> {
 /// How many workers the current pool has; outside of any pool, the global one.
 ///
 /// ```
-/// assert!(blitz_core::current_num_workers() >= 1);
+/// assert!(blitz::current_num_workers() >= 1);
 /// ```
 ///
 /// # Panics

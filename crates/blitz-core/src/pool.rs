@@ -14,10 +14,10 @@ use std::sync::Arc;
 /// of its own workers does not wait.
 ///
 /// ```
-/// # fn main() -> Result<(), blitz_core::BuildError> {
-/// let pool = blitz_core::Pool::builder().workers(2).build()?;
+/// # fn main() -> Result<(), blitz::BuildError> {
+/// let pool = blitz::Pool::builder().workers(2).build()?;
 /// let sum: u64 = pool.install(|| {
-///     let (a, b) = blitz_core::join(|| (0..500u64).sum::<u64>(), || (500..1000u64).sum::<u64>());
+///     let (a, b) = blitz::join(|| (0..500u64).sum::<u64>(), || (500..1000u64).sum::<u64>());
 ///     a + b
 /// });
 /// assert_eq!(sum, 499_500);
@@ -62,7 +62,7 @@ impl Pool {
     /// The index of the current thread among this pool's workers, if it is one of them.
     ///
     /// ```
-    /// let pool = blitz_core::Pool::builder().workers(2).build().unwrap();
+    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
     /// assert_eq!(pool.current_worker_index(), None);
     /// assert!(pool.install(|| pool.current_worker_index()).unwrap() < 2);
     /// ```
@@ -73,7 +73,7 @@ impl Pool {
     /// What the workers have done so far. Counting is always on.
     ///
     /// ```
-    /// let pool = blitz_core::Pool::builder().workers(1).build().unwrap();
+    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
     /// pool.join(|| (), || ());
     /// assert_eq!(pool.metrics().total().pushes, 1);
     /// ```
@@ -84,7 +84,7 @@ impl Pool {
     /// The state of every counter, latch and deque, as text for people: what a watchdog prints.
     ///
     /// ```
-    /// let pool = blitz_core::Pool::builder().workers(2).build().unwrap();
+    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
     /// assert!(pool.dump().contains("worker 1"));
     /// ```
     pub fn dump(&self) -> String {

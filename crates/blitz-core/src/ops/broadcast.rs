@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// workers' index. Each worker runs it when it next looks for work.
 ///
 /// ```
-/// let indices = blitz_core::broadcast(|context| context.index());
-/// assert_eq!(indices, (0..blitz_core::current_num_workers()).collect::<Vec<_>>());
+/// let indices = blitz::broadcast(|context| context.index());
+/// assert_eq!(indices, (0..blitz::current_num_workers()).collect::<Vec<_>>());
 /// ```
 ///
 /// # Panics
@@ -37,8 +37,8 @@ where
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
-/// blitz_core::spawn_broadcast(move |context| send.send(context.index()).unwrap());
-/// assert_eq!(receive.iter().count(), blitz_core::current_num_workers());
+/// blitz::spawn_broadcast(move |context| send.send(context.index()).unwrap());
+/// assert_eq!(receive.iter().count(), blitz::current_num_workers());
 /// ```
 pub fn spawn_broadcast<OP>(op: OP)
 where
@@ -156,8 +156,8 @@ impl<'scope> Scope<'scope> {
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
     /// let seen = AtomicUsize::new(0);
-    /// blitz_core::scope(|s| s.spawn_broadcast(|_, _| { seen.fetch_add(1, Ordering::Relaxed); }));
-    /// assert_eq!(seen.into_inner(), blitz_core::current_num_workers());
+    /// blitz::scope(|s| s.spawn_broadcast(|_, _| { seen.fetch_add(1, Ordering::Relaxed); }));
+    /// assert_eq!(seen.into_inner(), blitz::current_num_workers());
     /// ```
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where

@@ -24,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 ///     if n < 2 {
 ///         return n;
 ///     }
-///     let (a, b) = blitz_core::join(|| fib(n - 1), || fib(n - 2));
+///     let (a, b) = blitz::join(|| fib(n - 1), || fib(n - 2));
 ///     a + b
 /// }
 /// assert_eq!(fib(20), 6765);
@@ -47,7 +47,7 @@ where
 /// As [`join`], with closures that are told whether they changed threads.
 ///
 /// ```
-/// let (a, b) = blitz_core::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });
+/// let (a, b) = blitz::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });
 /// assert_eq!(a, 1);
 /// assert!(b == 2 || b == 3);
 /// ```
@@ -86,8 +86,8 @@ impl Pool {
     /// As [`join`](crate::join), on this pool.
     ///
     /// ```
-    /// # fn main() -> Result<(), blitz_core::BuildError> {
-    /// let pool = blitz_core::Pool::builder().workers(2).build()?;
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
     /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
     /// # Ok(())
     /// # }

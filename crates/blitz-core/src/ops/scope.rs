@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// ```
 /// let mut numbers = [1, 2, 3];
-/// blitz_core::scope(|s| {
+/// blitz::scope(|s| {
 ///     for number in &mut numbers {
 ///         s.spawn(move |_| *number *= 2);
 ///     }
@@ -41,7 +41,7 @@ where
 ///
 /// ```
 /// let mut total = 0;
-/// blitz_core::in_place_scope(|s| s.spawn(|_| total += 1));
+/// blitz::in_place_scope(|s| s.spawn(|_| total += 1));
 /// assert_eq!(total, 1);
 /// ```
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
@@ -55,8 +55,8 @@ impl Pool {
     /// As [`scope`](crate::scope), on this pool.
     ///
     /// ```
-    /// # fn main() -> Result<(), blitz_core::BuildError> {
-    /// let pool = blitz_core::Pool::builder().workers(2).build()?;
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
     /// let mut halves = (0, 0);
     /// pool.scope(|s| {
     ///     s.spawn(|_| halves.0 = 1);
@@ -102,7 +102,7 @@ impl<'scope> Scope<'scope> {
     ///
     /// ```
     /// let (send, receive) = std::sync::mpsc::channel();
-    /// blitz_core::scope(|s| {
+    /// blitz::scope(|s| {
     ///     s.spawn(move |s| {
     ///         let send2 = send.clone();
     ///         s.spawn(move |_| send2.send(2).unwrap());

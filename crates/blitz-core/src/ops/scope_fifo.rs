@@ -12,7 +12,7 @@ use blitz_parts::job::HeapJob;
 ///
 /// ```
 /// let order = std::sync::Mutex::new(Vec::new());
-/// blitz_core::scope_fifo(|s| {
+/// blitz::scope_fifo(|s| {
 ///     for i in 0..3 {
 ///         let order = &order;
 ///         s.spawn_fifo(move |_| order.lock().unwrap().push(i));
@@ -32,7 +32,7 @@ where
 ///
 /// ```
 /// let mut total = 0;
-/// blitz_core::in_place_scope_fifo(|s| s.spawn_fifo(|_| total += 1));
+/// blitz::in_place_scope_fifo(|s| s.spawn_fifo(|_| total += 1));
 /// assert_eq!(total, 1);
 /// ```
 pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
@@ -82,7 +82,7 @@ impl<'scope> ScopeFifo<'scope> {
     /// they run; jobs from other threads start in no particular order.
     ///
     /// ```
-    /// let pool = blitz_core::Pool::builder().workers(1).build().unwrap();
+    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
     /// let order = std::sync::Mutex::new(Vec::new());
     /// pool.scope_fifo(|s| {
     ///     for i in 0..3 {

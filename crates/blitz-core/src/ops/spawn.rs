@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Dropping the handle detaches the job; it still runs.
 ///
 /// ```
-/// let handle = blitz_core::spawn_cpu(|| 6 * 7);
+/// let handle = blitz::spawn_cpu(|| 6 * 7);
 /// assert_eq!(handle.join().unwrap(), 42);
 /// ```
 pub fn spawn_cpu<F, T>(f: F) -> JoinHandle<T>
@@ -35,7 +35,7 @@ impl Pool {
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let pool = blitz_core::Pool::builder().workers(2).build()?;
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
     /// let handle = pool.spawn_cpu(|| (1..=10).sum::<i32>());
     /// assert_eq!(handle.join()?, 55);
     /// # Ok(())
@@ -90,7 +90,7 @@ impl<T> JoinHandle<T> {
     /// Whether the job is done, so that [`JoinHandle::join`] would return at once.
     ///
     /// ```
-    /// let handle = blitz_core::spawn_cpu(|| ());
+    /// let handle = blitz::spawn_cpu(|| ());
     /// while !handle.is_finished() {
     ///     std::thread::yield_now();
     /// }

@@ -19,7 +19,7 @@ pub enum Yield {
 /// worker alone, or another's. `None` outside of a pool.
 ///
 /// ```
-/// assert_eq!(blitz_core::yield_now(), None);
+/// assert_eq!(blitz::yield_now(), None);
 /// ```
 pub fn yield_now() -> Option<Yield> {
     let worker = current::current()?;
@@ -33,7 +33,7 @@ pub fn yield_now() -> Option<Yield> {
 /// Runs one job of the current worker's own, if there is one. `None` outside of a pool.
 ///
 /// ```
-/// assert_eq!(blitz_core::yield_local(), None);
+/// assert_eq!(blitz::yield_local(), None);
 /// ```
 pub fn yield_local() -> Option<Yield> {
     let worker = current::current()?;

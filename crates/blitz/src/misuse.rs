@@ -1,0 +1,173 @@
+//! What must not compile. Each program stands beside a twin that does compile and differs in the one
+//! thing that is wrong, so that it cannot fail for another reason.
+
+/// A closure that is run elsewhere must be `Send`.
+///
+/// ```compile_fail,E0277
+/// let shared = std::rc::Rc::new(1);
+/// blitz::join(|| *shared, || 2);
+/// ```
+/// ```
+/// let shared = std::sync::Arc::new(1);
+/// blitz::join(|| *shared, || 2);
+/// ```
+pub struct JoinNeedsSendClosures;
+
+/// So must a result.
+///
+/// ```compile_fail,E0277
+/// blitz::join(|| 1, || std::rc::Rc::new(2));
+/// ```
+/// ```
+/// blitz::join(|| 1, || std::sync::Arc::new(2));
+/// ```
+pub struct JoinNeedsSendResults;
+
+/// Both halves cannot change the same thing.
+///
+/// ```compile_fail,E0499
+/// let mut count = 0;
+/// blitz::join(|| count += 1, || count += 2);
+/// ```
+/// ```
+/// let mut counts = (0, 0);
+/// blitz::join(|| counts.0 += 1, || counts.1 += 2);
+/// ```
+pub struct JoinHalvesDoNotShareMutably;
+
+/// A job of a scope cannot borrow from the scope's own body.
+///
+/// ```compile_fail,E0373
+/// blitz::scope(|s| {
+///     let inside = 1;
+///     s.spawn(|_| assert_eq!(inside, 1));
+/// });
+/// ```
+/// ```
+/// let outside = 1;
+/// blitz::scope(|s| {
+///     s.spawn(|_| assert_eq!(outside, 1));
+/// });
+/// ```
+pub struct ScopeJobsOutliveTheBody;
+
+/// Nor can what it borrows end before the scope does.
+///
+/// ```compile_fail,E0597
+/// let mut last = None;
+/// blitz::scope(|s| {
+///     let text = String::from("short-lived");
+///     let borrowed = &text;
+///     s.spawn(move |_| println!("{borrowed}"));
+///     last = Some(1);
+/// });
+/// ```
+/// ```
+/// let mut last = None;
+/// let text = String::from("long-lived");
+/// blitz::scope(|s| {
+///     let borrowed = &text;
+///     s.spawn(move |_| println!("{borrowed}"));
+///     last = Some(1);
+/// });
+/// ```
+pub struct ScopeJobsBorrowLongEnough;
+
+/// A scope does not leave its body.
+///
+/// ```compile_fail,E0521
+/// let mut leaked = None;
+/// blitz::scope(|s| leaked = Some(s));
+/// ```
+/// ```
+/// let mut name = None;
+/// blitz::scope(|s| name = Some(format!("{s:?}")));
+/// assert!(name.unwrap().contains("Scope"));
+/// ```
+pub struct ScopesStayInside;
+
+/// A scope's lifetime does not shrink: that would let jobs borrow less than they need.
+///
+/// ```compile_fail
+/// fn shrink<'long: 'short, 'short, 'a>(scope: &'a blitz::Scope<'long>) -> &'a blitz::Scope<'short> {
+///     scope
+/// }
+/// ```
+/// ```
+/// fn same<'long, 'a>(scope: &'a blitz::Scope<'long>) -> &'a blitz::Scope<'long> {
+///     scope
+/// }
+/// ```
+pub struct ScopeLifetimesAreInvariant;
+
+/// Neither does it grow.
+///
+/// ```compile_fail
+/// fn grow<'long: 'short, 'short, 'a>(scope: &'a blitz::Scope<'short>) -> &'a blitz::Scope<'long> {
+///     scope
+/// }
+/// ```
+pub struct ScopeLifetimesDoNotGrow;
+
+/// A scope's jobs must be `Send`, the body of an in-place scope need not be.
+///
+/// ```compile_fail,E0277
+/// let shared = std::rc::Rc::new(1);
+/// blitz::in_place_scope(|s| {
+///     let shared = &shared;
+///     s.spawn(move |_| assert_eq!(**shared, 1));
+/// });
+/// ```
+/// ```
+/// let shared = std::rc::Rc::new(1);
+/// blitz::in_place_scope(|s| {
+///     let number = *shared;
+///     s.spawn(move |_| assert_eq!(number, 1));
+/// });
+/// ```
+pub struct ScopeJobsAreSend;
+
+/// A spawned job borrows nothing.
+///
+/// ```compile_fail,E0597
+/// let handle;
+/// {
+///     let text = String::from("gone");
+///     let borrowed = &text;
+///     handle = blitz::spawn_cpu(move || borrowed.len());
+/// }
+/// handle.join().unwrap();
+/// ```
+/// ```
+/// let handle;
+/// {
+///     let text = String::from("moved");
+///     handle = blitz::spawn_cpu(move || text.len());
+/// }
+/// assert_eq!(handle.join().unwrap(), 5);
+/// ```
+pub struct SpawnedJobsAreStatic;
+
+/// A context says something about one thread and stays on it.
+///
+/// ```compile_fail,E0277
+/// blitz::join_context(|context| blitz::join(|| context.migrated(), || ()), |_| ());
+/// ```
+/// ```
+/// blitz::join_context(|context| { let m = context.migrated(); blitz::join(|| m, || ()) }, |_| ());
+/// ```
+pub struct ContextsStayOnTheirThread;
+
+/// An installed closure must be `Send`.
+///
+/// ```compile_fail,E0277
+/// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+/// let shared = std::rc::Rc::new(1);
+/// pool.install(|| *shared);
+/// ```
+/// ```
+/// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+/// let shared = std::sync::Arc::new(1);
+/// pool.install(|| *shared);
+/// ```
+pub struct InstallNeedsSend;
