@@ -1,6 +1,6 @@
 //! What all workers of a pool share.
 
-use crate::builder::{Config, WaitPolicy};
+use crate::builder::{Config, WaitPolicy, default_workers};
 use crate::ops::fifo::Fifo;
 use crate::worker::{Help, Worker, current};
 use blitz_parts::barrier;
@@ -65,7 +65,7 @@ impl Team {
         let threads = workers - usize::from(config.use_current_thread);
         let asymmetric = barrier::available() && !config.publish_all;
         let team = Arc::new_cyclic(|me| Team {
-            sleep: Sleep::new(config.sleep, asymmetric),
+            sleep: Sleep::new(config.sleep, asymmetric, default_workers()),
             injector: CachePadded::new(Injector::new()),
             workers: Slots::new(),
             config,

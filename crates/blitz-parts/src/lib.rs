@@ -3,6 +3,8 @@
 //! This crate is an implementation detail of `blitz-rt`; nothing here is stable.
 
 pub mod barrier;
+#[cfg(all(test, blitz_loom))]
+mod compose;
 pub mod counter;
 pub mod deque;
 pub mod inject;

@@ -1,6 +1,7 @@
 //! Every constant of the runtime, with its reason. Small under the model checker.
 
 use crate::prim::MODELLED;
+use core::time::Duration;
 
 /// Slots of a fresh deque. 256 pointers are two pages' worth of nesting before the first growth;
 /// two under the model checker, so that a third push grows the buffer.
@@ -40,3 +41,7 @@ pub const DESCENDANT_YIELDS: u32 = 32;
 /// How far a waiter follows the chain of thieves. Each hop is a few cache misses; chains longer than
 /// this are rarer than a successful ordinary steal.
 pub const LEAPFROG_HOPS: usize = 8;
+
+/// A sleep shorter than this was a mistake: going to sleep and being woken costs both sides together
+/// about as much as yielding for that long.
+pub const SLEEP_SHORT: Duration = Duration::from_micros(50);

@@ -36,6 +36,8 @@ impl Worker {
     pub(crate) fn pop(&self) -> Option<Work> {
         let job = self.own().pop()?;
         self.counters.popped.add(1);
+        // Whoever has more such jobs may not push again for long.
+        self.share_if_wanted();
         Some(taken(job))
     }
 
@@ -77,6 +79,8 @@ impl Worker {
         for work in batch {
             self.push(work);
         }
+        // They have nothing to do with each other: the next one must not wait for the first.
+        self.publish_and_tell(usize::MAX);
         Some(first)
     }
 

@@ -142,6 +142,12 @@ impl Worker {
         self.own().push(work.into_raw());
         // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
         barrier::light();
+        self.share_if_wanted();
+    }
+
+    /// Publishes jobs if somebody is idle and nothing is public. Own thread only.
+    #[inline(always)]
+    fn share_if_wanted(&self) {
         if self.demand.anyone_inactive() && !(self.own().has_public() && self.lazy) {
             self.share();
         }
@@ -169,21 +175,27 @@ impl Worker {
         !self.deque.is_empty() && self.deque.force(self.arm())
     }
 
-    /// Somebody is idle: makes sure that there is a public job for everybody who looks.
+    /// Somebody is idle and nothing is public.
     #[cold]
     #[inline(never)]
     fn share(&self) {
         let team = self.team();
-        // As many as look for work right now. More would wake sleepers before the others have taken
-        // theirs; whoever takes the last one wakes the next (SLEEP-3).
+        // Half of the jobs: the owner gets to the older half late, if ever, and whoever comes next
+        // finds something without asking again. At least one for everybody who looks right now.
         let wanted = if self.lazy {
-            team.sleep().counters().load().awake_but_idle().max(1)
+            let idle = team.sleep().counters().load().awake_but_idle();
+            self.deque.len().div_ceil(2).max(idle)
         } else {
             usize::MAX
         };
+        self.publish_and_tell(wanted);
+    }
+
+    /// Publishes up to `wanted` jobs and wakes as many workers as that warrants. Own thread only.
+    fn publish_and_tell(&self, wanted: usize) {
         let published = self.publish(wanted);
         if published.count > 0 {
-            let woken = team.sleep().new_jobs(published.count, published.was_empty);
+            let woken = self.team().sleep().new_jobs(published.count, published.was_empty);
             self.counters.wakes_sent.add(woken as u64);
         }
     }

@@ -7,7 +7,7 @@ use crate::prim::{Step, broken};
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One worker's place to sleep.
 #[derive(Debug)]
@@ -89,13 +89,14 @@ impl Bed {
         true
     }
 
-    /// Blocks until notified.
-    pub(super) fn park(&self) {
+    /// Blocks until notified; returns for how long.
+    pub(super) fn park(&self) -> Duration {
         let since = Instant::now();
         self.stats.parks.add(1);
         self.core.wait();
-        let ns = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.stats.parked_ns.add(ns);
+        let slept = since.elapsed();
+        self.stats.parked_ns.add(u64::try_from(slept.as_nanos()).unwrap_or(u64::MAX));
+        slept
     }
 
     pub(super) fn caught_by_jec(&self) {

@@ -78,10 +78,11 @@ impl Counters {
         self.word.load(Relaxed) as u32 != 0
     }
 
-    /// The worker starts to look for work.
-    pub fn add_inactive(&self) {
+    /// The worker starts to look for work; returns the reading before.
+    pub fn add_inactive(&self) -> Counts {
         let old = Counts(self.word.fetch_add(ONE_INACTIVE, SeqCst));
         debug_assert!(old.inactive() < WORKERS_MAX);
+        old
     }
 
     /// The worker stops looking; returns the reading before, from which the cascade is decided.

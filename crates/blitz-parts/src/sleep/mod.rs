@@ -95,6 +95,7 @@ pub struct Sleep {
     stopping: AtomicBool,
     policy: SleepPolicy,
     asymmetric: bool,
+    searchers_max: usize,
 }
 
 /// Evidence that a worker is counted as inactive. Given back to [`Sleep::work_found`].
@@ -114,8 +115,9 @@ impl Idle {
 }
 
 impl Sleep {
-    /// No workers yet. `asymmetric`: workers push privately and rely on SLEEP-4.
-    pub fn new(policy: SleepPolicy, asymmetric: bool) -> Sleep {
+    /// No workers yet. `asymmetric`: workers push privately and rely on SLEEP-4. `cores`: how many
+    /// threads really run at once; workers that look for work beyond half of that only disturb.
+    pub fn new(policy: SleepPolicy, asymmetric: bool, cores: usize) -> Sleep {
         Sleep {
             counters: Arc::new(CachePadded::new(Counters::new())),
             beds: Slots::new(),
@@ -123,6 +125,7 @@ impl Sleep {
             stopping: AtomicBool::new(false),
             policy,
             asymmetric,
+            searchers_max: (cores / 2).max(1),
         }
     }
 
@@ -159,8 +162,17 @@ impl Sleep {
 
     /// The worker has run out of work.
     pub fn start_looking(&self, bed: &Bed) -> Idle {
-        self.counters.add_inactive();
-        Idle { rounds: 0, sleepy_at: bed.patience(), snapshot: 0 }
+        let before = self.counters.add_inactive();
+        Idle { rounds: 0, sleepy_at: self.patience(bed, before), snapshot: 0 }
+    }
+
+    /// How many rounds a worker waits that starts to look beside `others`.
+    fn patience(&self, bed: &Bed, others: Counts) -> u32 {
+        if others.awake_but_idle() < self.searchers_max {
+            bed.patience()
+        } else {
+            self.policy.patience_min
+        }
     }
 
     /// The worker found work, or has another reason to stop looking. If others sleep and `more`
@@ -267,10 +279,10 @@ impl Sleep {
             }
             return;
         }
-        bed.park();
+        let slept = bed.park();
+        bed.set_patience(self.policy.patience_after(bed.patience(), slept));
         idle.rounds = 0;
-        idle.sleepy_at = self.policy.patience_after_vain(bed.patience());
-        bed.set_patience(idle.sleepy_at);
+        idle.sleepy_at = self.patience(bed, registered);
     }
 
     fn leave(&self, bed: &Bed, latch: Option<&JobLatch>) {

@@ -28,7 +28,7 @@ struct Rig {
 
 impl Rig {
     fn new(workers: usize, jobs_expected: usize) -> Arc<Rig> {
-        let sleep = Sleep::new(SleepPolicy::impatient(), true);
+        let sleep = Sleep::new(SleepPolicy::impatient(), true, 1);
         (0..workers).for_each(|_| {
             sleep.add_bed();
         });

@@ -1,6 +1,7 @@
 //! How long an idle worker stays awake.
 
 use crate::tuning;
+use std::time::Duration;
 
 /// The phases of an idle worker: spin, yield, announce, sleep.
 ///
@@ -16,7 +17,7 @@ pub struct SleepPolicy {
     /// Round at which the worker announces to be sleepy; rounds before it yield.
     pub(super) sleepy_at: u32,
     /// Below `sleepy_at`: a worker whose waiting was in vain waits half as long next time, down to
-    /// this, and as long as ever after it found work while awake.
+    /// this; twice as long after a short sleep, and as long as ever after it found work while awake.
     pub(super) patience_min: u32,
 }
 
@@ -43,8 +44,14 @@ impl SleepPolicy {
         }
     }
 
-    pub(super) fn patience_after_vain(self, patience: u32) -> u32 {
-        (patience / 2).max(self.patience_min)
+    /// The patience of a worker that has slept this long. After a short sleep it had better stayed
+    /// awake, after a long one it had better slept at once.
+    pub(super) fn patience_after(self, patience: u32, slept: Duration) -> u32 {
+        if slept < tuning::SLEEP_SHORT {
+            (patience * 2).min(self.sleepy_at)
+        } else {
+            (patience / 2).max(self.patience_min)
+        }
     }
 }
 
