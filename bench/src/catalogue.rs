@@ -82,7 +82,7 @@ fn fork_overhead() -> Case {
     let workload = Workload::Fib { n: FIB };
     fork_join(
         "fib-35/1-worker",
-        "What a fork costs when nobody takes it: fib(35) without a cut-off, minus the twin, per fork.",
+        "What a fork that nobody takes costs: fib(35) without a cut-off, minus the twin, per fork.",
         workload,
         1,
         Measure::PerFork(workload.forks().unwrap_or(1)),

@@ -14,6 +14,7 @@ pub mod catalogue;
 pub mod contest;
 pub mod machine;
 pub mod os;
+pub mod others;
 pub mod report;
 pub mod rival;
 pub mod rng;

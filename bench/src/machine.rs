@@ -21,8 +21,7 @@ pub struct MachineCard {
     pub kernel: Option<String>,
     /// How the first processor chooses its frequency.
     pub governor: Option<String>,
-    /// Runnable threads over the last 1, 5 and 15 minutes. Much above zero before a run means that
-    /// the numbers are not worth much.
+    /// Runnable threads over the last 1, 5 and 15 minutes.
     pub load_average: Option<String>,
     /// Memory that could be used without swapping.
     pub memory_available_bytes: Option<u64>,
@@ -82,7 +81,7 @@ impl MachineCard {
             ("parallelism", known(number(self.available_parallelism))),
             ("kernel", known(self.kernel.clone())),
             ("governor", known(self.governor.clone())),
-            ("load average", self.load()),
+            ("load average", known(self.load_average.clone())),
             ("memory", known(memory)),
             ("compiler", self.rustc.clone()),
         ];
@@ -98,20 +97,6 @@ impl MachineCard {
             lines.push((card.rival.name(), text));
         }
         lines
-    }
-}
-
-impl MachineCard {
-    /// The load, with a warning if others are using the machine.
-    fn load(&self) -> String {
-        let Some(load) = &self.load_average else { return "not visible".to_owned() };
-        let last_minute = load.split(' ').next().and_then(|load| load.parse::<f64>().ok());
-        match last_minute {
-            Some(last_minute) if last_minute >= BUSY => {
-                format!("{load} (BUSY: other programs disturb the numbers)")
-            }
-            _ => load.clone(),
-        }
     }
 }
 
@@ -165,21 +150,9 @@ fn count_ranges(list: &str) -> Option<usize> {
         .sum()
 }
 
-/// One runnable thread besides ours for half of the last minute.
-const BUSY: f64 = 0.5;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_busy_machine_is_called_busy() {
-        let load = |text: &str| {
-            MachineCard { load_average: Some(text.to_owned()), ..MachineCard::read() }.load()
-        };
-        assert_eq!(load("0.12 1.50 1.00"), "0.12 1.50 1.00");
-        assert!(load("1.50 0.10 0.10").contains("BUSY"));
-    }
 
     #[test]
     fn reads_lists_of_processors() {

@@ -37,6 +37,8 @@ pub struct CaseReport {
     pub title: String,
     /// Rounds in which everybody took a turn.
     pub rounds: usize,
+    /// How many processors other programs kept busy meanwhile, on average.
+    pub others_cpus: Option<f64>,
     /// Why the case was not run, if it was not.
     pub skipped: Option<String>,
     /// Who took part.
@@ -88,12 +90,13 @@ impl Report {
 impl CaseReport {
     /// Summarises the outcome of `case`.
     #[must_use]
-    pub fn new(case: &Case, outcome: &Outcome) -> Self {
+    pub fn new(case: &Case, outcome: &Outcome, others_cpus: Option<f64>) -> Self {
         let contestants = case.contestants.iter();
         Self {
             name: case.name.clone(),
             title: case.title.clone(),
             rounds: outcome.samples.rounds(),
+            others_cpus,
             skipped: None,
             contestants: contestants
                 .map(|contestant| ContestantReport::new(case, *contestant, outcome))
@@ -109,6 +112,7 @@ impl CaseReport {
             name: case.name.clone(),
             title: case.title.clone(),
             rounds: 0,
+            others_cpus: None,
             skipped: Some(why),
             contestants: Vec::new(),
             rows: Vec::new(),
@@ -169,7 +173,7 @@ mod tests {
         outcome.samples.push([(blitz, wall(3.0))].into());
         outcome.failures.insert(rayon, "tired".to_owned());
         let mut report = Report::new(Pace::Quick, 7, MachineCard::read());
-        report.cases.push(CaseReport::new(&case, &outcome));
+        report.cases.push(CaseReport::new(&case, &outcome, Some(0.25)));
         report.cases.push(CaseReport::skipped(&case, "no memory".to_owned()));
         report
     }
@@ -184,6 +188,7 @@ mod tests {
         let case = &json["cases"][0];
         assert_eq!(case["name"], "group/case");
         assert_eq!(case["rounds"], 2);
+        assert_eq!(case["others_cpus"], 0.25);
         let blitz = &case["contestants"][0];
         assert_eq!(blitz["contestant"]["rival"], "blitz");
         assert_eq!(blitz["metrics"]["wall"]["median"], 2.0);

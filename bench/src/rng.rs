@@ -1,7 +1,7 @@
 //! A small seeded generator: the order of turns and the shape of the unbalanced tree must be the
 //! same in every process of a run, and repeatable from the seed in the report.
 
-/// Mixes `value` into a hash whose bits all depend on all of its bits (the finaliser of SplitMix64).
+/// Mixes `value` into a hash whose bits all depend on all of its bits: the last step of SplitMix64.
 #[must_use]
 #[inline]
 pub fn mix(value: u64) -> u64 {

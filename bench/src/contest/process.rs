@@ -1,9 +1,9 @@
 //! The runner's side of a contestant's process.
 //!
-//! Why a process each? A pool that ticks while idle (Forte, chili) would run during the turns of the
-//! others, so a contestant is stopped between its turns, and a single process cannot be stopped in
-//! part. Besides, Forte's pools cannot be taken down at all, and a contestant that hangs or crashes
-//! costs its own rows only.
+//! Why a process each? A pool that ticks while idle (Forte, chili) would run during the turns of
+//! the others, so a contestant is stopped between its turns, and a single process cannot be stopped
+//! in part. Besides, Forte's pools cannot be taken down at all, and a contestant that hangs or
+//! crashes costs its own rows only.
 
 use std::{
     io::{BufRead, BufReader, Write},

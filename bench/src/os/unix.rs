@@ -32,8 +32,8 @@ pub fn release(child: &Child) -> io::Result<()> {
     Ok(kill_process(Pid::from_child(child), Signal::CONT)?)
 }
 
-/// Asks the system to kill this process when its parent ends: a contestant that is held cannot notice
-/// by itself that nobody waits for it.
+/// Asks the system to kill this process when its parent ends: a contestant that is held cannot
+/// notice by itself that nobody waits for it.
 ///
 /// # Errors
 ///

@@ -4,8 +4,8 @@ use super::{Rival, Work};
 
 /// A pool of its own, which is never taken down.
 ///
-/// Why leak it? Forte's pools are `'static`, and `depopulate` of this version deadlocks: it joins the
-/// heartbeat thread while it holds the lock that the heartbeat thread needs. A contestant is a
+/// Why leak it? Forte's pools are `'static`, and `depopulate` of this version deadlocks: it joins
+/// the heartbeat thread while it holds the lock that the heartbeat thread needs. A contestant is a
 /// process of its own that is killed at the end, so nothing piles up.
 pub struct Forte(&'static ::forte::ThreadPool);
 

@@ -1,7 +1,7 @@
 //! How soon an idle worker takes a job from a worker that computes and does not fork again.
 //!
-//! A scheduler that shares work only when the busy side reaches its next fork never does: the job is
-//! then run by the worker that forked it, after its long leaf.
+//! A scheduler that shares work only when the busy side reaches its next fork never does: the job
+//! is then run by the worker that forked it, after its long leaf.
 
 use std::{
     hint,
@@ -46,8 +46,8 @@ impl<R: Rival> Contest for PickUp<R> {
     }
 }
 
-/// Forks a job and computes until it has been taken, at most for the length of the leaf. Returns how
-/// long that took; `None` if nobody took it.
+/// Forks a job and computes until it has been taken, at most for the length of the leaf. Returns
+/// how long that took; `None` if nobody took it.
 fn pick_up<R: Rival>(ctx: &mut R::Ctx<'_>) -> Option<Duration> {
     let taken = AtomicBool::new(false);
     let leaf_done = AtomicBool::new(false);

@@ -11,6 +11,7 @@ use blitz_bench::{
     catalogue,
     contest::{self, Budget, Processes},
     machine::{self, MachineCard},
+    others::Watch,
     report::{CaseReport, Report},
     rng::Rng,
 };
@@ -80,8 +81,9 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
             None => {
                 let budget = Budget::of(pace);
                 let advance = |part| progress.advance(part);
+                let watch = Watch::start();
                 let outcome = contest::run(case, &mut arena, &budget, &mut rng, advance);
-                CaseReport::new(case, &outcome)
+                CaseReport::new(case, &outcome, watch.and_then(|watch| watch.others_cpus()))
             }
         };
         progress.end(&case.name, measured.rounds);

@@ -69,12 +69,18 @@ pub fn cells(row: &Row) -> [String; COLUMNS] {
     ]
 }
 
-/// What dropped out or was skipped, one sentence each.
+/// What dropped out, was skipped or was disturbed, one sentence each.
 pub fn problems(report: &Report) -> Vec<String> {
     let mut problems = Vec::new();
     for case in &report.cases {
         if let Some(why) = &case.skipped {
             problems.push(format!("{} was skipped: {why}", case.name));
+        }
+        if let Some(others) = case.others_cpus.filter(|others| *others >= DISTURBING_CPUS) {
+            let name = &case.name;
+            problems.push(format!(
+                "{name}: other programs kept {others:.1} CPUs busy meanwhile, do not trust its rows"
+            ));
         }
         for contestant in &case.contestants {
             if let Some(why) = &contestant.failure {
@@ -113,10 +119,13 @@ fn push_line(text: &mut String, line: &str) {
 
 const COLUMNS: usize = 11;
 
+/// The system itself takes a few hundredths.
+const DISTURBING_CPUS: f64 = 0.2;
+
 const EXPLANATION: &str = "
-ratio: Blitz's cost divided by the rival's in the same round, median (10th..90th percentile); below 1 Blitz
-is cheaper. cpu: the same for CPU time. speed-up: sequential time divided by Blitz's. alone: the rival
-cannot do this at all.";
+ratio: Blitz's cost divided by the rival's in the same round, median (10th..90th percentile);
+below 1 Blitz is cheaper. cpu: the same for CPU time. speed-up: sequential time divided by Blitz's.
+alone: the rival cannot do this at all.";
 
 #[cfg(test)]
 pub mod tests {
@@ -154,6 +163,7 @@ pub mod tests {
             name: name.to_owned(),
             title: "Less < more & \"so on\".".to_owned(),
             rounds: 3,
+            others_cpus: Some(0.1),
             skipped: None,
             contestants: [(row.subject, row.subject_ns), (row.reference, row.reference_ns)]
                 .map(|(contestant, spread)| ContestantReport {
@@ -171,6 +181,7 @@ pub mod tests {
         let mut report = Report::new(Pace::Quick, 9, MachineCard::read());
         report.cases.push(case("group/won", row("group/won", 0.5, Some(0.6), Verdict::Met)));
         report.cases.push(case("group/lost", row("group/lost", 2.0, None, Verdict::Slower)));
+        report.cases[1].others_cpus = Some(1.25);
         report.cases[1].contestants[1].failure = Some("hangs".to_owned());
         let mut skipped = report.cases[0].clone();
         skipped.skipped = Some("needs memory".to_owned());
@@ -193,6 +204,8 @@ pub mod tests {
     fn what_did_not_run_is_said() {
         let text = render(&report());
         assert!(text.contains("group/lost: rayon x2 hangs"));
+        assert!(text.contains("group/lost: other programs kept 1.2 CPUs busy"));
+        assert!(!text.contains("group/won: other programs"));
         assert!(text.contains("group/won was skipped: needs memory"));
     }
 

@@ -38,8 +38,8 @@ fn quota_below(mount: &Path, groups: &str) -> Option<Quota> {
     quotas.min_by(|one, other| one.cpus.total_cmp(&other.cpus))
 }
 
-/// Limits apply to everything below them, so all ancestors count. Inside a container the group's path
-/// may not exist below the mount; its visible ancestors still do.
+/// Limits apply to everything below them, so all ancestors count. Inside a container the group's
+/// path may not exist below the mount; its visible ancestors still do.
 fn tightest(root: &Path, group: &str, read: fn(&Path) -> Option<Quota>) -> Option<Quota> {
     let deepest = root.join(group);
     deepest

@@ -93,10 +93,10 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-const EXPLANATION: &str = "A ratio is Blitz's cost divided by the rival's in the same round: median \
-    (10th..90th percentile), below 1 Blitz is cheaper. cpu is the same for CPU time, speed-up is \
-    sequential time divided by Blitz's. Bars are medians, their whiskers reach from the 10th to the \
-    90th percentile.";
+const EXPLANATION: &str = "A ratio is Blitz's cost divided by the rival's in the same round: \
+    median (10th..90th percentile), below 1 Blitz is cheaper. cpu is the same for CPU time, \
+    speed-up is sequential time divided by Blitz's. Bars are medians, their whiskers reach from \
+    the 10th to the 90th percentile.";
 
 const HEAD: &str = "<!DOCTYPE html>
 <html lang=\"en\">
@@ -106,7 +106,8 @@ const HEAD: &str = "<!DOCTYPE html>
 <style>
 body { font: 15px/1.5 sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-td, th { border-bottom: 1px solid #ddd; padding: 0.2em 0.8em 0.2em 0; text-align: left; white-space: nowrap; }
+td, th { border-bottom: 1px solid #ddd; padding: 0.2em 0.8em 0.2em 0; }
+td, th { text-align: left; white-space: nowrap; }
 tr.MISSED td, tr.FAILED td { color: #b00020; }
 tr.slower td { color: #a05a00; }
 svg { display: block; max-width: 100%; height: auto; }

@@ -25,8 +25,8 @@ pub fn write(report: &Report) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Cargo's target folder: the one it was told to use, else that of the workspace around `here`, else
-/// one right here.
+/// Cargo's target folder: the one it was told to use, else that of the workspace around `here`,
+/// else one right here.
 fn target_folder(here: &Path, told: Option<PathBuf>) -> PathBuf {
     told.map(|told| here.join(told)).unwrap_or_else(|| {
         let root = here.ancestors().find(|folder| folder.join("Cargo.lock").is_file());

@@ -68,8 +68,8 @@ impl Bar {
     }
 }
 
-/// Where a value lies, from zero at the labels' edge to the longest bar's end. A cost below that of the
-/// sequential twin is negative and lies at the edge.
+/// Where a value lies, from zero at the labels' edge to the longest bar's end. A cost below that of
+/// the sequential twin is negative and lies at the edge.
 fn position(value: f64, longest: f64) -> i32 {
     let part = (value / longest).clamp(0.0, 1.0);
     LABELS + (part * f64::from(BARS)) as i32
