@@ -191,11 +191,13 @@ impl Worker {
         self.publish_and_tell(wanted);
     }
 
-    /// Publishes up to `wanted` jobs and wakes as many workers as that warrants. Own thread only.
+    /// Publishes up to `wanted` jobs and wakes a worker if nobody is looking. Own thread only.
     fn publish_and_tell(&self, wanted: usize) {
         let published = self.publish(wanted);
         if published.count > 0 {
-            let woken = self.team().sleep().new_jobs(published.count, published.was_empty);
+            // One worker is told of however many: if it finds more than it takes, it wakes the next
+            // (SLEEP-3), and a burst that is over soon has not woken everybody.
+            let woken = self.team().sleep().new_jobs(1, published.was_empty);
             self.counters.wakes_sent.add(woken as u64);
         }
     }

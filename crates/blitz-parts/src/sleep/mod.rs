@@ -116,7 +116,7 @@ impl Idle {
 
 impl Sleep {
     /// No workers yet. `asymmetric`: workers push privately and rely on SLEEP-4. `cores`: how many
-    /// threads really run at once; workers that look for work beyond half of that only disturb.
+    /// threads really run at once; workers that look for work beyond that only disturb.
     pub fn new(policy: SleepPolicy, asymmetric: bool, cores: usize) -> Sleep {
         Sleep {
             counters: Arc::new(CachePadded::new(Counters::new())),
@@ -125,7 +125,7 @@ impl Sleep {
             stopping: AtomicBool::new(false),
             policy,
             asymmetric,
-            searchers_max: (cores / 2).max(1),
+            searchers_max: cores,
         }
     }
 

@@ -1,0 +1,49 @@
+//! A latch is set while the worker that waits for it falls asleep.
+
+use super::{Crew, job};
+use crate::latch::{JobLatch, Latch};
+use crate::prim::{Step, canary, check};
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+/// Worker 0 forks a job, and waits for its latch in the given way; worker 1 may run it.
+fn fork_and_wait(wait: fn(&Crew, &JobLatch)) {
+    let crew = Crew::new(2);
+    let worker = crew.start(1);
+    let latch = Arc::new(JobLatch::new(NonNull::from(crew.bed(0))));
+    let set = latch.clone();
+    // SAFETY: the closure keeps the latch alive.
+    crew.push_public(0, job(move || unsafe { JobLatch::set(&raw const *set) }));
+    wait(&crew, &latch);
+    assert!(latch.probe());
+    crew.finish([worker]);
+}
+
+fn helping_all() {
+    fork_and_wait(|crew, latch| crew.wait_helping_all(0, latch, 1));
+}
+
+fn parked() {
+    fork_and_wait(|crew, latch| crew.wait_parked(0, latch));
+}
+
+#[test]
+fn sleep_5_a_waiter_that_helps_is_woken() {
+    check(1_000, Some(2), helping_all);
+}
+
+#[test]
+fn sleep_5_a_waiter_that_parks_is_woken() {
+    check(1_000, Some(2), parked);
+}
+
+#[test]
+fn canary_the_latch_wakes_nobody() {
+    canary(&[Step::LatchSetWake], Some(2), helping_all);
+    canary(&[Step::LatchSetWake], Some(2), parked);
+}
+
+#[test]
+fn canary_the_latch_is_marked_first() {
+    canary(&[Step::SleepLatchAfterWord], Some(2), helping_all);
+}

@@ -1,0 +1,303 @@
+//! The parts together under the model checker: a crew of workers as small as can be.
+//!
+//! What a worker of the crew does follows `blitz-core/worker` step by step, on the real deque,
+//! injector, jobs, latches and sleep protocol; only statistics, mail, leapfrogging and the random
+//! start of a search are left out. A lost wake-up shows as a deadlock.
+
+mod cascade;
+mod latch_set_vs_sleep;
+mod post_vs_sleep;
+mod private_push_vs_sleep;
+mod shutdown_vs_sleep;
+mod steal_vs_pop_vs_sleep;
+
+use crate::barrier;
+use crate::deque::{Deque, Owner, Published, Steal};
+use crate::inject::Injector;
+use crate::job::{Header, HeapJob, Work};
+use crate::latch::{JobLatch, Latch, OnceLatch};
+use crate::prim::thread;
+use crate::sleep::{Bed, Idle, Sleep, SleepPolicy};
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+/// The workers of a model and what they share.
+struct Crew {
+    sleep: Sleep,
+    injector: Injector,
+    deques: Vec<Deque<Header>>,
+}
+
+/// How hard to look, as in `blitz-core/worker/find`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Public,
+    Hard,
+}
+
+impl Crew {
+    fn new(workers: usize) -> Arc<Crew> {
+        let sleep = Sleep::new(SleepPolicy::impatient(), true, 1);
+        let deques = (0..workers).map(|_| Deque::new()).collect();
+        (0..workers).for_each(|_| {
+            sleep.add_bed();
+        });
+        Arc::new(Crew { sleep, injector: Injector::new(), deques })
+    }
+
+    fn bed(&self, worker: usize) -> &Bed {
+        self.sleep.bed(worker).expect("a worker of this crew")
+    }
+
+    fn own(&self, worker: usize) -> Owner<'_, Header> {
+        // SAFETY: each worker is one thread of the model, which alone calls the methods that push
+        // to and pop from its deque.
+        unsafe { self.deques[worker].owner() }
+    }
+
+    /// `Team::inject`: a job from outside.
+    fn inject(&self, work: Work) {
+        let was_empty = self.injector.push(work);
+        self.sleep.new_jobs(1, was_empty);
+    }
+
+    /// `Worker::push`.
+    fn push(&self, worker: usize, work: Work) {
+        self.own(worker).push(work.into_raw());
+        barrier::light();
+        self.share_if_wanted(worker);
+    }
+
+    fn share_if_wanted(&self, worker: usize) {
+        if self.sleep.counters().anyone_inactive() && !self.own(worker).has_public() {
+            let idle = self.sleep.counters().load().awake_but_idle();
+            self.publish_and_tell(worker, self.deques[worker].len().div_ceil(2).max(idle));
+        }
+    }
+
+    fn publish_and_tell(&self, worker: usize, wanted: usize) {
+        let published = self.publish(worker, wanted);
+        if published.count > 0 {
+            self.sleep.new_jobs(published.count, published.was_empty);
+        }
+    }
+
+    /// A push that is always shared, as by a worker that must not keep jobs private.
+    fn push_public(&self, worker: usize, work: Work) {
+        self.own(worker).push(work.into_raw());
+        self.publish_and_tell(worker, usize::MAX);
+    }
+
+    fn publish(&self, worker: usize, count: usize) -> Published {
+        self.own(worker).publish(count, self.arm(worker))
+    }
+
+    fn arm(&self, worker: usize) -> impl Fn(NonNull<Header>) + '_ {
+        let bed = NonNull::from(self.bed(worker));
+        // SAFETY: the deque calls it for a job that nobody else can see yet (JOB-5).
+        move |job| unsafe { Header::arm(job, bed) }
+    }
+
+    /// `Worker::find`.
+    fn find(&self, worker: usize, look: Look) -> Option<Work> {
+        self.pop(worker).or_else(|| self.find_elsewhere(worker, look))
+    }
+
+    fn find_elsewhere(&self, worker: usize, look: Look) -> Option<Work> {
+        self.take_injected(worker).or_else(|| self.steal(worker, look))
+    }
+
+    fn pop(&self, worker: usize) -> Option<Work> {
+        let job = self.own(worker).pop()?;
+        self.share_if_wanted(worker);
+        Some(taken(job))
+    }
+
+    fn pop_above(&self, worker: usize, base: isize) -> Option<Work> {
+        if self.own(worker).bottom() > base { self.pop(worker) } else { None }
+    }
+
+    fn take_oldest(&self, worker: usize) -> Option<Work> {
+        let deque = &self.deques[worker];
+        if deque.is_empty() {
+            return None;
+        }
+        if deque.public_len() == 0 {
+            let _ = self.publish(worker, 1);
+        }
+        self.give(worker)
+    }
+
+    fn take_injected(&self, worker: usize) -> Option<Work> {
+        if self.injector.is_empty() {
+            return None;
+        }
+        let mut batch = self.injector.take_all();
+        let first = batch.next()?;
+        for work in batch {
+            self.push(worker, work);
+        }
+        self.publish_and_tell(worker, usize::MAX);
+        Some(first)
+    }
+
+    fn steal(&self, worker: usize, look: Look) -> Option<Work> {
+        let victims = || (0..self.deques.len()).filter(|&victim| victim != worker);
+        let public = victims().find_map(|victim| self.give(victim));
+        match look {
+            Look::Public => public,
+            Look::Hard => public.or_else(|| {
+                victims()
+                    .find_map(|victim| if self.force(victim) { self.give(victim) } else { None })
+            }),
+        }
+    }
+
+    fn force(&self, victim: usize) -> bool {
+        let deque = &self.deques[victim];
+        !deque.is_empty() && deque.force(self.arm(victim))
+    }
+
+    fn give(&self, victim: usize) -> Option<Work> {
+        loop {
+            match self.deques[victim].steal() {
+                Steal::Success(job) => return Some(taken(job)),
+                Steal::Empty => return None,
+                Steal::Retry => {}
+            }
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        !self.injector.is_empty() || self.deques.iter().any(|deque| !deque.is_empty())
+    }
+
+    /// `Worker::run_until_stopped`.
+    fn work(&self, worker: usize) {
+        let bed = self.bed(worker);
+        loop {
+            while let Some(work) = self.find(worker, Look::Public) {
+                work.run(None);
+            }
+            let mut idle = self.sleep.start_looking(bed);
+            let mut turns = 0;
+            let found = loop {
+                give_way(&mut turns);
+                if self.sleep.is_stopping() {
+                    break None;
+                }
+                let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
+                if let Some(work) = self.find(worker, look) {
+                    break Some(work);
+                }
+                self.sleep.no_work_found(bed, &mut idle, None, || self.has_work());
+            };
+            self.sleep.work_found(bed, idle, || self.has_work());
+            match found {
+                Some(work) => work.run(None),
+                None => return,
+            }
+        }
+    }
+
+    /// `Worker::wait_helping_all`.
+    fn wait_helping_all(&self, worker: usize, latch: &JobLatch, base: isize) {
+        let bed = self.bed(worker);
+        let stop_looking = |idle: &mut Option<Idle>| {
+            if let Some(idle) = idle.take() {
+                self.sleep.work_found(bed, idle, || self.has_work());
+            }
+        };
+        let mut idle: Option<Idle> = None;
+        let mut turns = 0;
+        while !latch.probe() {
+            give_way(&mut turns);
+            let look = match &idle {
+                Some(idle) if idle.is_sleepy() => Look::Hard,
+                _ => Look::Public,
+            };
+            let found = self
+                .pop_above(worker, base)
+                .or_else(|| self.take_oldest(worker))
+                .or_else(|| self.find_elsewhere(worker, look));
+            if let Some(work) = found {
+                stop_looking(&mut idle);
+                work.run(None);
+                continue;
+            }
+            let idle = idle.get_or_insert_with(|| self.sleep.start_looking(bed));
+            self.sleep.no_work_found(bed, idle, Some(latch), || self.has_work());
+        }
+        stop_looking(&mut idle);
+    }
+
+    /// `Worker::wait_helping_descendants`, of a job without descendants.
+    fn wait_parked(&self, worker: usize, latch: &JobLatch) {
+        let mut turns = 0;
+        while !latch.probe() {
+            give_way(&mut turns);
+            self.sleep.wait_parked(self.bed(worker), latch, || false, || self.has_work());
+        }
+    }
+
+    /// Starts a worker's main loop on a thread of the model.
+    fn start(self: &Arc<Crew>, worker: usize) -> thread::JoinHandle<()> {
+        let crew = self.clone();
+        thread::spawn(move || crew.work(worker))
+    }
+
+    /// Ends the pool, waits for its workers and checks the books.
+    fn finish<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
+        self.sleep.stop();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let counts = self.sleep.counters().load();
+        assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
+        assert_eq!(self.sleep.parked_word(0), 0);
+        assert!(!self.has_work(), "work is left");
+    }
+}
+
+fn taken(job: NonNull<Header>) -> Work {
+    // SAFETY: what is in a deque came from `Work::into_raw`, and by DEQUE-1 it leaves it once.
+    unsafe { Work::new(job) }
+}
+
+fn job(closure: impl FnOnce() + 'static) -> Work {
+    // SAFETY: the closure borrows nothing, and all threads of a model are one thread in truth. It
+    // unwinds only where a model has failed.
+    unsafe { HeapJob::into_work(closure) }
+}
+
+/// What a thread that is no worker, or a job that blocks, waits for.
+#[derive(Clone)]
+struct Event(Arc<OnceLatch>);
+
+impl Event {
+    fn new() -> Event {
+        Event(Arc::new(OnceLatch::new()))
+    }
+
+    fn set(&self) {
+        // SAFETY: `self` keeps the latch alive.
+        unsafe { OnceLatch::set(&raw const *self.0) };
+    }
+
+    fn wait(&self) {
+        self.0.wait();
+    }
+
+    /// A job that sets this event.
+    fn setter(&self) -> Work {
+        let event = self.clone();
+        job(move || event.set())
+    }
+}
+
+/// Called in every turn of an idle loop: lets the others run once a few turns were in vain (see
+/// `sleep/model`).
+fn give_way(turns: &mut u32) {
+    *turns += 1;
+    if *turns > 3 {
+        thread::yield_now();
+    }
+}

@@ -1,0 +1,68 @@
+//! A job is posted while the workers fall asleep.
+
+use super::{Crew, Event};
+use crate::prim::{Step, canary, check};
+
+/// Two jobs from outside, one worker; the caller waits for each.
+fn injected() {
+    let crew = Crew::new(1);
+    let worker = crew.start(0);
+    let (first, second) = (Event::new(), Event::new());
+    crew.inject(first.setter());
+    crew.inject(second.setter());
+    first.wait();
+    second.wait();
+    crew.finish([worker]);
+}
+
+#[test]
+fn sleep_1_injected_jobs_are_found() {
+    check(1_000, Some(3), injected);
+}
+
+#[test]
+fn canary_injected_without_the_posters_fence() {
+    canary(&[Step::SleepPostFence], Some(3), injected);
+}
+
+#[test]
+fn canary_injected_without_the_sleepers_fence() {
+    canary(&[Step::SleepLookFence], Some(3), injected);
+}
+
+/// One job from outside, two workers.
+fn injected_for_two() {
+    let crew = Crew::new(2);
+    let workers = [crew.start(0), crew.start(1)];
+    let done = Event::new();
+    crew.inject(done.setter());
+    done.wait();
+    crew.finish(workers);
+}
+
+#[test]
+fn sleep_1_an_injected_job_is_found_by_one_of_two() {
+    check(1_000, Some(2), injected_for_two);
+}
+
+/// Worker 0 publishes two jobs and then sits in a leaf until worker 1 has run both.
+fn published() {
+    let crew = Crew::new(2);
+    let worker = crew.start(1);
+    let (first, second) = (Event::new(), Event::new());
+    crew.push_public(0, first.setter());
+    crew.push_public(0, second.setter());
+    first.wait();
+    second.wait();
+    crew.finish([worker]);
+}
+
+#[test]
+fn sleep_1_published_jobs_are_found() {
+    check(1_000, Some(2), published);
+}
+
+#[test]
+fn canary_published_to_a_sleepy_worker() {
+    canary(&[Step::SleepNotifySleepy], Some(2), published);
+}

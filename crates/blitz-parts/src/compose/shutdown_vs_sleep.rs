@@ -1,0 +1,36 @@
+//! The pool ends while its workers work, look and fall asleep.
+
+use super::{Crew, Event};
+use crate::prim::{Step, canary, check};
+
+/// Two workers, one job from outside, and the end as soon as the job has run.
+fn stop_after_a_job() {
+    let crew = Crew::new(2);
+    let workers = [crew.start(0), crew.start(1)];
+    let done = Event::new();
+    crew.inject(done.setter());
+    done.wait();
+    crew.finish(workers);
+}
+
+/// The end at once.
+fn stop_at_once() {
+    let crew = Crew::new(2);
+    let workers = [crew.start(0), crew.start(1)];
+    crew.finish(workers);
+}
+
+#[test]
+fn sleep_6_workers_leave_after_a_job() {
+    check(1_000, Some(2), stop_after_a_job);
+}
+
+#[test]
+fn sleep_6_workers_leave_at_once() {
+    check(1_000, Some(2), stop_at_once);
+}
+
+#[test]
+fn canary_the_end_wakes_nobody() {
+    canary(&[Step::SleepStopWakes], Some(2), stop_at_once);
+}
