@@ -7,6 +7,7 @@ use crate::tidy;
 use crate::tree::{Tree, root};
 use std::fmt::Display;
 use std::io;
+use std::process::Command;
 
 /// The case of `blitz bench` that shows that the tool works.
 const SMOKE_CASE: &str = "fork-join/empty-tree-10/inside";
@@ -87,12 +88,25 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         command(job, &[&blitz[..], &["bench", "--quick", "--only", SMOKE_CASE]].concat())
     });
     ladder.step("asan", "AddressSanitizer over the library's tests", |job| {
-        if let Err(why) = commands::nightly() {
-            return Ok(Done::Skipped(why));
-        }
-        job.run(&mut commands::asan(None))?;
-        passed()
+        sanitize(job, commands::nightly(), commands::asan(None))
     });
+    ladder.step("tsan", "ThreadSanitizer over the same, standard library included", |job| {
+        sanitize(job, commands::nightly_with_sources(), commands::tsan(None))
+    });
+}
+
+fn sanitize(
+    job: &mut Job,
+    toolchain: Result<(), String>,
+    mut tests: Command,
+) -> Result<Done, String> {
+    match toolchain {
+        Ok(()) => {
+            job.run(&mut tests)?;
+            passed()
+        }
+        Err(why) => Ok(Done::Skipped(why)),
+    }
 }
 
 fn passed() -> Result<Done, String> {

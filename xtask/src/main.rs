@@ -25,7 +25,7 @@ cargo xtask tidy             the rules of the house
 cargo xtask coverage-check   whether docs/coverage.md names files and tests that exist
 cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
 cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
-cargo xtask tsan [FILTER]    the library's tests under ThreadSanitizer; see CONTRIBUTING.md first
+cargo xtask tsan [FILTER]    the same under ThreadSanitizer; the nightly needs its component rust-src
 ";
 
 fn main() -> ExitCode {
@@ -45,11 +45,10 @@ fn main() -> ExitCode {
         ["coverage-check"] => Tree::load(&root()).map(|tree| show(&coverage::findings(&tree))),
         ["loom", filter @ ..] if filter.len() < 2 => run(commands::loom(filter.first().copied())),
         ["asan", filter @ ..] if filter.len() < 2 => {
-            on_nightly(commands::asan(filter.first().copied()))
+            sanitize(commands::nightly(), commands::asan(filter.first().copied()))
         }
         ["tsan", filter @ ..] if filter.len() < 2 => {
-            println!("{TSAN}");
-            on_nightly(commands::tsan(filter.first().copied()))
+            sanitize(commands::nightly_with_sources(), commands::tsan(filter.first().copied()))
         }
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
@@ -66,8 +65,6 @@ fn main() -> ExitCode {
         }
     }
 }
-
-const TSAN: &str = "tsan";
 
 fn extent(options: &[&str]) -> Option<ci::Extent> {
     let mut extent = ci::Extent::default();
@@ -91,11 +88,11 @@ fn run(mut command: Command) -> io::Result<bool> {
     Ok(command.status()?.success())
 }
 
-fn on_nightly(command: Command) -> io::Result<bool> {
-    match commands::nightly() {
-        Ok(()) => run(command),
-        Err(why) => Err(io::Error::other(format!("{why}: try `rustup toolchain install nightly`"))),
-    }
+/// Runs `command` if the toolchain for it is there.
+fn sanitize(toolchain: Result<(), String>, command: Command) -> io::Result<bool> {
+    let hint = "rustup toolchain install nightly --component rust-src";
+    toolchain.map_err(|why| io::Error::other(format!("{why}; `{hint}` would help")))?;
+    run(command)
 }
 
 fn show<F: Display>(findings: &[F]) -> bool {
