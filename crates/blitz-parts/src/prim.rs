@@ -187,6 +187,10 @@ pub enum Step {
     SleepLatchAfterWord,
     /// `sleep`: a worker that leaves the idle state wakes another before it runs what it found.
     SleepCascade,
+    /// `sleep`: the plain fence before a worker that found work looks for more.
+    SleepCascadeFence,
+    /// `sleep`: the heavy fence before it looks again, where jobs may be private.
+    SleepCascadeHeavy,
     /// `sleep`: stopping wakes every worker.
     SleepStopWakes,
     /// `sleep`: a worker that stops being idle fences before it looks again.

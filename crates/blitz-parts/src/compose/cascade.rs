@@ -1,23 +1,22 @@
 //! Two jobs, of which the first to run waits for the other: one wake-up must lead to the next.
 
 use super::{Crew, Event, job};
-use crate::prim::{Step, canary, check};
+use crate::prim::{Step, canary, check, thread};
 
 /// Both jobs come from outside, the first blocks until the second has run.
 fn injected() {
     let crew = Crew::new(2);
-    let workers = [crew.start(0), crew.start(1)];
-    let (first, second) = (Event::new(), Event::new());
+    let workers = [0, 1].map(|worker| {
+        let crew = crew.clone();
+        thread::spawn(move || crew.work_once(worker))
+    });
+    let second = Event::new();
     crew.inject({
-        let (first, second) = (first.clone(), second.clone());
-        job(move || {
-            second.wait();
-            first.set();
-        })
+        let second = second.clone();
+        job(move || second.wait())
     });
     crew.inject(second.setter());
-    first.wait();
-    crew.finish(workers);
+    crew.wait_for(workers);
 }
 
 #[test]

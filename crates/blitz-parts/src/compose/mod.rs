@@ -200,6 +200,23 @@ impl Crew {
         }
     }
 
+    /// The same for one job: a worker that leaves after it, whatever else there is.
+    fn work_once(&self, worker: usize) {
+        let bed = self.bed(worker);
+        let mut idle = self.sleep.start_looking(bed);
+        let mut turns = 0;
+        let work = loop {
+            give_way(&mut turns);
+            let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
+            if let Some(work) = self.find(worker, look) {
+                break work;
+            }
+            self.sleep.no_work_found(bed, &mut idle, None, || self.has_work());
+        };
+        self.sleep.work_found(bed, idle, || self.has_work());
+        work.run(None);
+    }
+
     /// `Worker::wait_helping_all`.
     fn wait_helping_all(&self, worker: usize, latch: &JobLatch, base: isize) {
         let bed = self.bed(worker);
@@ -249,6 +266,11 @@ impl Crew {
     /// Ends the pool, waits for its workers and checks the books.
     fn finish<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         self.sleep.stop();
+        self.wait_for(workers);
+    }
+
+    /// Waits for workers that leave of themselves and checks the books.
+    fn wait_for<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         let counts = self.sleep.counters().load();
         assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
@@ -268,7 +290,7 @@ fn job(closure: impl FnOnce() + 'static) -> Work {
     unsafe { HeapJob::into_work(closure) }
 }
 
-/// What a thread that is no worker, or a job that blocks, waits for.
+/// What one thread that is no worker, or one job that blocks, waits for.
 #[derive(Clone)]
 struct Event(Arc<OnceLatch>);
 

@@ -32,11 +32,6 @@ fn deque_1_each_job_runs_once_beside_a_sleeper() {
 }
 
 #[test]
-fn canary_pop_without_its_fence_beside_a_sleeper() {
-    canary(&[Step::DequePopFence, Step::BarrierLight], Some(2), pop_or_wait);
-}
-
-#[test]
-fn canary_sleeper_without_its_fence_beside_a_pop() {
-    canary(&[Step::SleepLookFence], Some(2), pop_or_wait);
+fn canary_a_sleepy_thief_is_overlooked() {
+    canary(&[Step::SleepNotifySleepy], Some(2), pop_or_wait);
 }

@@ -48,10 +48,10 @@
 //! |---|---|---|---|---|
 //! | O1 | fence after the push, before reading the counters | SeqCst | O2 | poster and sleeper cannot both miss each other |
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
-//! | O3 | exchange that registers | SeqCst | announce_work | a JEC that changed since the snapshot is seen |
+//! | O3 | exchange that registers | SeqCst | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another private one behind it |
 //! | O4 | parked bit | AcqRel, before O3 and O2 | load after O1 | a poster that is not seen sees the bit |
 //! | O5 | fence after waking | SeqCst | O1 | a poster that found us notified already relies on our next look |
-//! | O6 | fence after sub_inactive, before looking for more | SeqCst | O1 | SLEEP-3 |
+//! | O6 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a private push behind a public job tells nobody |
 //! | O7 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //!
 //! # What this does not do
@@ -177,21 +177,36 @@ impl Sleep {
 
     /// The worker found work, or has another reason to stop looking. If others sleep and `more`
     /// work is left, wakes one of them (SLEEP-3). Returns how many it woke.
-    pub fn work_found(&self, bed: &Bed, idle: Idle, more: impl FnOnce() -> bool) -> usize {
+    pub fn work_found(&self, bed: &Bed, idle: Idle, more: impl Fn() -> bool) -> usize {
         if idle.rounds > 0 {
             bed.found_while_awake(self.policy.sleepy_at);
         }
         self.cascade(more)
     }
 
-    fn cascade(&self, more: impl FnOnce() -> bool) -> usize {
+    fn cascade(&self, more: impl Fn() -> bool) -> usize {
         let before = self.counters.sub_inactive();
         // Another worker that still looks will find the rest, or cascade in its turn.
         if before.sleeping() == 0 || before.awake_but_idle() > 1 || broken(Step::SleepCascade) {
             return 0;
         }
-        fence(SeqCst); // O6
-        if more() { self.wake_any(1) } else { 0 }
+        if !broken(Step::SleepCascadeFence) {
+            fence(SeqCst); // O6
+        }
+        if more() || self.more_in_private(before, more) { self.wake_any(1) } else { 0 }
+    }
+
+    /// Whether there is more than a plain fence shows. A worker that has a public job pushes others
+    /// behind it with a light fence and tells nobody; if the public one is what we found, then it
+    /// relies on us.
+    fn more_in_private(&self, before: Counts, more: impl Fn() -> bool) -> bool {
+        if !self.asymmetric || before.inactive() >= self.beds.len() {
+            return false;
+        }
+        if !broken(Step::SleepCascadeHeavy) {
+            barrier::heavy(); // O6
+        }
+        more()
     }
 
     /// One idle round: spin, yield, announce or sleep, by policy. `look` says whether there is any
@@ -303,7 +318,7 @@ impl Sleep {
         bed: &Bed,
         latch: &JobLatch,
         look: impl FnOnce() -> bool,
-        more: impl FnOnce() -> bool,
+        more: impl Fn() -> bool,
     ) -> usize {
         let mut woken = 0;
         if bed.core().get_sleepy() && latch.mark_sleeping() {
