@@ -1,14 +1,12 @@
 //! Blitz itself, through the API that its users see.
 
-use super::{Post, Rival, Work};
+use super::{Build, Post, Rival, Work};
 
 /// A pool of its own, never the global one.
 #[derive(Debug)]
 pub struct Blitz(::blitz::Pool);
 
-impl Rival for Blitz {
-    type Ctx<'c> = ();
-
+impl Build for Blitz {
     fn build(workers: usize) -> Result<Self, String> {
         ::blitz::Pool::builder()
             .workers(workers)
@@ -16,6 +14,10 @@ impl Rival for Blitz {
             .map(Self)
             .map_err(|error| error.to_string())
     }
+}
+
+impl Rival for Blitz {
+    type Ctx<'c> = ();
 
     #[inline]
     fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {
@@ -35,10 +37,6 @@ impl Rival for Blitz {
 }
 
 impl Post for Blitz {
-    fn start(workers: usize) -> Result<Self, String> {
-        Self::build(workers)
-    }
-
     fn post(&self, job: impl FnOnce() + Send + 'static) {
         // Dropping the handle detaches the job.
         drop(self.0.spawn_cpu(job));

@@ -2,15 +2,13 @@
 
 use std::num::NonZero;
 
-use super::{Rival, Work};
+use super::{Build, Rival, Work};
 
 /// A pool of its own, never chili's global one.
 #[derive(Debug)]
 pub struct Chili(::chili::ThreadPool);
 
-impl Rival for Chili {
-    type Ctx<'c> = ::chili::Scope<'c>;
-
+impl Build for Chili {
     fn build(workers: usize) -> Result<Self, String> {
         let thread_count = NonZero::new(workers).ok_or("chili needs at least one thread")?;
         Ok(Self(::chili::ThreadPool::with_config(::chili::Config {
@@ -18,6 +16,10 @@ impl Rival for Chili {
             ..Default::default()
         })))
     }
+}
+
+impl Rival for Chili {
+    type Ctx<'c> = ::chili::Scope<'c>;
 
     #[inline]
     fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {

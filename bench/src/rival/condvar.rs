@@ -6,7 +6,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use super::Post;
+use super::{Build, Post};
 
 /// Threads that take jobs from one locked queue.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ pub struct Condvar {
     workers: Vec<JoinHandle<()>>,
 }
 
-impl Post for Condvar {
-    fn start(workers: usize) -> Result<Self, String> {
+impl Build for Condvar {
+    fn build(workers: usize) -> Result<Self, String> {
         let mut pool = Self { queue: Arc::default(), workers: Vec::new() };
         for _ in 0..workers {
             let queue = Arc::clone(&pool.queue);
@@ -27,7 +27,9 @@ impl Post for Condvar {
         }
         Ok(pool)
     }
+}
 
+impl Post for Condvar {
     fn post(&self, job: impl FnOnce() + Send + 'static) {
         self.queue.push(Some(Box::new(job)));
     }

@@ -1,6 +1,6 @@
 //! Forte: heartbeat scheduling; a `&Worker` is handed from job to job.
 
-use super::{Rival, Work};
+use super::{Build, Rival, Work};
 
 /// A pool of its own, which is never taken down.
 ///
@@ -9,15 +9,17 @@ use super::{Rival, Work};
 /// process of its own that is killed at the end, so nothing piles up.
 pub struct Forte(&'static ::forte::ThreadPool);
 
-impl Rival for Forte {
-    type Ctx<'c> = &'c ::forte::Worker;
-
+impl Build for Forte {
     fn build(workers: usize) -> Result<Self, String> {
         let others = workers.checked_sub(1).ok_or("Forte needs at least one thread")?;
         let pool: &'static ::forte::ThreadPool = Box::leak(Box::new(::forte::ThreadPool::new()));
         pool.resize_to(others);
         Ok(Self(pool))
     }
+}
+
+impl Rival for Forte {
+    type Ctx<'c> = &'c ::forte::Worker;
 
     #[inline]
     fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {

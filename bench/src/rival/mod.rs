@@ -20,11 +20,8 @@ pub use seq::Seq;
 
 use serde::{Deserialize, Serialize};
 
-/// A pool that can fork and join.
-pub trait Rival: Sized + Sync {
-    /// What a running job holds in order to fork.
-    type Ctx<'c>;
-
+/// A pool that can be started.
+pub trait Build: Sized {
     /// Starts a pool in which `workers` threads compute.
     ///
     /// For chili and Forte the calling thread is one of them, as their users would have it.
@@ -33,6 +30,12 @@ pub trait Rival: Sized + Sync {
     ///
     /// Returns the pool's own message if it cannot be built.
     fn build(workers: usize) -> Result<Self, String>;
+}
+
+/// A pool that can fork and join.
+pub trait Rival: Build + Sync {
+    /// What a running job holds in order to fork.
+    type Ctx<'c>;
 
     /// Runs `f` in the pool, called on a thread that is not a worker, and waits for its result.
     fn enter<T, F>(&self, f: F) -> T
@@ -60,14 +63,7 @@ where
 }
 
 /// A pool that takes a job from outside and runs it on a thread of its own, without a result.
-pub trait Post: Sized {
-    /// Starts a pool with `workers` threads.
-    ///
-    /// # Errors
-    ///
-    /// Returns the pool's own message if it cannot be built.
-    fn start(workers: usize) -> Result<Self, String>;
-
+pub trait Post: Build {
     /// Hands `job` over and returns at once.
     fn post(&self, job: impl FnOnce() + Send + 'static);
 }

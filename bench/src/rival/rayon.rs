@@ -1,14 +1,12 @@
 //! Rayon: a work-stealing pool whose current worker is found through a thread-local.
 
-use super::{Post, Rival, Work};
+use super::{Build, Post, Rival, Work};
 
 /// A pool of its own, never Rayon's global one.
 #[derive(Debug)]
 pub struct Rayon(::rayon::ThreadPool);
 
-impl Rival for Rayon {
-    type Ctx<'c> = ();
-
+impl Build for Rayon {
     fn build(workers: usize) -> Result<Self, String> {
         ::rayon::ThreadPoolBuilder::new()
             .num_threads(workers)
@@ -16,6 +14,10 @@ impl Rival for Rayon {
             .map(Self)
             .map_err(|error| error.to_string())
     }
+}
+
+impl Rival for Rayon {
+    type Ctx<'c> = ();
 
     #[inline]
     fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {
@@ -35,10 +37,6 @@ impl Rival for Rayon {
 }
 
 impl Post for Rayon {
-    fn start(workers: usize) -> Result<Self, String> {
-        Self::build(workers)
-    }
-
     fn post(&self, job: impl FnOnce() + Send + 'static) {
         self.0.spawn(job);
     }

@@ -1,17 +1,19 @@
 //! The sequential twin: the same source as everybody else's, with every fork a plain call.
 
-use super::{Rival, Work};
+use super::{Build, Rival, Work};
 
 /// No pool at all.
 #[derive(Debug)]
 pub struct Seq;
 
-impl Rival for Seq {
-    type Ctx<'c> = ();
-
+impl Build for Seq {
     fn build(_workers: usize) -> Result<Self, String> {
         Ok(Self)
     }
+}
+
+impl Rival for Seq {
+    type Ctx<'c> = ();
 
     #[inline]
     fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {

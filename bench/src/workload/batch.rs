@@ -8,7 +8,7 @@ use std::{
 use super::{Caller, Contest, Metric, Pace, Sample, nanoseconds};
 use crate::{
     os,
-    rival::{Rival, RivalKind, Seq, with_rival},
+    rival::{Build as _, Rival, RivalKind, Seq, with_rival},
 };
 
 /// A computation that every rival can run, with a result that says whether it ran completely.

@@ -40,7 +40,7 @@ fn start<P: Post + 'static>(
     worker: Idle,
     pace: Pace,
 ) -> Result<Box<dyn Contest>, String> {
-    Ok(Box::new(Posting { pool: P::start(workers)?, workers, worker, posts: pace.latencies() }))
+    Ok(Box::new(Posting { pool: P::build(workers)?, workers, worker, posts: pace.latencies() }))
 }
 
 struct Posting<P> {
