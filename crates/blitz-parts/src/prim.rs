@@ -193,9 +193,7 @@ pub enum Step {
     SleepCascadeHeavy,
     /// `sleep`: stopping wakes every worker.
     SleepStopWakes,
-    /// `sleep`: a worker that stops being idle fences before it looks again.
-    SleepWakeFence,
-    /// `job`: the result is written before the latch is set.
+    /// `job`: the closure has run and its result is written before the latch is set.
     JobResultFirst,
     /// `futex`: a waiter looks at the word again under the bucket's lock.
     FutexRecheck,

@@ -31,6 +31,11 @@
 
 use crate::prim;
 
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
 #[cfg(all(target_os = "linux", not(blitz_loom)))]
 mod linux;
 #[cfg(all(target_os = "linux", not(blitz_loom)))]

@@ -136,25 +136,22 @@ where
             // SAFETY: the job is alive and runs now.
             unsafe { L::note_runner(header, runner) };
         }
+        let latch = &raw const job.latch;
+        if broken(Step::JobResultFirst) {
+            // SAFETY: the latch is live.
+            unsafe { L::signal(header, latch) };
+        }
         // SAFETY: by JOB-1 nobody else touches the closure.
         let slot = unsafe { &mut *job.closure.get() };
         // SAFETY: as above; this is the only taking.
         let closure = unsafe { ManuallyDrop::take(slot) };
         let result: thread::Result<R> = catch_unwind(AssertUnwindSafe(|| closure(true)));
-        let write = |result: thread::Result<R>| {
-            // SAFETY: nobody reads the result before the latch (JOB-3).
-            let slot = unsafe { &mut *job.result.get() };
-            slot.write(result);
-        };
-        let latch = &raw const job.latch;
-        if broken(Step::JobResultFirst) {
-            // SAFETY: as below.
+        // SAFETY: nobody reads the result before the latch (JOB-3).
+        let slot = unsafe { &mut *job.result.get() };
+        slot.write(result);
+        if !broken(Step::JobResultFirst) {
+            // SAFETY: the latch is live until it is set; nothing of the job is touched after (JOB-2).
             unsafe { L::signal(header, latch) };
-            write(result);
-            return;
         }
-        write(result);
-        // SAFETY: the latch is live until it is set; nothing of the job is touched after (JOB-2).
-        unsafe { L::signal(header, latch) };
     }
 }

@@ -50,9 +50,11 @@
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
 //! | O3 | exchange that registers | SeqCst | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another private one behind it |
 //! | O4 | parked bit | AcqRel, before O3 and O2 | load after O1 | a poster that is not seen sees the bit |
-//! | O5 | fence after waking | SeqCst | O1 | a poster that found us notified already relies on our next look |
-//! | O6 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a private push behind a public job tells nobody |
-//! | O7 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
+//! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a private push behind a public job tells nobody |
+//! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
+//!
+//! No fence is needed after waking, although a poster that finds a worker notified already leaves its
+//! job to that worker: before the worker blocks again it passes O2, and before it runs something O5.
 //!
 //! # What this does not do
 //! It looks at no queue itself (the caller passes the look), and it bounds no latency: policies do.
@@ -191,7 +193,7 @@ impl Sleep {
             return 0;
         }
         if !broken(Step::SleepCascadeFence) {
-            fence(SeqCst); // O6
+            fence(SeqCst); // O5
         }
         if more() || self.more_in_private(before, more) { self.wake_any(1) } else { 0 }
     }
@@ -204,7 +206,7 @@ impl Sleep {
             return false;
         }
         if !broken(Step::SleepCascadeHeavy) {
-            barrier::heavy(); // O6
+            barrier::heavy(); // O5
         }
         more()
     }
@@ -305,9 +307,6 @@ impl Sleep {
         if let Some(latch) = latch {
             latch.unmark();
         }
-        if !broken(Step::SleepWakeFence) {
-            fence(SeqCst); // O5
-        }
     }
 
     /// Blocks until `latch` is set or somebody notifies the worker, without taking part in finding
@@ -391,7 +390,7 @@ impl Sleep {
 
     /// The pool ends: no worker sleeps any more (SLEEP-6).
     pub fn stop(&self) {
-        self.stopping.store(true, Release); // O7
+        self.stopping.store(true, Release); // O6
         if broken(Step::SleepStopWakes) {
             return;
         }

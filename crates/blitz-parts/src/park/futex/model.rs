@@ -31,3 +31,35 @@ pub(super) fn wake_one(word: &AtomicU32) {
         changed.notify_one();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::park::futex::{wait, wake_one};
+    use crate::prim::{Acquire, AtomicU32, Release, Step, canary, check, thread};
+    use std::sync::Arc;
+
+    fn change_and_wake() {
+        let word = Arc::new(AtomicU32::new(0));
+        let waiter = thread::spawn({
+            let word = word.clone();
+            move || {
+                while word.load(Acquire) == 0 {
+                    wait(&word, 0);
+                }
+            }
+        });
+        word.store(1, Release);
+        wake_one(&word);
+        waiter.join().unwrap();
+    }
+
+    #[test]
+    fn futex_1_a_modelled_change_followed_by_wake_is_never_missed() {
+        check(5, None, change_and_wake);
+    }
+
+    #[test]
+    fn canary_the_word_is_read_before_the_lock() {
+        canary(&[Step::FutexRecheck], None, change_and_wake);
+    }
+}
