@@ -1,1 +1,264 @@
-//! Tests.
+//! The counters, the policies, the choice of whom to wake, and a pool of real threads.
+
+use super::{Bed, Counters, Sleep, SleepPolicy};
+use crate::latch::{JobLatch, Latch};
+use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed};
+use crate::tuning;
+use core::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn sleep_with(policy: SleepPolicy, workers: usize) -> Sleep {
+    let sleep = Sleep::new(policy, true, 2);
+    (0..workers).for_each(|index| assert_eq!(sleep.add_bed().index(), index));
+    sleep
+}
+
+impl Sleep {
+    fn bed_of(&self, index: usize) -> &Bed {
+        self.bed(index).expect("a bed")
+    }
+
+    /// Puts a worker into the state of a sleeper, without a thread.
+    fn pretend_asleep(&self, index: usize) {
+        let (word, bit) = self.parked_bit(index);
+        word.fetch_or(bit, AcqRel);
+        self.counters.add_inactive();
+        assert!(self.counters.try_add_sleeping(self.counters.load()));
+        let core = self.bed_of(index).core();
+        assert!(core.get_sleepy() && core.fall_asleep());
+    }
+
+    fn asleep(&self) -> Vec<usize> {
+        self.beds
+            .iter()
+            .filter(|bed| bed.core().state_name() == "SLEEPING")
+            .map(|bed| bed.index())
+            .collect()
+    }
+}
+
+#[test]
+fn the_fields_of_the_counters_do_not_touch_each_other() {
+    let counters = Counters::new();
+    counters.add_inactive();
+    counters.add_inactive();
+    assert!(counters.try_add_sleeping(counters.load()));
+    counters.add_parked();
+    let counts = counters.load();
+    assert_eq!((counts.sleeping(), counts.inactive(), counts.jec()), (2, 3, 0));
+    assert_eq!(counts.awake_but_idle(), 1);
+    counters.sub_parked();
+    counters.sub_sleeping();
+    assert_eq!(counters.sub_inactive().inactive(), 2);
+    assert_eq!(counters.sub_inactive().inactive(), 1);
+    assert!(!counters.anyone_inactive());
+    assert!(Counters::always_demanding().anyone_inactive());
+}
+
+#[test]
+fn a_registration_fails_after_any_change() {
+    let counters = Counters::new();
+    let seen = counters.load();
+    counters.add_inactive();
+    assert!(!counters.try_add_sleeping(seen));
+    assert!(counters.try_add_sleeping(counters.load()));
+}
+
+#[test]
+fn the_event_counter_alternates_between_sleepers_and_posters() {
+    let counters = Counters::new();
+    for round in 0..10 {
+        let snapshot = counters.announce_sleepy();
+        assert!(snapshot.is_sleepy());
+        assert_eq!(snapshot.jec(), 2 * round, "the value after the step");
+        assert_eq!(counters.announce_sleepy(), snapshot, "another sleeper changes nothing");
+        assert_eq!(counters.announce_work(), snapshot, "the value before the step");
+        assert!(!counters.load().is_sleepy());
+        assert_eq!(counters.announce_work().jec(), snapshot.jec() + 1, "nor does another poster");
+    }
+}
+
+/// The round in which an idle worker first tries to sleep.
+fn first_attempt(policy: SleepPolicy) -> u32 {
+    let sleep = sleep_with(policy, 1);
+    let bed = sleep.bed_of(0);
+    let mut idle = sleep.start_looking(bed);
+    let mut tried = false;
+    let mut round = 0;
+    loop {
+        sleep.no_work_found(bed, &mut idle, None, || {
+            tried = true;
+            true
+        });
+        if tried {
+            break;
+        }
+        round += 1;
+    }
+    sleep.work_found(bed, idle, || false);
+    assert!(!sleep.counters.anyone_inactive());
+    round
+}
+
+#[test]
+fn policies_try_to_sleep_in_their_round() {
+    let rayon = tuning::ROUNDS_UNTIL_SLEEPY + tuning::ROUNDS_AFTER_SLEEPY;
+    assert_eq!(first_attempt(SleepPolicy::rayon()), rayon);
+    assert_eq!(first_attempt(SleepPolicy::adaptive()), rayon);
+    assert_eq!(first_attempt(SleepPolicy::low_latency()), tuning::LOW_LATENCY_ROUNDS);
+}
+
+#[test]
+fn patience_follows_experience() {
+    let adaptive = SleepPolicy::adaptive();
+    let long = tuning::SLEEP_SHORT;
+    let full = tuning::ROUNDS_UNTIL_SLEEPY;
+    let least = (0..10).fold(full, |patience, _| adaptive.patience_after(patience, long));
+    assert_eq!(least, tuning::PATIENCE_MIN);
+    let most = (0..10).fold(least, |patience, _| adaptive.patience_after(patience, Duration::ZERO));
+    assert_eq!(most, full);
+    let rayon = SleepPolicy::rayon();
+    assert_eq!(rayon.patience_after(full, long), full);
+    assert_eq!(rayon.patience_after(full, Duration::ZERO), full);
+}
+
+#[test]
+fn sleep_1_posters_wake_as_many_as_the_posted_jobs_need() {
+    // Sleepers, workers that look for work, jobs, queue was empty: how many are woken.
+    let table = [
+        (0, 0, 1, true, 0),
+        (0, 2, 5, false, 0),
+        (3, 0, 1, true, 1),
+        (3, 0, 2, true, 2),
+        (3, 0, 9, true, 3),
+        (3, 1, 1, true, 0),
+        (3, 1, 2, true, 1),
+        (3, 5, 2, true, 0),
+        (3, 1, 1, false, 1),
+        (3, 5, 9, false, 3),
+        (3, 0, 0, true, 0),
+    ];
+    for (sleepers, lookers, jobs, was_empty, expected) in table {
+        let sleep = sleep_with(SleepPolicy::rayon(), 8);
+        (0..sleepers).for_each(|index| sleep.pretend_asleep(index));
+        (0..lookers).for_each(|_| {
+            sleep.counters.add_inactive();
+        });
+        let woken = sleep.new_jobs(jobs, was_empty);
+        let case = (sleepers, lookers, jobs, was_empty);
+        assert_eq!(woken, expected, "{case:?}");
+        assert_eq!(sleep.counters.load().sleeping(), sleepers - woken, "{case:?}");
+        assert_eq!(sleep.asleep(), (woken..sleepers).collect::<Vec<_>>(), "{case:?}");
+    }
+}
+
+#[test]
+fn sleep_7_the_bitmap_reaches_beyond_one_word() {
+    let sleep = sleep_with(SleepPolicy::rayon(), 200);
+    let sleepers = [3, 63, 64, 130, 199];
+    sleepers.iter().for_each(|&index| sleep.pretend_asleep(index));
+    let bits: u32 = (0..4).map(|word| sleep.parked_word(word).count_ones()).sum();
+    assert_eq!(bits, 5);
+    assert_eq!(sleep.new_jobs(2, false), 2);
+    assert_eq!(sleep.asleep(), [64, 130, 199], "the lowest first");
+    // The bits of those that were woken are still set, for only they clear them.
+    assert_eq!(sleep.new_jobs(9, false), 3);
+    assert_eq!(sleep.counters.load().sleeping(), 0);
+}
+
+#[test]
+fn sleep_3_a_worker_that_found_work_wakes_one_if_it_was_the_last_to_look() {
+    for (lookers, more, expected) in [(1, true, 1), (1, false, 0), (2, true, 0)] {
+        let sleep = sleep_with(SleepPolicy::rayon(), 4);
+        sleep.pretend_asleep(2);
+        let mut idles: Vec<_> =
+            (0..lookers).map(|index| sleep.start_looking(sleep.bed_of(index))).collect();
+        let idle = idles.pop().expect("at least one");
+        assert_eq!(sleep.work_found(sleep.bed_of(lookers - 1), idle, || more), expected);
+    }
+}
+
+#[test]
+fn sleep_6_nobody_sleeps_after_stop() {
+    let sleep = sleep_with(SleepPolicy::rayon(), 3);
+    sleep.pretend_asleep(1);
+    sleep.stop();
+    assert!(sleep.is_stopping() && sleep.asleep().is_empty());
+    assert_eq!(sleep.counters.load().sleeping(), 0);
+    let bed = sleep.bed_of(0);
+    let mut idle = sleep.start_looking(bed);
+    // Would block for ever.
+    (0..200).for_each(|_| sleep.no_work_found(bed, &mut idle, None, || false));
+    assert_eq!(bed.stats().parks.get(), 0);
+}
+
+#[test]
+fn sleep_5_a_latch_that_is_set_needs_no_sleep() {
+    let sleep = sleep_with(SleepPolicy::rayon(), 1);
+    let bed = sleep.bed_of(0);
+    let latch = JobLatch::new(NonNull::from(bed));
+    // SAFETY: the latch is alive.
+    unsafe { JobLatch::set(&raw const latch) };
+    assert_eq!(sleep.wait_parked(bed, &latch, || false, || false), 0);
+    let mut idle = sleep.start_looking(bed);
+    (0..200).for_each(|_| sleep.no_work_found(bed, &mut idle, Some(&latch), || false));
+    assert_eq!(bed.stats().parks.get(), 0);
+}
+
+/// Real workers, a queue that is a number, and a poster that waits for each of its jobs: most of the
+/// time everybody sleeps, so nearly every job needs a wake-up.
+#[test]
+fn sleep_2_the_books_are_right_after_thousands_of_wake_ups() {
+    const JOBS: usize = 3_000;
+    for workers in [1, 2, 6] {
+        let sleep = Arc::new(sleep_with(SleepPolicy::adaptive(), workers));
+        let queue = Arc::new(AtomicUsize::new(0));
+        let ran = Arc::new(AtomicUsize::new(0));
+        let take = |queue: &AtomicUsize| {
+            queue.fetch_update(AcqRel, Acquire, |jobs| jobs.checked_sub(1)).is_ok()
+        };
+        let threads: Vec<_> = (0..workers)
+            .map(|index| {
+                let (sleep, queue, ran) = (sleep.clone(), queue.clone(), ran.clone());
+                std::thread::spawn(move || {
+                    let bed = sleep.bed_of(index);
+                    let any = || queue.load(Relaxed) > 0;
+                    loop {
+                        let mut idle = sleep.start_looking(bed);
+                        let found = loop {
+                            if sleep.is_stopping() {
+                                break false;
+                            }
+                            if take(&queue) {
+                                break true;
+                            }
+                            sleep.no_work_found(bed, &mut idle, None, any);
+                        };
+                        sleep.work_found(bed, idle, any);
+                        if !found {
+                            return;
+                        }
+                        ran.fetch_add(1, AcqRel);
+                    }
+                })
+            })
+            .collect();
+        for job in 0..JOBS {
+            let was_empty = queue.fetch_add(1, AcqRel) == 0;
+            sleep.new_jobs(1, was_empty);
+            while ran.load(Acquire) <= job {
+                std::thread::yield_now();
+            }
+        }
+        sleep.stop();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(ran.load(Acquire), JOBS);
+        assert_eq!(sleep.counters.load().sleeping(), 0);
+        assert!(!sleep.counters.anyone_inactive());
+        assert_eq!(sleep.parked_word(0), 0);
+        let parks: u64 = sleep.beds.iter().map(|bed| bed.stats().parks.get()).sum();
+        let wakes: u64 = sleep.beds.iter().map(|bed| bed.stats().wakes_received.get()).sum();
+        assert!(wakes >= parks, "{parks} sleeps ended by {wakes} wake-ups");
+    }
+}
