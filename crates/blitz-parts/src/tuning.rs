@@ -27,8 +27,9 @@ pub const FORCE_WAIT_SPINS: u32 = 64;
 pub const FOREIGN_SPINS: u32 = 64;
 
 /// Rounds after which a foreign thread blocks. A yield takes about 0.6 us where the core is free, so
-/// this covers jobs of up to about 20 us, below which a sleep and wake-up would dominate.
-pub const FOREIGN_ROUNDS: u32 = FOREIGN_SPINS + 32;
+/// this covers jobs of up to about 10 us, below which a sleep and wake-up would dominate. Longer would
+/// keep a core busy that a worker just woken needs: the kernel then queues it behind its waker.
+pub const FOREIGN_ROUNDS: u32 = FOREIGN_SPINS + 14;
 
 /// Fewest yields of an adaptive idle worker. Two cost about a microsecond, much less than the sleep
 /// that follows, and give a poster that is just about to post a chance.
