@@ -26,7 +26,8 @@ pub enum WaitPolicy {
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 type NameFn = Box<dyn FnMut(usize) -> String>;
-type SpawnFn = Box<dyn FnMut(ThreadBuilder) -> io::Result<()>>;
+/// What starts a worker's thread.
+type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
 
 /// What a running pool needs to remember of its builder.
 #[derive(Default)]
@@ -34,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) sleep: SleepPolicy,
     pub(crate) wait: WaitPolicy,
     pub(crate) use_current_thread: bool,
+    /// The handle's drop does not wait for the threads.
+    pub(crate) detach_on_drop: bool,
     /// Publish every job at once, as on systems without an asymmetric fence.
     pub(crate) publish_all: bool,
     pub(crate) start_handler: Option<IndexHandler>,
@@ -60,7 +63,7 @@ pub struct PoolBuilder {
     workers: usize,
     stack_size: Option<usize>,
     name: Option<NameFn>,
-    spawn: Option<SpawnFn>,
+    spawn: Option<Box<Spawn<'static>>>,
     config: Config,
 }
 
@@ -131,6 +134,26 @@ impl PoolBuilder {
         self
     }
 
+    /// Lets the drop of the pool return at once. The threads end by themselves once every job that was
+    /// spawned into the pool is done. Default: the drop waits for both.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// let (go, wait) = std::sync::mpsc::channel();
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// let pool = blitz::Pool::builder().workers(1).detach_on_drop().build()?;
+    /// drop(pool.spawn_cpu(move || send.send(wait.recv().unwrap())));
+    /// drop(pool);
+    /// go.send(7).unwrap();
+    /// assert_eq!(receive.recv(), Ok(7));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn detach_on_drop(mut self) -> Self {
+        self.config.detach_on_drop = true;
+        self
+    }
+
     /// Publishes every job at once instead of on demand, as on systems without an asymmetric fence:
     /// for tests and comparisons.
     #[doc(hidden)]
@@ -165,7 +188,36 @@ impl PoolBuilder {
     /// # Errors
     /// If a setting cannot be used, or a thread cannot be started; threads that were started are
     /// stopped again.
-    pub fn build(self) -> Result<Pool, BuildError> {
+    pub fn build(mut self) -> Result<Pool, BuildError> {
+        let mut spawn = self.spawn.take();
+        self.build_by(spawn.as_mut().map(|spawn| &mut **spawn as &mut Spawn<'_>))
+    }
+
+    /// As [`build`](PoolBuilder::build), with threads that `spawn` starts, as for
+    /// [`spawn_handler`](PoolBuilder::spawn_handler): but `spawn` is only used during this call, so it
+    /// may borrow.
+    ///
+    /// ```
+    /// let sum = std::thread::scope(|threads| {
+    ///     let pool = blitz::Pool::builder().workers(2).build_with(|worker| {
+    ///         threads.spawn(|| worker.run());
+    ///         Ok(())
+    ///     })?;
+    ///     Ok::<i32, blitz::BuildError>(pool.install(|| 1 + 2))
+    /// });
+    /// assert_eq!(sum.unwrap(), 3);
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](PoolBuilder::build).
+    pub fn build_with(
+        self,
+        mut spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
+    ) -> Result<Pool, BuildError> {
+        self.build_by(Some(&mut spawn))
+    }
+
+    fn build_by(self, spawn: Option<&mut Spawn<'_>>) -> Result<Pool, BuildError> {
         let workers = if self.workers == 0 { default_workers() } else { self.workers };
         if workers > WORKERS_MAX {
             return Err(BuildError::config(format!(
@@ -173,7 +225,7 @@ impl PoolBuilder {
                  and 0 means one per core"
             )));
         }
-        self.start(workers)
+        self.start(workers, spawn)
     }
 
     /// Builds the global pool, which the free functions use outside of any pool. If nobody does, it
@@ -185,17 +237,33 @@ impl PoolBuilder {
         global::build_global(self)
     }
 
+    /// As [`build_global`](PoolBuilder::build_global), with threads that `spawn` starts, as in
+    /// [`build_with`](PoolBuilder::build_with).
+    ///
+    /// # Errors
+    /// As [`build_global`](PoolBuilder::build_global).
+    pub fn build_global_with(
+        self,
+        spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        global::build_global_by(self, |builder| builder.build_with(spawn))
+    }
+
     /// The number of workers that was asked for; 0 means automatic.
     pub(crate) fn asked_workers(&self) -> usize {
         self.workers
     }
 
-    fn start(mut self, workers: usize) -> Result<Pool, BuildError> {
+    fn start(
+        mut self,
+        workers: usize,
+        mut spawn: Option<&mut Spawn<'_>>,
+    ) -> Result<Pool, BuildError> {
         let first = usize::from(self.config.use_current_thread);
         if first == 1 && current::current().is_some() {
             return Err(BuildError::already_worker());
         }
-        let team = Team::new(self.config, workers);
+        let mut starting = Starting::new(Team::new(self.config, workers), workers - first);
         for index in first..workers {
             let thread = ThreadBuilder {
                 name: match &mut self.name {
@@ -203,19 +271,17 @@ impl PoolBuilder {
                     None => Some(format!("blitz-{index}")),
                 },
                 stack_size: self.stack_size,
-                start: Some(Start { team: team.clone(), index }),
+                start: Some(starting.next(index)),
             };
-            let started = match &mut self.spawn {
+            let started = match &mut spawn {
                 Some(spawn) => spawn(thread),
-                None => spawn_default(&team, thread),
+                None => spawn_default(starting.team(), thread),
             };
-            if let Err(source) = started {
-                team.give_up(workers - index - 1);
-                return Err(BuildError::spawn(index, source));
-            }
+            started.map_err(|source| BuildError::spawn(index, source))?;
         }
+        let team = starting.done();
         team.count_in();
-        if self.spawn.is_none() {
+        if spawn.is_none() {
             team.wait_started();
         }
         if first == 1 {
@@ -223,6 +289,48 @@ impl PoolBuilder {
             team.run_start_handler(0);
         }
         Ok(Pool::new(team))
+    }
+}
+
+/// A team on its way to having threads. Dropped, because a thread could not be started or one of the
+/// builder's closures panicked, it stops those that were started.
+struct Starting {
+    team: Option<Arc<Team>>,
+    /// Threads that nobody has tried to start yet.
+    left: usize,
+}
+
+impl Starting {
+    fn new(team: Arc<Team>, threads: usize) -> Starting {
+        Starting { team: Some(team), left: threads }
+    }
+
+    fn team(&self) -> &Arc<Team> {
+        match &self.team {
+            Some(team) => team,
+            None => unreachable!("taken only at the end"),
+        }
+    }
+
+    /// What worker `index` starts with, which from now on answers for its own count.
+    fn next(&mut self, index: usize) -> Start {
+        self.left -= 1;
+        Start { team: self.team().clone(), index }
+    }
+
+    fn done(mut self) -> Arc<Team> {
+        match self.team.take() {
+            Some(team) => team,
+            None => unreachable!("taken here only"),
+        }
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(team) = &self.team {
+            team.give_up(self.left);
+        }
     }
 }
 

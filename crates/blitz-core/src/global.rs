@@ -30,13 +30,30 @@ pub(crate) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
 /// # Errors
 /// If `BLITZ_WORKERS` cannot be used or the system starts no thread.
 pub fn global() -> Result<&'static Pool, BuildError> {
+    global_or_build(|| Ok(PoolBuilder::new().workers(workers_from_env()?)))
+}
+
+/// The global pool, or, if it does not exist yet, what `builder` describes: for a layer on top of
+/// Blitz with defaults of its own.
+///
+/// ```
+/// let builder = || Ok(blitz_core::Pool::builder().workers(3));
+/// let pool = blitz_core::global_or_build(builder)?;
+/// assert_eq!(pool.num_workers(), 3);
+/// # Ok::<(), blitz_core::BuildError>(())
+/// ```
+///
+/// # Errors
+/// If `builder` fails or what it returns does.
+pub fn global_or_build(
+    builder: impl FnOnce() -> Result<PoolBuilder, BuildError>,
+) -> Result<&'static Pool, BuildError> {
     if let Some(pool) = GLOBAL.get() {
         return Ok(pool);
     }
     let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     if GLOBAL.get().is_none() {
-        let pool = PoolBuilder::new().workers(workers_from_env()?).build()?;
-        let _ = GLOBAL.set(pool);
+        let _ = GLOBAL.set(builder()?.build()?);
     }
     drop(building);
     match GLOBAL.get() {
@@ -50,6 +67,14 @@ pub fn global() -> Result<&'static Pool, BuildError> {
 /// # Errors
 /// As there.
 pub fn build_global(builder: PoolBuilder) -> Result<(), BuildError> {
+    build_global_by(builder, PoolBuilder::build)
+}
+
+/// Builds the global pool with `build`.
+pub(crate) fn build_global_by(
+    builder: PoolBuilder,
+    build: impl FnOnce(PoolBuilder) -> Result<Pool, BuildError>,
+) -> Result<(), BuildError> {
     let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     if GLOBAL.get().is_some() {
         return Err(BuildError::global_exists());
@@ -58,7 +83,7 @@ pub fn build_global(builder: PoolBuilder) -> Result<(), BuildError> {
         0 => workers_from_env()?,
         asked => asked,
     };
-    let _ = GLOBAL.set(builder.workers(workers).build()?);
+    let _ = GLOBAL.set(build(builder.workers(workers))?);
     drop(building);
     Ok(())
 }
@@ -73,6 +98,22 @@ pub fn build_global(builder: PoolBuilder) -> Result<(), BuildError> {
 #[inline]
 pub fn current_worker_index() -> Option<usize> {
     current::current().map(|worker| worker.index())
+}
+
+/// Whether the current worker's own queue holds jobs that have not begun; `None` outside of a pool.
+/// A job that is there now may be stolen at once: good for heuristics only.
+///
+/// ```
+/// assert_eq!(blitz_core::current_worker_has_jobs(), None);
+/// let pool = blitz_core::Pool::builder().workers(1).build().unwrap();
+/// pool.scope(|s| {
+///     assert_eq!(blitz_core::current_worker_has_jobs(), Some(false));
+///     s.spawn(|_| ());
+///     assert_eq!(blitz_core::current_worker_has_jobs(), Some(true));
+/// });
+/// ```
+pub fn current_worker_has_jobs() -> Option<bool> {
+    current::current().map(|worker| !worker.deque().is_empty())
 }
 
 /// How many workers the current pool has; outside of any pool, the global one.

@@ -16,9 +16,13 @@ pub use blitz_parts::sleep::SleepPolicy;
 pub use builder::{PoolBuilder, ThreadBuilder, WaitPolicy};
 pub use diagnostics::{Diagnostics, diagnostics};
 pub use error::{BuildError, JoinError};
-pub use global::{build_global, current_num_workers, current_worker_index, global};
+pub use global::{
+    build_global, current_num_workers, current_worker_has_jobs, current_worker_index, global,
+    global_or_build,
+};
 pub use metrics::{PoolMetrics, WorkerMetrics};
 pub use ops::broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use ops::detached::{spawn_detached, spawn_detached_fifo};
 pub use ops::join::{FnContext, join, join_context};
 pub use ops::scope::{Scope, in_place_scope, scope};
 pub use ops::scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};

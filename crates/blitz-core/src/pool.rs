@@ -29,6 +29,9 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// The largest number of workers that a pool can have.
+    pub const MAX_WORKERS: usize = blitz_parts::sleep::WORKERS_MAX;
+
     pub(crate) fn new(team: Arc<Team>) -> Pool {
         Pool { team }
     }

@@ -10,10 +10,12 @@
 //!    from a custom spawner are waited for up to step 4 only: their handles are the spawner's.
 //!
 //! A handle that is dropped on one of the pool's own workers cannot wait for itself: it does not wait.
+//! Nor does one whose pool was built with `detach_on_drop`.
 
 use crate::team::Team;
 use crate::worker::current::{self, Seat};
 use crate::worker::{Look, Worker};
+use blitz_parts::job::Work;
 use blitz_parts::prim::{AcqRel, Acquire, Relaxed};
 use std::sync::PoisonError;
 
@@ -39,13 +41,18 @@ impl Team {
         self.count_in();
         self.release();
         self.count_out();
-        self.join_threads();
+        if !self.config.detach_on_drop {
+            self.join_threads();
+        }
     }
 
     /// What the handle's drop does.
     pub(crate) fn shut_down(&self) {
         self.release();
         self.count_out();
+        if self.config.detach_on_drop {
+            return self.leave();
+        }
         let Some(worker) = current::current() else {
             return self.join_threads();
         };
@@ -64,18 +71,35 @@ impl Team {
         self.join_threads();
     }
 
+    /// The handle is dropped and does not wait. The thread that built the pool, if it is the pool's
+    /// first worker, stops being that; first it runs what is there, which only it may be able to run.
+    fn leave(&self) {
+        let own = current::current().filter(|worker| worker.is_in(self));
+        let Some(worker) = own.filter(|own| own.is_adopted() && !own.is_in_job()) else {
+            return;
+        };
+        while let Some(work) = self.next_for(worker) {
+            worker.execute(work);
+        }
+        current::leave_adopted();
+    }
+
     /// Runs whatever `worker`, the current thread, can find until `done`.
     fn help_until(&self, worker: &Worker, done: impl Fn() -> bool) {
         while !done() {
-            let found = worker
-                .take_oldest()
-                .or_else(|| worker.open_mail())
-                .or_else(|| worker.find_elsewhere(Look::Hard));
-            match found {
+            match self.next_for(worker) {
                 Some(work) => worker.execute(work),
                 None => std::thread::yield_now(),
             }
         }
+    }
+
+    /// Whatever `worker`, the current thread, can find.
+    fn next_for(&self, worker: &Worker) -> Option<Work> {
+        worker
+            .take_oldest()
+            .or_else(|| worker.open_mail())
+            .or_else(|| worker.find_elsewhere(Look::Hard))
     }
 
     fn join_threads(&self) {

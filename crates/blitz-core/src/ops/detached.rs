@@ -1,8 +1,87 @@
 //! Jobs that nobody's frame waits for: they keep the pool working until they have run.
 
+use crate::global;
+use crate::pool::Pool;
 use crate::team::Team;
+use crate::worker::current;
 use blitz_parts::job::{HeapJob, Work};
 use std::sync::Arc;
+
+/// Runs `f` on the current pool, or on the global one, some time; returns at once. As
+/// [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of `f` goes to the
+/// pool's panic handler.
+///
+/// ```
+/// let (send, receive) = std::sync::mpsc::channel();
+/// blitz_core::spawn_detached(move || send.send(7).unwrap());
+/// assert_eq!(receive.recv(), Ok(7));
+/// ```
+pub fn spawn_detached<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    global::current_team_or_global(|team| spawn_in(team, f));
+}
+
+/// As [`spawn_detached`]; jobs that the same worker spawned this way start in that order, wherever they
+/// run.
+///
+/// ```
+/// let pool = blitz_core::Pool::builder().workers(1).build().unwrap();
+/// let (send, receive) = std::sync::mpsc::channel();
+/// pool.install(move || {
+///     for i in 0..3 {
+///         let send = send.clone();
+///         blitz_core::spawn_detached_fifo(move || send.send(i).unwrap());
+///     }
+/// });
+/// assert_eq!(receive.iter().collect::<Vec<_>>(), [0, 1, 2]);
+/// ```
+pub fn spawn_detached_fifo<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    global::current_team_or_global(|team| spawn_fifo_in(team, f));
+}
+
+impl Pool {
+    /// As [`spawn_detached`](crate::spawn_detached), on this pool.
+    pub fn spawn_detached<F>(&self, f: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        spawn_in(self.team(), f);
+    }
+
+    /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool.
+    pub fn spawn_detached_fifo<F>(&self, f: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        spawn_fifo_in(self.team(), f);
+    }
+}
+
+fn spawn_in(team: &Team, f: impl FnOnce() + Send + 'static) {
+    team.push_or_inject(job(team, f));
+}
+
+fn spawn_fifo_in(team: &Team, f: impl FnOnce() + Send + 'static) {
+    let work = job(team, f);
+    let own = current::current().filter(|worker| worker.is_in(team));
+    let Some((worker, fifo)) = own.and_then(|own| Some((own, team.fifos.get(own.index())?))) else {
+        return team.inject(work);
+    };
+    fifo.push(work);
+    let (team, index) = (team.arc(), worker.index());
+    let token = move || {
+        if let Some(fifo) = team.fifos.get(index) {
+            fifo.run_oldest();
+        }
+    };
+    // SAFETY: the closure borrows nothing and is `Send`; what it runs catches panics.
+    worker.push(unsafe { HeapJob::into_work(token) });
+}
 
 /// A job that outlives the call which makes it. The pool does not end before it has run; a panic
 /// goes to the pool's handler.

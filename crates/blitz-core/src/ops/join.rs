@@ -113,7 +113,8 @@ where
 {
     match current::current() {
         Some(worker) => join_on(worker, false, a, b),
-        None => global::team().in_worker(|worker, migrated| join_on(worker, migrated, a, b)),
+        // Both closures leave the caller's thread, also if one worker runs them.
+        None => global::team().in_worker(|worker, _| join_on(worker, true, a, |_| b(true))),
     }
 }
 

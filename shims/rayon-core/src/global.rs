@@ -1,0 +1,130 @@
+//! The free functions that are not about scopes or broadcasts, and the global pool below them.
+
+#![forbid(unsafe_code)]
+
+use crate::builder::ThreadPoolBuilder;
+use blitz_core::FnContext;
+
+/// Makes sure that there is a pool for the current thread: its own, else the global one.
+///
+/// # Panics
+/// If the global pool cannot be built.
+#[inline(always)]
+pub(crate) fn ready() {
+    if blitz_core::current_worker_index().is_none() {
+        ready_cold();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn ready_cold() {
+    if let Err(error) = ThreadPoolBuilder::new().ensure_global() {
+        panic!("the global thread pool could not be built: {error}");
+    }
+}
+
+/// Runs both closures, potentially at the same time, and returns both results.
+///
+/// ```
+/// assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
+/// ```
+///
+/// # Panics
+/// If a closure panics, the other one still runs to its end; then the panic continues here.
+#[inline]
+pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    ready();
+    blitz_core::join(oper_a, oper_b)
+}
+
+/// As [`join`], with closures that are told whether they changed threads.
+#[inline]
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    ready();
+    blitz_core::join_context(oper_a, oper_b)
+}
+
+/// Starts a job that nobody waits for; on the thread that spawned it, newest first.
+///
+/// # Panics
+/// A panic of `func` goes to the pool's panic handler; without one the process aborts.
+pub fn spawn<F>(func: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    ready();
+    blitz_core::spawn_detached(func);
+}
+
+/// As [`spawn`]; jobs that a thread spawned this way start in that order.
+pub fn spawn_fifo<F>(func: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    ready();
+    blitz_core::spawn_detached_fifo(func);
+}
+
+/// How many threads the current pool has; outside of any pool, the global one.
+pub fn current_num_threads() -> usize {
+    ready();
+    blitz_core::current_num_workers()
+}
+
+/// The largest number of threads that a pool can have.
+pub fn max_num_threads() -> usize {
+    blitz_core::Pool::MAX_WORKERS
+}
+
+/// The index of the current thread in its pool, if it is in one.
+#[inline]
+pub fn current_thread_index() -> Option<usize> {
+    blitz_core::current_worker_index()
+}
+
+/// Whether the current thread's own queue holds jobs that have not begun; `None` outside of a pool.
+#[inline]
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    blitz_core::current_worker_has_jobs()
+}
+
+/// Runs one job of the current pool, if there is one; `None` outside of a pool.
+pub fn yield_now() -> Option<Yield> {
+    blitz_core::yield_now().map(Yield::of)
+}
+
+/// Runs one of the current thread's own jobs, if there is one; `None` outside of a pool.
+pub fn yield_local() -> Option<Yield> {
+    blitz_core::yield_local().map(Yield::of)
+}
+
+/// What a yield did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// A job was run.
+    Executed,
+    /// There was nothing to run.
+    Idle,
+}
+
+impl Yield {
+    pub(crate) fn of(did: blitz_core::Yield) -> Yield {
+        match did {
+            blitz_core::Yield::Executed => Yield::Executed,
+            blitz_core::Yield::Idle => Yield::Idle,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The API of `rayon-core` 1.13 on a Blitz pool.
+//!
+//! Everything that uses Rayon runs on Blitz if the application's manifest says so:
+//!
+//! ```toml
+//! [patch.crates-io]
+//! rayon-core = { path = "…/shims/rayon-core" }
+//! ```
+//!
+//! This crate maps names; what they do is in `blitz-core`, whose documentation says more. A program
+//! that uses both has one global pool: whichever is used first builds it.
+//!
+//! # Variables
+//! | variable | meaning |
+//! |---|---|
+//! | `RAYON_NUM_THREADS`, else `RAYON_RS_NUM_CPUS` | threads of a pool that does not say how many |
+//! | `BLITZ_WAIT=descendants` | a thread that waits runs only descendants of what it waits for |
+//! | `BLITZ_SHIM_PROOF=FILE` | when the process ends, a line with the pools' counters is appended |
+//!
+//! # What differs from the original
+//! - [`ThreadPoolBuilder::breadth_first`] is accepted and ignored.
+//! - Threads that the pool starts itself are named `blitz-0` … unless `thread_name` says otherwise.
+//! - [`yield_now`] and [`yield_local`] run the oldest local job, not the newest.
+//! - With `use_current_thread`, a pool that is dropped on that thread runs the jobs that are left and
+//!   lets the thread go; it can then become part of another pool.
+//! - There is no fallback for targets without threads.
+
+mod broadcast;
+mod builder;
+mod error;
+mod global;
+mod pool;
+mod proof;
+mod registry;
+mod scope;
+
+pub use blitz_core::FnContext;
+pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+#[allow(deprecated)]
+pub use builder::{Configuration, ThreadPoolBuilder, initialize};
+pub use error::ThreadPoolBuildError;
+pub use global::{
+    Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index, join,
+    join_context, max_num_threads, spawn, spawn_fifo, yield_local, yield_now,
+};
+pub use pool::ThreadPool;
+pub use registry::ThreadBuilder;
+pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
