@@ -10,8 +10,6 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-parts/src/lib.rs",
     "crates/blitz-parts/src/park/futex/mod.rs",
     "crates/blitz-parts/src/prim.rs",
-    "crates/blitz-core/src/lib.rs",
-    "crates/blitz/src/lib.rs",
     "bench/src/os/mod.rs",
     "bench/src/os/unix.rs",
 ];
