@@ -16,7 +16,7 @@ pub fn check(tree: &Tree, report: &mut Report) {
         let tokens = file.tokens();
         broken.extend(steps(&tokens, "broken"));
         if file.path != PRIM {
-            canaries.extend(steps(&tokens, "canary"));
+            canaries.extend(canary_steps(&tokens));
             minimums(file, &tokens, report);
         }
     }
@@ -37,6 +37,24 @@ fn steps<'a>(tokens: &[Token<'a>], call: &str) -> Vec<&'a str> {
         let first = &tokens[at + 2..argument_end(tokens, at + 2)];
         let named = (0..first.len()).filter(|&i| starts_with(first, i, &["Step", ":", ":"]));
         found.extend(named.filter_map(|i| Some(first.get(i + 3)?.text)));
+    }
+    found
+}
+
+/// Every `X` of `Step::X` in functions that run a canary: the steps may have got a name first.
+fn canary_steps<'a>(tokens: &[Token<'a>]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for start in (0..tokens.len()).filter(|&at| tokens[at].text == "fn") {
+        let open = (start..tokens.len()).find(|&at| matches!(tokens[at].text, "{" | ";"));
+        let Some(open) = open.filter(|&at| tokens[at].text == "{") else { continue };
+        let body = &tokens[open..after_group(tokens, open)];
+        if (0..body.len()).any(|at| starts_with(body, at, &["canary", "("])) {
+            let left_out_in_checks = steps(body, "check_without");
+            let named = (0..body.len()).filter(|&at| starts_with(body, at, &["Step", ":", ":"]));
+            let named = named.filter_map(|at| Some(body.get(at + 3)?.text));
+            found.extend(named.filter(|step| !left_out_in_checks.contains(step)));
+            found.extend(steps(body, "canary"));
+        }
     }
     found
 }
@@ -101,15 +119,18 @@ mod tests {
     use super::PRIM;
     use crate::tidy::tests::run;
 
-    const STEPS: &str = "pub enum Step {\n    /// One.\n    One,\n    /// Two.\n    Two,\n}";
+    const STEPS: &str =
+        "pub enum Step {\n    /// One.\n    One,\n    /// Two.\n    Two,\n    Four,\n}";
 
     #[test]
     fn steps_need_a_place_and_a_canary() {
-        let code = "fn f() { if broken(Step::One) {} }\nfn m() { canary(\n    &[Step::Two, Step::Three], None, m(Step::One)) }";
+        let code = "fn f() { if broken(Step::One) {} }\nfn m() { canary(\n    &[Step::Two, Step::Three], None, m) }\n\
+                    fn n() { let steps = [Step::Four]; canary(&steps, None, m); check_without(Step::One, 1, None, m) }";
         let found = run("models", &[(PRIM, STEPS), ("crates/a.rs", code)]);
         let expected = [
             format!("{PRIM}:3: [models] no model runs `canary(&[Step::One], …)`"),
             format!("{PRIM}:5: [models] no code asks `broken(Step::Two)`"),
+            format!("{PRIM}:6: [models] no code asks `broken(Step::Four)`"),
         ];
         assert_eq!(found, expected);
     }
