@@ -87,6 +87,15 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         command(job, &[&blitz[..], &["doctor"]].concat())?;
         command(job, &[&blitz[..], &["bench", "--quick", "--only", SMOKE_CASE]].concat())
     });
+    ladder.step("shim", "the drop-in rayon-core, a workspace of its own", |job| {
+        if !root().join(commands::SHIM).exists() {
+            return Ok(Done::Skipped(format!("{} does not exist", commands::SHIM)));
+        }
+        job.run(&mut commands::shim(&["fmt", "--check"]))?;
+        job.run(&mut commands::shim(&["clippy", "--all-targets", "--", "-D", "warnings"]))?;
+        job.run(&mut commands::shim(&["test"]))?;
+        passed()
+    });
     ladder.step("asan", "AddressSanitizer over the library's tests", |job| {
         sanitize(job, commands::nightly(), commands::asan(None))
     });

@@ -11,6 +11,9 @@ const SANITIZER_TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Tests that compare the compiler's messages; another compiler words them differently.
 const COMPILER_TESTS: &[&str] = &["compile_fail"];
 
+/// Where the drop-in `rayon-core` is.
+pub const SHIM: &str = "shims/rayon-core";
+
 /// In the names of tests that measure or need very deep stacks: AddressSanitizer keeps frames elsewhere,
 /// and ThreadSanitizer follows calls to a depth of 64 Ki only.
 const DEEP_STACKS: &str = "deep_nesting";
@@ -60,6 +63,13 @@ pub fn loom_clippy() -> Command {
         "-D",
         "warnings",
     ]);
+    command
+}
+
+/// A cargo command for the drop-in `rayon-core`, which is a workspace of its own.
+pub fn shim(arguments: &[&str]) -> Command {
+    let mut command = apart(cargo(), "shim");
+    command.current_dir(root().join(SHIM)).args(arguments);
     command
 }
 
