@@ -4,13 +4,14 @@ use super::{Crew, job};
 use crate::latch::{JobLatch, Latch};
 use crate::prim::{Step, canary, check};
 use core::ptr::NonNull;
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// Worker 0 forks a job, and waits for its latch in the given way; worker 1 may run it.
 fn fork_and_wait(wait: fn(&Crew, &JobLatch)) {
     let crew = Crew::new(2);
     let worker = crew.start(1);
-    let latch = Arc::new(JobLatch::new(NonNull::from(crew.bed(0))));
+    let latch = Rc::new(JobLatch::new(NonNull::from(crew.bed(0))));
+    // An `Rc` will do: all threads of a model are one thread in truth.
     let set = latch.clone();
     // SAFETY: the closure keeps the latch alive.
     crew.push_public(0, job(move || unsafe { JobLatch::set(&raw const *set) }));

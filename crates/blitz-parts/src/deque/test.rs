@@ -6,7 +6,7 @@ use crate::rng::XorShift64Star;
 use crate::tuning;
 use core::cell::RefCell;
 use core::ptr::NonNull;
-use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use std::collections::VecDeque;
 
 /// Items to push: each is known by its place.
@@ -161,6 +161,9 @@ fn compare_with_crossbeam(ops: &[(bool, bool)]) {
 }
 
 proptest! {
+    // Every `force` is a heavy fence; more cases would take long on a busy machine.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn deque_2_owner_takes_newest_and_thief_oldest(ops in ops()) {
         compare_with_model(&ops);

@@ -8,6 +8,7 @@ use crate::barrier;
 use crate::latch::{CountLatch, JobLatch, Latch, OnceLatch};
 use crate::prim::{Acquire, AtomicBool, AtomicUsize, Relaxed, Step, canary, check, fence, thread};
 use core::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 
 impl SleepPolicy {
@@ -256,7 +257,8 @@ fn canary_private_push_without_the_light_fence() {
 /// Worker 0 waits for a latch, looking for work meanwhile; another thread sets the latch.
 fn waits_for_a_latch() {
     let rig = Rig::new(1, 1);
-    let latch = Arc::new(JobLatch::new(NonNull::from(rig.bed(0))));
+    // An `Rc` will do: all threads of a model are one thread in truth.
+    let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
     let worker = thread::spawn({
         let (rig, latch) = (rig.clone(), latch.clone());
         move || {
@@ -273,7 +275,7 @@ fn waits_for_a_latch() {
         }
     });
     rig.written.store(7, Relaxed);
-    // SAFETY: the latch lives in an `Arc`, and its bed in the rig.
+    // SAFETY: the latch is alive here and in the thread, and its bed in the rig.
     unsafe { JobLatch::set(&raw const *latch) };
     worker.join().unwrap();
     rig.assert_nobody_counted();
@@ -303,7 +305,7 @@ fn canary_the_word_is_not_reset() {
 /// The same, with the worker blocked for the latch alone.
 fn waits_parked_for_a_latch() {
     let rig = Rig::new(1, 1);
-    let latch = Arc::new(JobLatch::new(NonNull::from(rig.bed(0))));
+    let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
     let worker = thread::spawn({
         let (rig, latch) = (rig.clone(), latch.clone());
         move || {
@@ -317,7 +319,7 @@ fn waits_parked_for_a_latch() {
         }
     });
     rig.written.store(7, Relaxed);
-    // SAFETY: the latch lives in an `Arc`, and its bed in the rig.
+    // SAFETY: the latch is alive here and in the thread, and its bed in the rig.
     unsafe { JobLatch::set(&raw const *latch) };
     worker.join().unwrap();
     rig.assert_nobody_counted();
@@ -332,7 +334,7 @@ fn sleep_5_the_setter_wakes_a_parked_worker() {
 /// idle worker that is none, and leave a posted job to it.
 fn a_parked_worker_passes_jobs_on() {
     let rig = Rig::new(2, 1);
-    let latch = Arc::new(JobLatch::new(NonNull::from(rig.bed(0))));
+    let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
     let mail = Arc::new(AtomicBool::new(false));
     let parked = thread::spawn({
         let (rig, latch, mail) = (rig.clone(), latch.clone(), mail.clone());
