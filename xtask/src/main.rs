@@ -7,6 +7,7 @@ mod commands;
 mod coverage;
 mod ladder;
 mod source;
+mod suites;
 mod tidy;
 mod tree;
 
@@ -26,6 +27,8 @@ cargo xtask coverage-check   whether docs/coverage.md names files and tests that
 cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
 cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
 cargo xtask tsan [FILTER]    the same under ThreadSanitizer; the nightly needs its component rust-src
+cargo xtask suites           Rayon's tests, and those of crates that use it, on the drop-in rayon-core
+    [--fast | --long] [--only NAME] [--repeat N] [--threads N,N]
 ";
 
 fn main() -> ExitCode {
@@ -50,6 +53,10 @@ fn main() -> ExitCode {
         ["tsan", filter @ ..] if filter.len() < 2 => {
             sanitize(commands::nightly_with_sources(), commands::tsan(filter.first().copied()))
         }
+        ["suites", options @ ..] => match suites::Options::parse(options) {
+            Some(options) => suites::run(&options),
+            None => usage(),
+        },
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(true)

@@ -1,0 +1,31 @@
+//! Rayon's iterators on a Blitz pool. Nothing here names Blitz: the manifest's patch does it.
+
+use rayon::prelude::*;
+
+/// The length of the Collatz sequence that starts with `n`.
+fn collatz(mut n: u64) -> u32 {
+    let mut steps = 0;
+    while n != 1 {
+        n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+        steps += 1;
+    }
+    steps
+}
+
+fn main() {
+    let longest = (1..300_000u64).into_par_iter().map(|n| (collatz(n), n)).max();
+    assert_eq!(longest, Some((442, 230_631)));
+
+    let mut words: Vec<String> =
+        (0..100_000).map(|n| format!("{:05}", n * 7_919 % 100_000)).collect();
+    words.par_sort_unstable();
+    assert!(words.iter().enumerate().all(|(n, word)| word.parse() == Ok(n)));
+
+    // Whose threads are these?
+    let mut names = rayon::broadcast(|_| std::thread::current().name().map(str::to_owned));
+    names.sort();
+    println!("threads: {names:?}");
+    let on_blitz = names.iter().flatten().any(|name| name.starts_with("blitz-"));
+    println!("on Blitz: {on_blitz}");
+    assert!(on_blitz, "the patch did not take; see README.md");
+}

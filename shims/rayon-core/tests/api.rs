@@ -1,0 +1,234 @@
+//! What the original promises beside its behaviour, and what its own tests can only see from inside.
+
+use rayon_core::{
+    BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
+    ThreadPoolBuilder, Yield,
+};
+use std::error::Error;
+use std::fmt::Debug;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+fn send_sync<T: Send + Sync>() {}
+fn send<T: Send>() {}
+fn debug<T: Debug>() {}
+
+#[test]
+fn traits_are_those_of_the_original() {
+    send_sync::<ThreadPool>();
+    send_sync::<Scope<'static>>();
+    send_sync::<ScopeFifo<'static>>();
+    send_sync::<ThreadPoolBuildError>();
+    send_sync::<Yield>();
+    send::<ThreadBuilder>();
+    debug::<BroadcastContext<'static>>();
+    debug::<FnContext>();
+    debug::<ThreadBuilder>();
+    debug::<ThreadPoolBuilder>();
+    let copied: fn(&Yield) -> Yield = |yielded| *yielded;
+    assert_eq!(copied(&Yield::Idle), Yield::Idle);
+}
+
+/// Whether `T` has a trait that stable Rust cannot ask for: the inherent function wins where it exists.
+macro_rules! lacks {
+    ($trait:ident: $($type:ty),*) => {
+        $({
+            trait Lacks { fn has() -> bool { false } }
+            impl<T> Lacks for Probe<T> {}
+            #[allow(dead_code)]
+            struct Probe<T>(std::marker::PhantomData<T>);
+            #[allow(dead_code)]
+            impl<T: $trait> Probe<T> { fn has() -> bool { true } }
+            assert!(!Probe::<$type>::has(), "{} is {}", stringify!($type), stringify!($trait));
+        })*
+    };
+}
+
+#[test]
+#[allow(deprecated)]
+fn traits_that_the_original_lacks_are_lacking() {
+    lacks!(Send: FnContext, BroadcastContext<'static>, ThreadPoolBuilder, rayon_core::Configuration);
+    lacks!(Sync: FnContext, BroadcastContext<'static>, ThreadPoolBuilder, rayon_core::Configuration);
+    lacks!(Sync: ThreadBuilder);
+}
+
+#[test]
+fn builders_show_their_settings() {
+    let builder = ThreadPoolBuilder::new().num_threads(3).thread_name(|_| "x".into());
+    let text = format!("{builder:?}");
+    assert!(text.contains("num_threads: 3"), "{text}");
+    assert!(text.contains("get_thread_name: Some(<closure>)"), "{text}");
+    assert!(text.contains("panic_handler: None"), "{text}");
+}
+
+/// Waits until nobody else holds `counter`, then returns its value.
+fn settled(mut counter: Arc<AtomicUsize>) -> usize {
+    let begin = Instant::now();
+    loop {
+        match Arc::try_unwrap(counter) {
+            Ok(value) => return value.into_inner(),
+            Err(shared) => counter = shared,
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "a thread does not end");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn counting_exits() -> (Arc<AtomicUsize>, ThreadPool) {
+    let exits = Arc::new(AtomicUsize::new(0));
+    let count = exits.clone();
+    let pool = ThreadPoolBuilder::new().num_threads(22).exit_handler(move |_| {
+        count.fetch_add(1, SeqCst);
+    });
+    (exits, pool.build().unwrap())
+}
+
+#[test]
+fn threads_of_a_dropped_pool_end_after_work() {
+    fn join_a_lot(n: usize) {
+        if n > 0 {
+            rayon_core::join(|| join_a_lot(n - 1), || join_a_lot(n - 1));
+        }
+    }
+    let (exits, pool) = counting_exits();
+    pool.install(|| join_a_lot(16));
+    drop(pool);
+    assert_eq!(settled(exits), 22);
+}
+
+#[test]
+fn threads_of_a_dropped_pool_end_also_when_asleep() {
+    let (exits, pool) = counting_exits();
+    std::thread::sleep(Duration::from_millis(500));
+    drop(pool);
+    assert_eq!(settled(exits), 22);
+}
+
+#[test]
+fn a_thread_cannot_be_in_two_pools_and_the_error_says_so() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let error = pool.install(|| ThreadPoolBuilder::new().use_current_thread().build()).unwrap_err();
+    assert_eq!(error.to_string(), "The current thread is already part of another thread pool.");
+    assert!(error.source().is_none());
+}
+
+#[test]
+fn a_spawner_error_is_reported_as_it_is() {
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    let failing = builder.spawn_handler(|_| Err(std::io::Error::other("out of threads")));
+    let error = failing.build().unwrap_err();
+    assert_eq!(error.to_string(), "out of threads");
+    assert_eq!(error.source().unwrap().to_string(), "out of threads");
+}
+
+#[test]
+fn unnamed_threads_have_no_name_for_a_spawner() {
+    let build = |builder: ThreadPoolBuilder| {
+        let mut names = Vec::new();
+        let pool = builder.num_threads(2).stack_size(1 << 20).spawn_handler(|thread| {
+            assert_eq!(thread.stack_size(), Some(1 << 20));
+            names.push((thread.index(), thread.name().map(str::to_owned)));
+            std::thread::Builder::new().spawn(|| thread.run()).map(drop)
+        });
+        pool.build().unwrap();
+        names
+    };
+    assert_eq!(build(ThreadPoolBuilder::new()), [(0, None), (1, None)]);
+    let named = ThreadPoolBuilder::new().thread_name(|index| format!("n{index}"));
+    assert_eq!(build(named), [(0, Some("n0".into())), (1, Some("n1".into()))]);
+}
+
+#[test]
+fn handlers_are_for_threads_that_the_pool_starts() {
+    let (sum, exits) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (add, count) = (sum.clone(), exits.clone());
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(3)
+        .use_current_thread()
+        .start_handler(move |index| {
+            add.fetch_add(index + 10, SeqCst);
+        })
+        .exit_handler(move |_| {
+            count.fetch_add(1, SeqCst);
+        })
+        .build()
+        .unwrap();
+    assert_eq!(pool.current_thread_index(), Some(0));
+    drop(pool);
+    assert_eq!(settled(sum), 11 + 12);
+    assert_eq!(settled(exits), 2);
+}
+
+#[test]
+fn pending_tasks_are_seen_by_the_pools_own_threads_only() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(pool.current_thread_has_pending_tasks(), None);
+    assert_eq!(rayon_core::current_thread_has_pending_tasks(), None);
+    pool.scope(|s| {
+        assert_eq!(rayon_core::current_thread_has_pending_tasks(), Some(false));
+        s.spawn(|_| ());
+        assert_eq!(pool.current_thread_has_pending_tasks(), Some(true));
+        assert_eq!(rayon_core::yield_local(), Some(Yield::Executed));
+        assert_eq!(rayon_core::yield_now(), Some(Yield::Idle));
+    });
+}
+
+/// This very test program again, with one of its ignored tests and other variables.
+fn child(test: &str, variables: &[(&str, &str)]) -> std::process::Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "--nocapture", test]);
+    command.env_remove("RAYON_NUM_THREADS").env_remove("RAYON_RS_NUM_CPUS");
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+#[test]
+fn the_environment_sets_the_number_of_threads() {
+    let threads = |variables: &[(&str, &str)]| {
+        let output = child("print_threads", variables);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let number = text.split("threads=").nth(1).and_then(|rest| rest.split_whitespace().next());
+        number.and_then(|number| number.parse::<usize>().ok()).unwrap_or_else(|| panic!("{text}"))
+    };
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(threads(&[]), cores);
+    assert_eq!(threads(&[("RAYON_NUM_THREADS", "5")]), 5);
+    assert_eq!(threads(&[("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "6")]), cores);
+    assert_eq!(threads(&[("RAYON_NUM_THREADS", "x"), ("RAYON_RS_NUM_CPUS", "6")]), 6);
+    assert_eq!(threads(&[("RAYON_RS_NUM_CPUS", "7")]), 7);
+    assert_eq!(threads(&[("BLITZ_WORKERS", "9")]), cores);
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn print_threads() {
+    let of_a_pool = ThreadPoolBuilder::new().build().unwrap().current_num_threads();
+    assert_eq!(rayon_core::current_num_threads(), of_a_pool);
+    println!("threads={of_a_pool} ");
+}
+
+#[test]
+fn an_unhandled_panic_aborts() {
+    for test in ["spawn_a_panic", "panic_in_the_handler"] {
+        let status = child(test, &[]).status;
+        #[cfg(unix)]
+        assert!(std::os::unix::process::ExitStatusExt::signal(&status).is_some(), "{status}");
+        assert!(!status.success());
+    }
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn spawn_a_panic() {
+    rayon_core::spawn(|| panic!("nobody waits for this"));
+    std::thread::sleep(Duration::from_secs(10));
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn panic_in_the_handler() {
+    let builder = ThreadPoolBuilder::new().panic_handler(|_| panic!("again"));
+    builder.build().unwrap().spawn(|| panic!("nobody waits for this"));
+    std::thread::sleep(Duration::from_secs(10));
+}

@@ -1,0 +1,139 @@
+//! Other people's tests on the drop-in `rayon-core`: fetched through cargo, patched on the command
+//! line, run, counted. Nothing of them is kept in the repository.
+//!
+//! The shim proves that it was used in two ways: `cargo tree` names its path, and every process that
+//! used a pool appends that pool's counters to a file.
+
+mod catalogue;
+mod fetch;
+mod moved;
+mod run;
+
+use crate::commands::target_dir;
+use catalogue::{SUITES, Suite};
+use run::{Outcome, Runner};
+use std::io;
+use std::time::Duration;
+
+/// What to run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Only what CI runs.
+    pub fast: bool,
+    /// Also what takes long to build.
+    pub long: bool,
+    /// Only suites with this in their name.
+    pub only: Option<String>,
+    /// How often to run each; 0 means once.
+    pub repeat: usize,
+    /// Numbers of threads to run each with; none means the default.
+    pub threads: Vec<usize>,
+}
+
+impl Options {
+    /// From the command line; `None` if it makes no sense.
+    pub fn parse(words: &[&str]) -> Option<Options> {
+        let mut options = Options::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--fast" => options.fast = true,
+                "--long" => options.long = true,
+                "--only" => options.only = Some((*words.next()?).to_owned()),
+                "--repeat" => options.repeat = words.next()?.parse().ok()?,
+                "--threads" => {
+                    for number in words.next()?.split(',') {
+                        options.threads.push(number.parse().ok()?);
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(options)
+    }
+
+    fn wants(&self, suite: &Suite) -> bool {
+        let named = self.only.as_ref().is_none_or(|name| suite.name.contains(name));
+        named && (!self.fast || suite.fast) && (!suite.long || self.long || self.only.is_some())
+    }
+}
+
+/// Fetches and runs the suites and prints the table; says whether all went well.
+pub fn run(options: &Options) -> io::Result<bool> {
+    let wanted: Vec<&Suite> = SUITES.iter().filter(|suite| options.wants(suite)).collect();
+    if wanted.is_empty() {
+        let names: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+        return Err(io::Error::other(format!("no such suite; there are: {}", names.join(", "))));
+    }
+    let folder = target_dir().join("suites");
+    fetch::fetch(&folder, &wanted)?;
+    let mut rows = Vec::new();
+    for suite in wanted {
+        let runner = Runner::new(&folder, suite, options)?;
+        let outcome = runner.run()?;
+        rows.push((suite.name, outcome));
+    }
+    print_table(&rows);
+    Ok(rows.iter().all(|(_, outcome)| outcome.is_good()))
+}
+
+fn print_table(rows: &[(&str, Outcome)]) {
+    println!(
+        "\n{:26} {:>6} {:>5} {:>7} {:>7} {:>8} {:>6} {:>6} {:>10}  on Blitz",
+        "suite", "tests", "runs", "passed", "failed", "ignored", "time", "pools", "jobs"
+    );
+    for (name, outcome) in rows {
+        let Outcome { runs, counts, time, proof, in_graph, complaints } = outcome;
+        println!(
+            "{name:26} {:>6} {runs:>5} {:>7} {:>7} {:>8} {:>6} {:>6} {:>10}  {}",
+            counts.all() / (*runs).max(1),
+            counts.passed,
+            counts.failed,
+            counts.ignored,
+            seconds(*time),
+            proof.pools,
+            proof.jobs,
+            match (in_graph, proof.jobs) {
+                (true, 1..) => "yes",
+                (true, 0) => "NO: no pool ran a job",
+                (false, _) => "NO: the shim is not in the graph",
+            }
+        );
+        for complaint in complaints {
+            println!("  ! {complaint}");
+        }
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.0} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, SUITES};
+
+    #[test]
+    fn options_of_suites() {
+        let words = ["--fast", "--repeat", "20", "--threads", "2,8", "--only", "rayon"];
+        let options = Options::parse(&words).unwrap();
+        assert!(options.fast && !options.long);
+        assert_eq!((options.repeat, options.threads), (20, vec![2, 8]));
+        assert_eq!(options.only.as_deref(), Some("rayon"));
+        for bad in [&["--slow"][..], &["--repeat"], &["--threads", "x"], &["rayon"]] {
+            assert_eq!(Options::parse(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn slow_suites_run_only_if_asked_for() {
+        let names = |words: &[&str]| -> Vec<&str> {
+            let options = Options::parse(words).unwrap();
+            SUITES.iter().filter(|suite| options.wants(suite)).map(|suite| suite.name).collect()
+        };
+        assert!(!names(&[]).contains(&"rav1e"));
+        assert!(names(&["--long"]).contains(&"rav1e"));
+        assert_eq!(names(&["--only", "rav1e"]), ["rav1e"]);
+        assert!(names(&["--fast"]).len() < names(&[]).len());
+    }
+}

@@ -1,0 +1,112 @@
+//! Which suites there are.
+
+use super::moved;
+use std::io;
+use std::path::Path;
+
+/// A set of tests.
+pub struct Suite {
+    pub name: &'static str,
+    pub source: Source,
+    /// Options of `cargo test`; without `--doc` also of `cargo test --no-run`.
+    pub options: &'static [&'static str],
+    /// Test files that `--fast` leaves out.
+    pub slow: &'static [&'static str],
+    /// Variables of the tests.
+    pub variables: &'static [(&'static str, &'static str)],
+    pub fast: bool,
+    pub long: bool,
+}
+
+/// Where a suite comes from.
+pub enum Source {
+    /// A published package, and what has to be changed in a copy of it.
+    Package { name: &'static str, version: &'static str, prepare: fn(&Path) -> io::Result<()> },
+    /// A folder of the repository.
+    Folder(&'static str),
+    /// The same, a program to run instead of tests.
+    Program(&'static str),
+}
+
+const fn package(name: &'static str, version: &'static str) -> Source {
+    Source::Package { name, version, prepare: |_| Ok(()) }
+}
+
+const PLAIN: Suite = Suite {
+    name: "",
+    source: Source::Folder(""),
+    options: &["--tests"],
+    slow: &[],
+    variables: &[],
+    fast: false,
+    long: false,
+};
+
+/// All of them, those that say most first.
+pub const SUITES: &[Suite] = &[
+    Suite { name: "drop-in", source: Source::Program("examples/drop-in"), fast: true, ..PLAIN },
+    Suite { name: "shim", source: Source::Folder("shims/rayon-core"), fast: true, ..PLAIN },
+    Suite {
+        name: "rayon-core, moved",
+        source: Source::Package {
+            name: "rayon-core",
+            version: "1.13.0",
+            prepare: moved::move_tests_out,
+        },
+        fast: true,
+        ..PLAIN
+    },
+    Suite {
+        name: "rayon",
+        source: package("rayon", "1.12.0"),
+        slow: &["octillion", "par_bridge_recursion", "sort-panic-safe"],
+        fast: true,
+        ..PLAIN
+    },
+    Suite {
+        name: "rayon, documentation",
+        source: package("rayon", "1.12.0"),
+        options: &["--doc"],
+        ..PLAIN
+    },
+    Suite {
+        name: "hashbrown",
+        source: package("hashbrown", "0.17.1"),
+        options: &["--tests", "--features", "rayon"],
+        ..PLAIN
+    },
+    Suite {
+        name: "indexmap",
+        source: package("indexmap", "2.14.2"),
+        options: &["--tests", "--features", "rayon"],
+        ..PLAIN
+    },
+    Suite {
+        name: "ndarray",
+        source: Source::Package {
+            name: "ndarray",
+            version: "0.16.1",
+            // It needs a helper that is not published.
+            prepare: |folder| without_test(folder, "oper"),
+        },
+        options: &["--tests", "--features", "rayon"],
+        ..PLAIN
+    },
+    Suite { name: "jwalk", source: package("jwalk", "0.9.0"), ..PLAIN },
+    Suite {
+        name: "rav1e",
+        source: package("rav1e", "0.8.1"),
+        options: &["--release", "--lib", "--no-default-features", "--features", "threading"],
+        long: true,
+        ..PLAIN
+    },
+];
+
+/// Takes the test file `name` out of the package in `folder`.
+fn without_test(folder: &Path, name: &str) -> io::Result<()> {
+    let manifest = folder.join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest)?;
+    let entry = format!("[[test]]\nname = \"{name}\"\npath = \"tests/{name}.rs\"\n");
+    std::fs::write(&manifest, text.replace(&entry, ""))?;
+    std::fs::remove_file(folder.join(format!("tests/{name}.rs")))
+}

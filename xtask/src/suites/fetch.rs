@@ -1,0 +1,128 @@
+//! Gets published packages through cargo and makes copies that can be tested.
+
+use super::catalogue::{Source, Suite};
+use crate::commands::cargo;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Written into a copy that is complete.
+const READY: &str = ".ready";
+
+/// Copies every package of `suites` that is not there yet into `folder`.
+pub fn fetch(folder: &Path, suites: &[&Suite]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut missing = BTreeMap::new();
+    for suite in suites {
+        if let Source::Package { name, version, prepare } = suite.source {
+            if !place(folder, name, version).join(READY).exists() {
+                missing.insert((name, version), prepare);
+            }
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let packages: Vec<_> = missing.keys().copied().collect();
+    let described = describe(folder, &packages)?;
+    for ((name, version), prepare) in missing {
+        let source = manifest_folder(&described, name, version).ok_or_else(|| {
+            io::Error::other(format!("cargo does not say where {name} {version} is"))
+        })?;
+        let copy = place(folder, name, version);
+        if copy.exists() {
+            fs::remove_dir_all(&copy)?;
+        }
+        copy_folder(&source, &copy)?;
+        own_workspace(&copy.join("Cargo.toml"))?;
+        prepare(&copy)?;
+        fs::write(copy.join(READY), "")?;
+    }
+    Ok(())
+}
+
+/// Where the copy of a package is.
+pub fn place(folder: &Path, name: &str, version: &str) -> PathBuf {
+    folder.join(format!("{name}-{version}"))
+}
+
+/// What `cargo metadata` says about a scratch package that depends on `packages`, and so downloads.
+fn describe(folder: &Path, packages: &[(&str, &str)]) -> io::Result<String> {
+    let scratch = folder.join("scratch");
+    fs::create_dir_all(scratch.join("src"))?;
+    fs::write(scratch.join("src/lib.rs"), "")?;
+    let mut manifest = String::from(
+        "[package]\nname = \"scratch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
+         [dependencies]\n",
+    );
+    for (name, version) in packages {
+        manifest.push_str(&format!(
+            "{name} = {{ version = \"={version}\", default-features = false }}\n"
+        ));
+    }
+    fs::write(scratch.join("Cargo.toml"), manifest)?;
+    println!("fetching {}", packages.iter().map(|p| p.0).collect::<Vec<_>>().join(", "));
+    let output = cargo()
+        .current_dir(&scratch)
+        .env("CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS", "fallback")
+        .args(["metadata", "--format-version", "1"])
+        .stderr(std::process::Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err(io::Error::other("the packages cannot be fetched"));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The folder of a package, out of cargo's description.
+fn manifest_folder(described: &str, name: &str, version: &str) -> Option<PathBuf> {
+    let end = format!("/{name}-{version}/Cargo.toml");
+    let manifests = described.split("\"manifest_path\":\"").skip(1);
+    let path = manifests.filter_map(|rest| rest.split('"').next()).find(|p| p.ends_with(&end))?;
+    Path::new(path).parent().map(Path::to_path_buf)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// The copy lies inside of this repository's workspace and must not belong to it; its lock file may
+/// hold another version of the package that is patched.
+fn own_workspace(manifest: &Path) -> io::Result<()> {
+    let text = fs::read_to_string(manifest)?;
+    if !text.contains("\n[workspace]") {
+        fs::write(manifest, text + "\n[workspace]\n")?;
+    }
+    match fs::remove_file(manifest.with_file_name("Cargo.lock")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manifest_folder;
+    use std::path::Path;
+
+    #[test]
+    fn a_package_is_found_by_name_and_version() {
+        let described = r#"{"packages":[{"name":"a","manifest_path":"/r/xa-1.0.0/Cargo.toml"},
+            {"name":"a","manifest_path":"/r/a-1.0.0/Cargo.toml","x":1}]}"#;
+        assert_eq!(
+            manifest_folder(described, "a", "1.0.0").as_deref(),
+            Some(Path::new("/r/a-1.0.0"))
+        );
+        assert_eq!(manifest_folder(described, "a", "1.0.1"), None);
+    }
+}

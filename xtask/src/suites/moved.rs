@@ -1,0 +1,106 @@
+//! Turns a copy of rayon-core into a package that holds its tests and depends on it, so that the tests
+//! judge whichever core is patched in.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+const MANIFEST: &str = r#"[package]
+name = "moved"
+version = "0.0.0"
+edition = "2021"
+
+[workspace]
+
+[dependencies]
+rayon-core = "=1.13.0"
+
+[dev-dependencies]
+crossbeam-utils = "0.8"
+libc = "0.2"
+rand = "0.9"
+rand_xorshift = "0.4"
+scoped-tls = "1.0"
+"#;
+
+/// In place of an internal function of the same name.
+const HALT_UNWINDING: &str = "
+fn halt_unwinding<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
+}
+";
+
+/// They look at the pool from the inside; the shim has tests of its own for what they check.
+const INSIDERS: &[&str] = &["workers_stop", "sleeper_stop"];
+
+/// Does so in `folder`.
+pub fn move_tests_out(folder: &Path) -> io::Result<()> {
+    let mut tests = Vec::new();
+    for module in ["", "broadcast", "join", "scope", "spawn", "thread_pool"] {
+        let text = fs::read_to_string(folder.join("src").join(module).join("test.rs"))?;
+        let name = if module.is_empty() { "lib" } else { module };
+        tests.push((format!("unit_{name}.rs"), from_outside(&text)));
+    }
+    for (name, text) in tests {
+        fs::write(folder.join("tests").join(name), text)?;
+    }
+    fs::remove_dir_all(folder.join("src"))?;
+    fs::create_dir_all(folder.join("src"))?;
+    fs::write(folder.join("src/lib.rs"), "")?;
+    fs::write(folder.join("Cargo.toml"), MANIFEST)?;
+    fs::remove_file(folder.join("build.rs"))
+}
+
+/// The text of a test module, for use outside of its crate.
+fn from_outside(text: &str) -> String {
+    let mut text = text
+        .replace("#![cfg(test)]", "")
+        .replace("use crate::unwind;\n", "")
+        .replace("crate::unwind::halt_unwinding(", "halt_unwinding(")
+        .replace("unwind::halt_unwinding(", "halt_unwinding(")
+        .replace("crate::registry::in_worker(move |_, _| {", "crate::scope(move |_| {")
+        .replace("use super::", "use crate::")
+        .replace("crate::", "rayon_core::");
+    for name in INSIDERS {
+        text = without_test(&text, name);
+    }
+    if text.contains("halt_unwinding(") {
+        text.push_str(HALT_UNWINDING);
+    }
+    text
+}
+
+/// `text` without the test function `name`, if it has it.
+fn without_test(text: &str, name: &str) -> String {
+    let Some(at) = text.find(&format!("\nfn {name}() {{")) else {
+        return text.to_owned();
+    };
+    let begin = text[..at].rfind("#[test]").unwrap_or(at);
+    let end = text[at..].find("\n}\n").map_or(text.len(), |end| at + end + "\n}\n".len());
+    format!("{}{}", &text[..begin], &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{from_outside, without_test};
+
+    #[test]
+    fn names_are_those_of_a_dependency() {
+        let text = "#![cfg(test)]\nuse super::*;\nuse crate::unwind;\n\
+                    fn f() { unwind::halt_unwinding(|| crate::join(a, b)) }\n";
+        let moved = from_outside(text);
+        assert!(moved.contains("use rayon_core::*;"), "{moved}");
+        assert!(moved.contains("{ halt_unwinding(|| rayon_core::join(a, b)) }"), "{moved}");
+        assert!(moved.contains("fn halt_unwinding<R>"), "{moved}");
+        assert!(!moved.contains("crate::unwind"), "{moved}");
+    }
+
+    #[test]
+    fn one_test_is_taken_out() {
+        let text = "#[test]\nfn a() {\n}\n\n#[test]\n#[x]\nfn b() {\n    {\n    }\n}\n\n#[test]\nfn c() {\n}\n";
+        let without = without_test(text, "b");
+        assert!(without.contains("fn a()") && without.contains("fn c()"));
+        assert!(!without.contains("fn b()") && !without.contains("#[x]"));
+        assert_eq!(without_test(text, "d"), text);
+    }
+}
