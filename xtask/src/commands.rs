@@ -8,9 +8,6 @@ use std::process::{Command, Stdio};
 /// The target for which sanitizers are built: it must be named, so that build scripts stay free.
 const SANITIZER_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Tests that compare the compiler's messages; another compiler words them differently.
-const COMPILER_TESTS: &[&str] = &["compile_fail"];
-
 /// Where the drop-in `rayon-core` is.
 pub const SHIM: &str = "shims/rayon-core";
 
@@ -134,13 +131,12 @@ fn sanitized(folder: &str, flags: &str, options: &[&str], filter: Option<&str>) 
     command
 }
 
-/// The names of the library's integration tests, without those that test the compiler.
+/// The names of the library's integration tests.
 fn integration_tests() -> Vec<String> {
     let mut found = Vec::new();
     for package in ["blitz-parts", "blitz-core", "blitz"] {
         found.extend(targets(&format!("crates/{package}/tests")));
     }
-    found.retain(|name| !COMPILER_TESTS.contains(&name.as_str()));
     found
 }
 

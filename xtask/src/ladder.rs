@@ -35,7 +35,7 @@ pub struct Job {
     shown: Instant,
 }
 
-/// A step that takes longer hangs.
+/// A command that takes longer hangs and is ended; what it started itself is not.
 const LIMIT: Duration = Duration::from_secs(40 * 60);
 /// How often a step says that it is alive, where nobody watches a terminal.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
