@@ -189,8 +189,8 @@ pub enum Step {
     SleepCascade,
     /// `sleep`: the plain fence before a worker that found work looks for more.
     SleepCascadeFence,
-    /// `sleep`: the heavy fence before it looks again, where jobs may be private.
-    SleepCascadeHeavy,
+    /// `sleep`: its second look, after a heavy fence, where jobs may be private.
+    SleepCascadeAgain,
     /// `sleep`: stopping wakes every worker.
     SleepStopWakes,
     /// `job`: the closure has run and its result is written before the latch is set.

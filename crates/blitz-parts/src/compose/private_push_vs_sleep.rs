@@ -154,6 +154,44 @@ fn sleep_3_the_taker_of_a_public_job_sees_the_private_one_behind_it() {
 
 #[test]
 fn canary_the_taker_looks_without_a_heavy_fence() {
-    let steps = [Step::SleepCascadeFence, Step::SleepCascadeHeavy];
+    let steps = [Step::SleepCascadeFence, Step::SleepCascadeAgain];
     canary(&steps, Some(2), the_taker_of_the_public_job_passes_on);
+}
+
+/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job, which it leaves to worker 1, and pushes
+/// a second one behind it; then a busy worker takes the first and wakes nobody. Worker 1 has found
+/// something else meanwhile: it must see the second job, although the number of jobs that it reads
+/// may be made of two moments, one before the push and one after the theft.
+fn one_who_leaves_for_something_else_passes_on() {
+    let crew = Crew::new(3);
+    let sleeper = crew.start(2);
+    while crew.sleep.counters().load().sleeping() == 0 {
+        thread::yield_now();
+    }
+    let idle = crew.sleep.start_looking(crew.bed(1));
+    let (here, there) = (Event::new(), Event::new());
+    let leaver = thread::spawn({
+        let (crew, there) = (crew.clone(), there.clone());
+        move || {
+            crew.sleep.work_found(crew.bed(1), idle, || crew.has_work());
+            there.wait();
+        }
+    });
+    crew.push(0, job(|| ()));
+    crew.push(0, both(&here, &there));
+    if let Some(work) = crew.give(0) {
+        work.run(None);
+    }
+    here.wait();
+    crew.finish([sleeper, leaver]);
+}
+
+#[test]
+fn sleep_3_one_who_leaves_for_something_else_looks_twice() {
+    check(1_000, Some(2), one_who_leaves_for_something_else_passes_on);
+}
+
+#[test]
+fn canary_one_who_leaves_looks_only_once() {
+    canary(&[Step::SleepCascadeAgain], Some(2), one_who_leaves_for_something_else_passes_on);
 }

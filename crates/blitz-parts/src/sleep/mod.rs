@@ -50,7 +50,7 @@
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
 //! | O3 | exchange that registers | SeqCst | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another private one behind it |
 //! | O4 | parked bit | AcqRel, before O3 and O2 | load after O1 | a poster that is not seen sees the bit |
-//! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a private push behind a public job tells nobody |
+//! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a private push behind a public job tells nobody, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //!
 //! No fence is needed after waking, although a poster that finds a worker notified already leaves its
@@ -198,16 +198,16 @@ impl Sleep {
         if more() || self.more_in_private(before, more) { self.wake_any(1) } else { 0 }
     }
 
-    /// Whether there is more than a plain fence shows. A worker that has a public job pushes others
-    /// behind it with a light fence and tells nobody; if the public one is what we found, then it
-    /// relies on us.
+    /// Whether there is more than the first look showed. A worker that has a public job pushes others
+    /// behind it with a light fence and tells nobody. If we took the public one, or saw that it was
+    /// taken, then the worker relies on our seeing what is behind it: after a fence that is a partner
+    /// of its own, and after we saw the public one gone.
     fn more_in_private(&self, before: Counts, more: impl Fn() -> bool) -> bool {
-        if !self.asymmetric || before.inactive() >= self.beds.len() {
+        let private = self.asymmetric && before.inactive() < self.beds.len();
+        if !private || broken(Step::SleepCascadeAgain) {
             return false;
         }
-        if !broken(Step::SleepCascadeHeavy) {
-            barrier::heavy(); // O5
-        }
+        barrier::heavy(); // O5
         more()
     }
 
