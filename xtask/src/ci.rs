@@ -96,6 +96,9 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         job.run(&mut commands::shim(&["test"]))?;
         passed()
     });
+    ladder.step("suites", "Rayon's own tests on the drop-in rayon-core", |job| {
+        command(job, &["run", "--quiet", "--package", "xtask", "--", "suites", "--fast"])
+    });
     ladder.step("asan", "AddressSanitizer over the library's tests", |job| {
         sanitize(job, commands::nightly(), commands::asan(None))
     });

@@ -3,33 +3,17 @@
 use blitz_core::{Pool, PoolBuilder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier};
-use std::time::{Duration, Instant};
 
 fn pool(workers: usize) -> PoolBuilder {
     Pool::builder().workers(workers)
 }
 
-/// A handler that counts its calls.
-fn count(counter: &Arc<AtomicUsize>) -> impl Fn(usize) + Send + Sync + 'static {
-    let counter = counter.clone();
-    move |_| {
-        counter.fetch_add(1, SeqCst);
-    }
-}
-
-/// Waits until nobody else holds `counter`, then returns its value.
-fn settled(mut counter: Arc<AtomicUsize>) -> usize {
-    let begin = Instant::now();
-    loop {
-        match Arc::try_unwrap(counter) {
-            Ok(value) => return value.into_inner(),
-            Err(shared) => counter = shared,
-        }
-        assert!(begin.elapsed() < Duration::from_secs(60), "a thread does not end");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+/// A handler that tells of its calls; once the pool is gone, to its last thread, the receiver knows.
+fn telling() -> (impl Fn(usize) + Send + Sync + 'static, Receiver<usize>) {
+    let (send, receive) = channel();
+    (move |index| send.send(index).unwrap(), receive)
 }
 
 #[test]
@@ -80,19 +64,19 @@ fn many_detached_fifo_jobs_run_once_each() {
         });
     }
     drop(pool);
-    assert_eq!(settled(ran), 5_000);
+    assert_eq!(ran.load(SeqCst), 5_000);
 }
 
 #[test]
 fn a_detached_pool_drops_at_once_and_ends_after_its_jobs() {
     // The handlers wait for this thread, so neither `build` nor the drop may wait for them.
     let meet = Arc::new(Barrier::new(4));
-    let exits = Arc::new(AtomicUsize::new(0));
+    let (exit, exits) = telling();
     let at_start = meet.clone();
     let pool = pool(3)
         .detach_on_drop()
         .start_handler(move |_| drop(at_start.wait()))
-        .exit_handler(count(&exits))
+        .exit_handler(exit)
         .build()
         .unwrap();
     let (send, receive) = channel();
@@ -100,7 +84,7 @@ fn a_detached_pool_drops_at_once_and_ends_after_its_jobs() {
     drop(pool);
     meet.wait();
     assert_eq!(receive.recv(), Ok(1));
-    assert_eq!(settled(exits), 3);
+    assert_eq!(exits.iter().count(), 3);
 }
 
 #[test]
@@ -137,23 +121,23 @@ fn a_spawner_may_borrow() {
 #[test]
 fn a_panic_of_the_builders_closures_stops_the_threads_that_were_started() {
     for detach in [false, true] {
-        let (starts, exits) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let ((start, starts), (exit, exits)) = (telling(), telling());
         let mut builder = pool(10)
-            .start_handler(count(&starts))
-            .exit_handler(count(&exits))
+            .start_handler(start)
+            .exit_handler(exit)
             .thread_name(|index| if index < 5 { format!("n{index}") } else { panic!("expected") });
         if detach {
             builder = builder.detach_on_drop();
         }
         assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
-        assert_eq!((settled(starts), settled(exits)), (5, 5));
+        assert_eq!((starts.iter().count(), exits.iter().count()), (5, 5));
     }
 }
 
 #[test]
 fn a_spawner_that_fails_stops_the_threads_that_were_started() {
-    let exits = Arc::new(AtomicUsize::new(0));
-    let builder = pool(4).exit_handler(count(&exits));
+    let (exit, exits) = telling();
+    let builder = pool(4).exit_handler(exit);
     let error = builder.build_with(|worker| {
         if worker.index() == 2 {
             return Err(std::io::Error::other("no more"));
@@ -162,7 +146,7 @@ fn a_spawner_that_fails_stops_the_threads_that_were_started() {
         Ok(())
     });
     assert_eq!(error.unwrap_err().io_error().unwrap().to_string(), "no more");
-    assert_eq!(settled(exits), 2);
+    assert_eq!(exits.iter().count(), 2);
 }
 
 #[test]

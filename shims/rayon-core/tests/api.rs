@@ -7,9 +7,8 @@ use rayon_core::{
 use std::error::Error;
 use std::fmt::Debug;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 fn send_sync<T: Send + Sync>() {}
 fn send<T: Send>() {}
@@ -63,26 +62,15 @@ fn builders_show_their_settings() {
     assert!(text.contains("panic_handler: None"), "{text}");
 }
 
-/// Waits until nobody else holds `counter`, then returns its value.
-fn settled(mut counter: Arc<AtomicUsize>) -> usize {
-    let begin = Instant::now();
-    loop {
-        match Arc::try_unwrap(counter) {
-            Ok(value) => return value.into_inner(),
-            Err(shared) => counter = shared,
-        }
-        assert!(begin.elapsed() < Duration::from_secs(60), "a thread does not end");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+/// A handler that tells of its calls; once the pool is gone, to its last thread, the receiver knows.
+fn telling() -> (impl Fn(usize) + Send + Sync + 'static, Receiver<usize>) {
+    let (send, receive) = channel();
+    (move |index| send.send(index).unwrap(), receive)
 }
 
-fn counting_exits() -> (Arc<AtomicUsize>, ThreadPool) {
-    let exits = Arc::new(AtomicUsize::new(0));
-    let count = exits.clone();
-    let pool = ThreadPoolBuilder::new().num_threads(22).exit_handler(move |_| {
-        count.fetch_add(1, SeqCst);
-    });
-    (exits, pool.build().unwrap())
+fn telling_exits() -> (ThreadPool, Receiver<usize>) {
+    let (exit, exits) = telling();
+    (ThreadPoolBuilder::new().num_threads(22).exit_handler(exit).build().unwrap(), exits)
 }
 
 #[test]
@@ -92,18 +80,19 @@ fn threads_of_a_dropped_pool_end_after_work() {
             rayon_core::join(|| join_a_lot(n - 1), || join_a_lot(n - 1));
         }
     }
-    let (exits, pool) = counting_exits();
+    let (pool, exits) = telling_exits();
     pool.install(|| join_a_lot(16));
     drop(pool);
-    assert_eq!(settled(exits), 22);
+    assert_eq!(exits.iter().count(), 22);
 }
 
 #[test]
 fn threads_of_a_dropped_pool_end_also_when_asleep() {
-    let (exits, pool) = counting_exits();
-    std::thread::sleep(Duration::from_millis(500));
+    let (pool, exits) = telling_exits();
+    let nobody_yet = exits.recv_timeout(Duration::from_millis(500));
+    assert_eq!(nobody_yet, Err(RecvTimeoutError::Timeout));
     drop(pool);
-    assert_eq!(settled(exits), 22);
+    assert_eq!(exits.iter().count(), 22);
 }
 
 #[test]
@@ -142,23 +131,21 @@ fn unnamed_threads_have_no_name_for_a_spawner() {
 
 #[test]
 fn handlers_are_for_threads_that_the_pool_starts() {
-    let (sum, exits) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let (add, count) = (sum.clone(), exits.clone());
+    let ((start, starts), (exit, exits)) = (telling(), telling());
     let pool = ThreadPoolBuilder::new()
         .num_threads(3)
         .use_current_thread()
-        .start_handler(move |index| {
-            add.fetch_add(index + 10, SeqCst);
-        })
-        .exit_handler(move |_| {
-            count.fetch_add(1, SeqCst);
-        })
+        .start_handler(start)
+        .exit_handler(exit)
         .build()
         .unwrap();
     assert_eq!(pool.current_thread_index(), Some(0));
     drop(pool);
-    assert_eq!(settled(sum), 11 + 12);
-    assert_eq!(settled(exits), 2);
+    for indices in [starts, exits] {
+        let mut indices: Vec<_> = indices.iter().collect();
+        indices.sort_unstable();
+        assert_eq!(indices, [1, 2]);
+    }
 }
 
 #[test]
@@ -218,11 +205,17 @@ fn an_unhandled_panic_aborts() {
     }
 }
 
+/// Time for the process to abort.
+fn wait_for_the_end() {
+    let (_sender, receiver) = channel::<()>();
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(10)), Err(RecvTimeoutError::Timeout));
+}
+
 #[test]
 #[ignore = "run by another test"]
 fn spawn_a_panic() {
     rayon_core::spawn(|| panic!("nobody waits for this"));
-    std::thread::sleep(Duration::from_secs(10));
+    wait_for_the_end();
 }
 
 #[test]
@@ -230,5 +223,5 @@ fn spawn_a_panic() {
 fn panic_in_the_handler() {
     let builder = ThreadPoolBuilder::new().panic_handler(|_| panic!("again"));
     builder.build().unwrap().spawn(|| panic!("nobody waits for this"));
-    std::thread::sleep(Duration::from_secs(10));
+    wait_for_the_end();
 }

@@ -5,23 +5,28 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 fn must_end(test: &str) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", test]).env("BLITZ_WAIT", "descendants");
-    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
-    let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(120) {
-        if let Some(status) = child.try_wait().unwrap() {
-            assert!(status.success(), "{test}: {status}");
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    let status = command.stdout(Stdio::null()).status().unwrap();
+    assert!(status.success(), "{test}: {status}");
+}
+
+/// Runs `program`; ends the process if that takes too long.
+fn watched(program: impl FnOnce() + Send + 'static) {
+    let (done, wait) = channel();
+    let thread = std::thread::spawn(move || {
+        program();
+        done.send(()).unwrap();
+    });
+    if wait.recv_timeout(Duration::from_secs(120)) == Err(RecvTimeoutError::Timeout) {
+        eprintln!("it hangs");
+        std::process::abort();
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    panic!("{test} did not end");
+    thread.join().unwrap();
 }
 
 fn pool(threads: usize) -> ThreadPool {
@@ -48,21 +53,23 @@ fn rayon_592_a_lock_held_across_a_join() {
 #[test]
 #[ignore = "run by another test"]
 fn lock_held_across_a_join() {
-    for threads in [1, 2, 3, 8] {
-        let lock = Mutex::new(0);
-        pool(threads).install(|| {
-            for_each(2_000, &|_| {
-                let mut guard = lock.lock().unwrap();
-                let sum = AtomicUsize::new(0);
-                for_each(8, &|part| {
-                    std::thread::yield_now();
-                    sum.fetch_add(part, Relaxed);
+    watched(|| {
+        for threads in [1, 2, 3, 8] {
+            let lock = Mutex::new(0);
+            pool(threads).install(|| {
+                for_each(2_000, &|_| {
+                    let mut guard = lock.lock().unwrap();
+                    let sum = AtomicUsize::new(0);
+                    for_each(8, &|part| {
+                        std::thread::yield_now();
+                        sum.fetch_add(part, Relaxed);
+                    });
+                    *guard += sum.into_inner();
                 });
-                *guard += sum.into_inner();
             });
-        });
-        assert_eq!(lock.into_inner().unwrap(), 28 * 2_000);
-    }
+            assert_eq!(lock.into_inner().unwrap(), 28 * 2_000);
+        }
+    });
 }
 
 #[test]
@@ -73,22 +80,24 @@ fn rayon_1105_a_call_into_another_pool_starts_no_other_item() {
 #[test]
 #[ignore = "run by another test"]
 fn call_into_another_pool() {
-    let (outer, inner) = (pool(2), pool(2));
-    let busy: Vec<_> = (0..2).map(|_| AtomicBool::new(false)).collect();
-    let calls = AtomicUsize::new(0);
-    outer.install(|| {
-        for_each(500, &|_| {
-            let me = rayon_core::current_thread_index().unwrap();
-            assert!(!busy[me].swap(true, SeqCst), "a second item on top of a waiting one");
-            inner.install(|| {
-                for_each(16, &|_| {
-                    calls.fetch_add(1, Relaxed);
+    watched(|| {
+        let (outer, inner) = (pool(2), pool(2));
+        let busy: Vec<_> = (0..2).map(|_| AtomicBool::new(false)).collect();
+        let calls = AtomicUsize::new(0);
+        outer.install(|| {
+            for_each(500, &|_| {
+                let me = rayon_core::current_thread_index().unwrap();
+                assert!(!busy[me].swap(true, SeqCst), "a second item on top of a waiting one");
+                inner.install(|| {
+                    for_each(16, &|_| {
+                        calls.fetch_add(1, Relaxed);
+                    });
                 });
+                busy[me].store(false, SeqCst);
             });
-            busy[me].store(false, SeqCst);
         });
+        assert_eq!(calls.into_inner(), 500 * 16);
     });
-    assert_eq!(calls.into_inner(), 500 * 16);
 }
 
 #[test]
@@ -99,23 +108,25 @@ fn rayon_1142_an_iterator_behind_a_lock_uses_the_pool() {
 #[test]
 #[ignore = "run by another test"]
 fn iterator_behind_a_lock() {
-    for threads in [2, 4] {
-        let items = Mutex::new(0..500);
-        let forked = AtomicUsize::new(0);
-        pool(threads).scope(|s| {
-            for _ in 0..threads {
-                s.spawn(|_| {
-                    let next = || {
-                        let mut items = items.lock().unwrap();
-                        for_each(4, &|_| {
-                            forked.fetch_add(1, Relaxed);
-                        });
-                        items.next()
-                    };
-                    while next().is_some() {}
-                });
-            }
-        });
-        assert_eq!(forked.into_inner(), (500 + threads) * 4);
-    }
+    watched(|| {
+        for threads in [2, 4] {
+            let items = Mutex::new(0..500);
+            let forked = AtomicUsize::new(0);
+            pool(threads).scope(|s| {
+                for _ in 0..threads {
+                    s.spawn(|_| {
+                        let next = || {
+                            let mut items = items.lock().unwrap();
+                            for_each(4, &|_| {
+                                forked.fetch_add(1, Relaxed);
+                            });
+                            items.next()
+                        };
+                        while next().is_some() {}
+                    });
+                }
+            });
+            assert_eq!(forked.into_inner(), (500 + threads) * 4);
+        }
+    });
 }

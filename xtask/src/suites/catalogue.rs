@@ -32,6 +32,10 @@ const fn package(name: &'static str, version: &'static str) -> Source {
     Source::Package { name, version, prepare: |_| Ok(()) }
 }
 
+/// rayon-core's own tests, from outside.
+const MOVED: Source =
+    Source::Package { name: "rayon-core", version: "1.13.0", prepare: moved::move_tests_out };
+
 const PLAIN: Suite = Suite {
     name: "",
     source: Source::Folder(""),
@@ -46,13 +50,18 @@ const PLAIN: Suite = Suite {
 pub const SUITES: &[Suite] = &[
     Suite { name: "drop-in", source: Source::Program("examples/drop-in"), fast: true, ..PLAIN },
     Suite { name: "shim", source: Source::Folder("shims/rayon-core"), fast: true, ..PLAIN },
+    Suite { name: "rayon-core, moved", source: MOVED, fast: true, ..PLAIN },
     Suite {
-        name: "rayon-core, moved",
-        source: Source::Package {
-            name: "rayon-core",
-            version: "1.13.0",
-            prepare: moved::move_tests_out,
-        },
+        name: "rayon-core, descendants",
+        source: MOVED,
+        variables: &[("BLITZ_WAIT", "descendants")],
+        fast: true,
+        ..PLAIN
+    },
+    Suite {
+        name: "rayon-core, documentation",
+        source: MOVED,
+        options: &["--doc"],
         fast: true,
         ..PLAIN
     },

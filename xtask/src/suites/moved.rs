@@ -44,11 +44,35 @@ pub fn move_tests_out(folder: &Path) -> io::Result<()> {
     for (name, text) in tests {
         fs::write(folder.join("tests").join(name), text)?;
     }
-    fs::remove_dir_all(folder.join("src"))?;
-    fs::create_dir_all(folder.join("src"))?;
-    fs::write(folder.join("src/lib.rs"), "")?;
+    let mut lib = String::new();
+    for file in ["lib.rs", "join/mod.rs", "scope/mod.rs", "spawn/mod.rs", "thread_pool/mod.rs"] {
+        let text = fs::read_to_string(folder.join("src").join(file))?;
+        for example in examples(&text) {
+            lib.push_str(&format!("#[doc = {example:?}]\nmod example_{} {{}}\n", lib.len()));
+        }
+    }
+    // Programs that must not compile, in the documentation of modules.
+    lib.push_str("mod compile_fail;\n");
+    fs::write(folder.join("src/lib.rs"), lib)?;
     fs::write(folder.join("Cargo.toml"), MANIFEST)?;
     fs::remove_file(folder.join("build.rs"))
+}
+
+/// The comments for documentation that hold code.
+fn examples(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for line in text.lines().map(str::trim_start) {
+        let documentation = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        match (documentation, found.last_mut()) {
+            (Some(line), Some(last)) => {
+                last.push_str(line.strip_prefix(' ').unwrap_or(line));
+                last.push('\n');
+            }
+            _ => found.push(String::new()),
+        }
+    }
+    found.retain(|text| text.contains("```"));
+    found
 }
 
 /// The text of a test module, for use outside of its crate.
@@ -82,7 +106,7 @@ fn without_test(text: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{from_outside, without_test};
+    use super::{examples, from_outside, without_test};
 
     #[test]
     fn names_are_those_of_a_dependency() {
@@ -93,6 +117,12 @@ mod tests {
         assert!(moved.contains("{ halt_unwinding(|| rayon_core::join(a, b)) }"), "{moved}");
         assert!(moved.contains("fn halt_unwinding<R>"), "{moved}");
         assert!(!moved.contains("crate::unwind"), "{moved}");
+    }
+
+    #[test]
+    fn examples_are_found() {
+        let text = "//! a\n//! ```\n//! b\n//! ```\n\n/// c\nfn d() {}\n    /// ```\n    ///     e\n    /// ```\n";
+        assert_eq!(examples(text), ["a\n```\nb\n```\n", "```\n    e\n```\n"]);
     }
 
     #[test]
