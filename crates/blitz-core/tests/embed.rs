@@ -75,7 +75,9 @@ fn a_detached_pool_drops_at_once_and_ends_after_its_jobs() {
     let at_start = meet.clone();
     let pool = pool(3)
         .detach_on_drop()
-        .start_handler(move |_| drop(at_start.wait()))
+        .start_handler(move |_| {
+            at_start.wait();
+        })
         .exit_handler(exit)
         .build()
         .unwrap();
