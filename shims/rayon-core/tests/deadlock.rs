@@ -57,7 +57,7 @@ fn lock_held_across_a_join() {
         for threads in [1, 2, 3, 8] {
             let lock = Mutex::new(0);
             pool(threads).install(|| {
-                for_each(2_000, &|_| {
+                for_each(300, &|_| {
                     let mut guard = lock.lock().unwrap();
                     let sum = AtomicUsize::new(0);
                     for_each(8, &|part| {
@@ -67,7 +67,7 @@ fn lock_held_across_a_join() {
                     *guard += sum.into_inner();
                 });
             });
-            assert_eq!(lock.into_inner().unwrap(), 28 * 2_000);
+            assert_eq!(lock.into_inner().unwrap(), 28 * 300);
         }
     });
 }
