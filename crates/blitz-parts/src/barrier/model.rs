@@ -24,7 +24,7 @@ fn neither_misses_the_other() {
 
 #[test]
 fn barrier_1_neither_side_misses_the_other() {
-    check(4, None, neither_misses_the_other);
+    check(7, None, neither_misses_the_other);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn parked() {
 
 #[test]
 fn sleep_5_a_waiter_that_helps_is_woken() {
-    check(1_000, Some(2), helping_all);
+    check(600, Some(2), helping_all);
 }
 
 #[test]

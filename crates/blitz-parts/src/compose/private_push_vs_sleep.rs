@@ -16,7 +16,7 @@ fn one_private_job() {
 
 #[test]
 fn sleep_4_a_private_job_is_found_by_a_worker_about_to_sleep() {
-    check(1_000, Some(3), one_private_job);
+    check(3_000, Some(3), one_private_job);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn two_private_jobs() {
 
 #[test]
 fn sleep_4_a_job_behind_a_public_one_is_found() {
-    check(1_000, Some(2), two_private_jobs);
+    check(4_000, Some(2), two_private_jobs);
 }
 
 /// As above, but the public job goes to a worker that is busy, has never looked for work and so
@@ -80,7 +80,7 @@ fn both(a: &Event, b: &Event) -> Work {
 
 #[test]
 fn sleep_4_a_busy_thief_leaves_nothing_behind() {
-    check(1_000, Some(2), a_busy_worker_takes_the_public_job);
+    check(25_000, Some(2), a_busy_worker_takes_the_public_job);
 }
 
 /// The same with the busy worker on the owner's thread, which leaves room for more preemptions: the
@@ -101,7 +101,7 @@ fn the_public_job_goes_after_the_private_push() {
 
 #[test]
 fn sleep_4_a_sleeper_that_looked_too_early_looks_again() {
-    check(1_000, Some(3), the_public_job_goes_after_the_private_push);
+    check(25_000, Some(3), the_public_job_goes_after_the_private_push);
 }
 
 #[test]
@@ -146,10 +146,10 @@ fn the_taker_of_the_public_job_passes_on() {
 
 #[test]
 fn sleep_3_the_taker_of_a_public_job_sees_the_private_one_behind_it() {
-    check(100, Some(2), the_taker_of_the_public_job_passes_on);
+    check(3_500, Some(2), the_taker_of_the_public_job_passes_on);
     // The owner's fence is a light one, so the taker's plain fence is no partner for it.
     let plain = Step::SleepCascadeFence;
-    check_without(plain, 100, Some(2), the_taker_of_the_public_job_passes_on);
+    check_without(plain, 3_500, Some(2), the_taker_of_the_public_job_passes_on);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn one_who_leaves_for_something_else_passes_on() {
 
 #[test]
 fn sleep_3_one_who_leaves_for_something_else_looks_twice() {
-    check(1_000, Some(2), one_who_leaves_for_something_else_passes_on);
+    check(20_000, Some(2), one_who_leaves_for_something_else_passes_on);
 }
 
 #[test]

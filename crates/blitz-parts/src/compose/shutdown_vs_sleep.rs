@@ -22,12 +22,12 @@ fn stop_at_once() {
 
 #[test]
 fn sleep_6_workers_leave_after_a_job() {
-    check(1_000, Some(3), stop_after_a_job);
+    check(4_000, Some(3), stop_after_a_job);
 }
 
 #[test]
 fn sleep_6_workers_leave_at_once() {
-    check(1_000, Some(2), stop_at_once);
+    check(500, Some(2), stop_at_once);
 }
 
 #[test]

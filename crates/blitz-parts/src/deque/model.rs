@@ -119,8 +119,8 @@ fn pop_against_steal() {
 
 #[test]
 fn deque_1_pop_against_steal_takes_each_once() {
-    check(100, None, pop_against_steal);
-    check_without(Step::BarrierLight, 100, None, pop_against_steal);
+    check(400, None, pop_against_steal);
+    check_without(Step::BarrierLight, 400, None, pop_against_steal);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn last_item_for_three() {
 
 #[test]
 fn deque_1_the_last_item_has_one_taker() {
-    check_without(Step::BarrierLight, 100, Some(3), last_item_for_three);
+    check_without(Step::BarrierLight, 900, Some(3), last_item_for_three);
 }
 
 /// The owner publishes while a thief looks.
@@ -171,8 +171,8 @@ fn publish_against_steal() {
 
 #[test]
 fn deque_4_a_thief_sees_what_was_written_before_publish() {
-    check(50, None, publish_against_steal);
-    check_without(Step::BarrierLight, 50, None, publish_against_steal);
+    check(30, None, publish_against_steal);
+    check_without(Step::BarrierLight, 30, None, publish_against_steal);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn grow_against_steal() {
 
 #[test]
 fn deque_5_growth_against_a_slow_thief() {
-    check_without(Step::BarrierLight, 100, Some(3), grow_against_steal);
+    check_without(Step::BarrierLight, 150, Some(3), grow_against_steal);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn take_back_against_force() {
 
 #[test]
 fn deque_3_a_private_item_is_forced_or_taken_back() {
-    check(100, None, take_back_against_force);
+    check(200, None, take_back_against_force);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn push_against_force() {
 
 #[test]
 fn deque_4_a_forcing_thief_sees_what_was_written_before_push() {
-    check(20, None, push_against_force);
+    check(15, None, push_against_force);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn reuse_against_force() {
 
 #[test]
 fn deque_1_reused_slots_against_force() {
-    check(100, Some(3), reuse_against_force);
+    check(40_000, Some(3), reuse_against_force);
 }
 
 /// Two thieves force, the owner pops both items.
@@ -305,7 +305,7 @@ fn two_forcing_thieves() {
 
 #[test]
 fn deque_1_two_forcing_thieves_against_pops() {
-    check(100, Some(2), two_forcing_thieves);
+    check(4_000, Some(2), two_forcing_thieves);
 }
 
 /// A thief forces at a bad moment, in vain. Then the owner sits in a long leaf with a private item:
@@ -342,8 +342,8 @@ fn publish_then_leaf(rig: &Rig) -> usize {
 
 #[test]
 fn deque_6_a_vain_force_does_not_hinder_the_next() {
-    check(50, None, || force_after_a_vain_one(reuse_then_leaf));
-    check(50, None, || force_after_a_vain_one(publish_then_leaf));
+    check(200, None, || force_after_a_vain_one(reuse_then_leaf));
+    check(1_000, None, || force_after_a_vain_one(publish_then_leaf));
 }
 
 #[test]

@@ -60,12 +60,12 @@ fn two_pushers_and_a_taker() {
 
 #[test]
 fn inject_1_every_job_is_in_one_batch() {
-    check(50, Some(3), two_pushers_and_a_taker);
+    check(30, Some(3), two_pushers_and_a_taker);
 }
 
 #[test]
 fn inject_4_one_push_per_batch_finds_it_empty() {
-    check(50, Some(3), two_pushers_and_a_taker);
+    check(30, Some(3), two_pushers_and_a_taker);
 }
 
 /// A pusher and two takers.
@@ -86,7 +86,7 @@ fn two_takers() {
 
 #[test]
 fn inject_3_a_taker_sees_what_the_pusher_wrote() {
-    check(50, Some(3), two_takers);
+    check(400, Some(3), two_takers);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn fork_against_steal() {
 
 #[test]
 fn job_1_a_fork_runs_once_here_or_there() {
-    check(50, None, fork_against_steal);
+    check(2_000, None, fork_against_steal);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn fork_against_force() {
 
 #[test]
 fn job_5_a_forced_fork_is_armed_before_it_is_seen() {
-    check(50, None, fork_against_force);
+    check(15_000, None, fork_against_force);
 }
 
 /// A job that a foreign thread waits for, in a box that goes as soon as the latch is seen set.
@@ -134,10 +134,10 @@ fn the_frame_goes_after_the_latch() {
 
 #[test]
 fn job_2_the_frame_goes_as_soon_as_the_latch_is_set() {
-    check(5, None, the_frame_goes_after_the_latch);
+    check(25, None, the_frame_goes_after_the_latch);
 }
 
 #[test]
 fn job_3_the_result_is_there_once_the_latch_is_set() {
-    check(5, None, the_frame_goes_after_the_latch);
+    check(25, None, the_frame_goes_after_the_latch);
 }

@@ -322,7 +322,9 @@ impl Sleep {
         let mut woken = 0;
         if bed.core().get_sleepy() && latch.mark_sleeping() {
             self.counters.add_parked();
-            fence(SeqCst); // O2
+            if !broken(Step::SleepLookFence) {
+                fence(SeqCst); // O2
+            }
             if look() || self.is_stopping() || !bed.core().fall_asleep() {
                 self.counters.sub_parked();
             } else {

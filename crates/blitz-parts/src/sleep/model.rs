@@ -140,7 +140,7 @@ fn posted_jobs() {
 
 #[test]
 fn sleep_1_posted_jobs_are_found() {
-    check(1_000, Some(3), posted_jobs);
+    check(40_000, Some(3), posted_jobs);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn two_posters() {
 
 #[test]
 fn sleep_2_two_posters_keep_the_books_right() {
-    check(1_000, Some(2), two_posters);
+    check(40_000, Some(2), two_posters);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn first_job_waits_for_second() {
 
 #[test]
 fn sleep_3_one_who_found_work_wakes_another_first() {
-    check(1_000, Some(2), first_job_waits_for_second);
+    check(8_000, Some(2), first_job_waits_for_second);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn private_push() {
 
 #[test]
 fn sleep_4_a_private_push_needs_only_a_relaxed_look_at_the_counters() {
-    check(200, Some(3), private_push);
+    check(6_000, Some(3), private_push);
 }
 
 #[test]
@@ -327,7 +327,42 @@ fn waits_parked_for_a_latch() {
 
 #[test]
 fn sleep_5_the_setter_wakes_a_parked_worker() {
-    check(50, None, waits_parked_for_a_latch);
+    check(100, None, waits_parked_for_a_latch);
+}
+
+/// Worker 0 is parked for a latch that nobody sets, and gets mail.
+fn mail_for_a_parked_worker() {
+    let rig = Rig::new(1, 1);
+    let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
+    let mail = Arc::new(AtomicBool::new(false));
+    let parked = thread::spawn({
+        let (rig, latch, mail) = (rig.clone(), latch.clone(), mail.clone());
+        move || {
+            let look = || mail.load(Relaxed);
+            while !look() {
+                rig.sleep.wait_parked(rig.bed(0), &latch, look, || false);
+            }
+        }
+    });
+    mail.store(true, Relaxed);
+    rig.sleep.new_mail(rig.bed(0));
+    parked.join().unwrap();
+    rig.assert_nobody_counted();
+}
+
+#[test]
+fn sleep_1_mail_reaches_a_parked_worker() {
+    check(20, None, mail_for_a_parked_worker);
+}
+
+#[test]
+fn canary_mail_without_the_senders_fence() {
+    canary(&[Step::SleepPostFence], None, mail_for_a_parked_worker);
+}
+
+#[test]
+fn canary_mail_without_the_parked_workers_fence() {
+    canary(&[Step::SleepLookFence], None, mail_for_a_parked_worker);
 }
 
 /// Worker 0 is parked for a latch and gets mail; worker 1 may look at the counters meanwhile, see an
@@ -359,7 +394,7 @@ fn a_parked_worker_passes_jobs_on() {
 
 #[test]
 fn sleep_3_a_parked_worker_that_wakes_passes_posted_jobs_on() {
-    check(1_000, Some(2), a_parked_worker_passes_jobs_on);
+    check(18_000, Some(2), a_parked_worker_passes_jobs_on);
 }
 
 #[test]
@@ -378,7 +413,7 @@ fn stop_against_sleep() {
 
 #[test]
 fn sleep_6_every_worker_leaves_after_stop() {
-    check(500, Some(2), stop_against_sleep);
+    check(1_000, Some(2), stop_against_sleep);
 }
 
 #[test]
@@ -410,7 +445,7 @@ fn a_counted_sleeper_has_its_bit() {
 
 #[test]
 fn sleep_7_a_counted_sleeper_has_its_bit() {
-    check(20, None, a_counted_sleeper_has_its_bit);
+    check(30, None, a_counted_sleeper_has_its_bit);
 }
 
 #[test]

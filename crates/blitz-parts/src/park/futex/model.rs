@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn futex_1_a_modelled_change_followed_by_wake_is_never_missed() {
-        check(5, None, change_and_wake);
+        check(10, None, change_and_wake);
     }
 
     #[test]
