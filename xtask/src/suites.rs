@@ -22,7 +22,7 @@ pub struct Options {
     pub fast: bool,
     /// Also what takes long to build.
     pub long: bool,
-    /// Only suites with this in their name.
+    /// Only the suite of this name; if there is none, those with this in their name.
     pub only: Option<String>,
     /// How often to run each; 0 means once.
     pub repeat: usize,
@@ -53,7 +53,12 @@ impl Options {
     }
 
     fn wants(&self, suite: &Suite) -> bool {
-        let named = self.only.as_ref().is_none_or(|name| suite.name.contains(name));
+        let exact = |name: &str| SUITES.iter().any(|suite| suite.name == name);
+        let named = match self.only.as_deref() {
+            None => true,
+            Some(name) if exact(name) => suite.name == name,
+            Some(part) => suite.name.contains(part),
+        };
         named && (!self.fast || suite.fast) && (!suite.long || self.long || self.only.is_some())
     }
 }
@@ -134,6 +139,8 @@ mod tests {
         assert!(!names(&[]).contains(&"rav1e"));
         assert!(names(&["--long"]).contains(&"rav1e"));
         assert_eq!(names(&["--only", "rav1e"]), ["rav1e"]);
+        assert_eq!(names(&["--only", "rayon"]), ["rayon"]);
+        assert_eq!(names(&["--only", "documentation"]).len(), 2);
         assert!(names(&["--fast"]).len() < names(&[]).len());
     }
 }
