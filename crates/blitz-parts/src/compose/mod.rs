@@ -78,7 +78,7 @@ impl Crew {
     fn publish_and_tell(&self, worker: usize, wanted: usize) {
         let published = self.publish(worker, wanted);
         if published.count > 0 {
-            self.sleep.new_jobs(published.count, published.was_empty);
+            self.sleep.new_jobs(1, published.was_empty);
         }
     }
 
