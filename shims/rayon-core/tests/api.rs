@@ -54,6 +54,22 @@ fn traits_that_the_original_lacks_are_lacking() {
 }
 
 #[test]
+#[allow(deprecated)]
+fn functions_that_rayon_itself_does_not_use_are_there() {
+    let _: fn(rayon_core::Configuration) -> Result<(), Box<dyn Error>> = rayon_core::initialize;
+    let _: fn(rayon_core::Configuration) -> Result<ThreadPool, Box<dyn Error>> = ThreadPool::new;
+    let _: fn() -> Option<bool> = rayon_core::current_thread_has_pending_tasks;
+    assert_eq!(rayon_core::max_num_threads(), 0xFFFF);
+    let pool = rayon_core::Configuration::new().num_threads(2).breadth_first().build().unwrap();
+    assert_eq!(pool.current_num_threads(), 2);
+    let too_many = ThreadPoolBuilder::new().num_threads(usize::MAX).spawn_handler(|_| {
+        // Asked for as many as there may be, not more.
+        Err(std::io::Error::other("enough"))
+    });
+    assert_eq!(too_many.build().unwrap_err().to_string(), "enough");
+}
+
+#[test]
 fn builders_show_their_settings() {
     let builder = ThreadPoolBuilder::new().num_threads(3).thread_name(|_| "x".into());
     let text = format!("{builder:?}");
