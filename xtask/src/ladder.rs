@@ -1,5 +1,6 @@
 //! Runs one step after the other: a header, progress, the time it took, and a table at the end.
 
+use crate::tree::root;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -172,8 +173,9 @@ impl Job {
 
 /// The command as one would type it, with the variables that it sets.
 pub fn describe(command: &Command) -> String {
+    let here = format!("{}/", root().display());
     let quoted = |text: &std::ffi::OsStr| {
-        let text = text.to_string_lossy().into_owned();
+        let text = text.to_string_lossy().replace(&here, "");
         if text.contains(' ') { format!("\"{text}\"") } else { text }
     };
     let variables = command
