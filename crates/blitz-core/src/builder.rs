@@ -19,7 +19,9 @@ pub enum WaitPolicy {
     #[default]
     StealAnything,
     /// Its own jobs and descendants of what it waits for; then it parks. A lock that is held across
-    /// a `join` can then not be waited for by an unrelated job on top of the holder's own stack.
+    /// a `join` can then not be waited for by an unrelated job on top of the holder's own stack, with
+    /// one exception: what is broadcast to the worker it runs while it waits, too, for what it waits for
+    /// may itself wait for that.
     DescendantsOnly,
 }
 
@@ -260,7 +262,7 @@ impl PoolBuilder {
         mut spawn: Option<&mut Spawn<'_>>,
     ) -> Result<Pool, BuildError> {
         let first = usize::from(self.config.use_current_thread);
-        if first == 1 && current::current().is_some() {
+        if first == 1 && current::is_worker() {
             return Err(BuildError::already_worker());
         }
         let mut starting = Starting::new(Team::new(self.config, workers), workers - first);
@@ -404,6 +406,9 @@ impl Drop for ThreadBuilder {
     fn drop(&mut self) {
         // A spawner that failed, or forgot: the worker will never be.
         if let Some(start) = self.start.take() {
+            if let Some(worker) = start.team.worker(start.index) {
+                worker.disown();
+            }
             start.team.count_in();
             start.team.count_out();
         }

@@ -6,14 +6,47 @@ use crate::builder::{PoolBuilder, default_workers};
 use crate::error::BuildError;
 use crate::pool::Pool;
 use crate::team::Team;
-use crate::worker::current;
+use crate::worker::{Worker, current};
 use blitz_parts::sleep::WORKERS_MAX;
+use std::cell::Cell;
 use std::ffi::OsString;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 static GLOBAL: OnceLock<Pool> = OnceLock::new();
 /// Held while the global pool is built, so that it is built once.
 static BUILDING: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    /// Whether the current thread is the one that builds the global pool.
+    static BUILDING_HERE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The right to build the global pool.
+struct Building {
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Building {
+    /// Waits for its turn. The builder's own closures may not need what they are building.
+    fn begin() -> Result<Building, BuildError> {
+        if BUILDING_HERE.get() {
+            return Err(BuildError::config(
+                "the global pool is used by a closure that takes part in building it; use a pool of \
+                 your own there, or none"
+                    .to_owned(),
+            ));
+        }
+        let turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        BUILDING_HERE.set(true);
+        Ok(Building { _turn: turn })
+    }
+}
+
+impl Drop for Building {
+    fn drop(&mut self) {
+        BUILDING_HERE.set(false);
+    }
+}
 
 /// The variable that sets the number of the global pool's workers.
 pub(crate) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
@@ -51,7 +84,7 @@ pub fn global_or_build(
     if let Some(pool) = GLOBAL.get() {
         return Ok(pool);
     }
-    let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let building = Building::begin()?;
     if GLOBAL.get().is_none() {
         let _ = GLOBAL.set(builder()?.build()?);
     }
@@ -75,7 +108,7 @@ pub(crate) fn build_global_by(
     builder: PoolBuilder,
     build: impl FnOnce(PoolBuilder) -> Result<Pool, BuildError>,
 ) -> Result<(), BuildError> {
-    let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let building = Building::begin()?;
     if GLOBAL.get().is_some() {
         return Err(BuildError::global_exists());
     }
@@ -97,7 +130,7 @@ pub(crate) fn build_global_by(
 /// ```
 #[inline]
 pub fn current_worker_index() -> Option<usize> {
-    current::current().map(|worker| worker.index())
+    current::with_worker(Worker::index)
 }
 
 /// Whether the current worker's own queue holds jobs that have not begun; `None` outside of a pool.
@@ -113,7 +146,7 @@ pub fn current_worker_index() -> Option<usize> {
 /// });
 /// ```
 pub fn current_worker_has_jobs() -> Option<bool> {
-    current::current().map(|worker| !worker.deque().is_empty())
+    current::with_worker(|worker| !worker.deque().is_empty())
 }
 
 /// How many workers the current pool has; outside of any pool, the global one.
@@ -142,6 +175,7 @@ pub(crate) fn team() -> &'static Team {
 
 /// Calls `f` with the team of the current worker, else with the global one.
 pub(crate) fn current_team_or_global<R>(f: impl FnOnce(&Team) -> R) -> R {
+    let _visit = current::visit();
     match current::current() {
         Some(worker) => f(worker.team()),
         None => f(team()),

@@ -2,6 +2,7 @@
 
 use crate::team::Team;
 use std::any::Any;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
@@ -28,6 +29,18 @@ pub(crate) fn message(payload: &Payload) -> &str {
     }
 }
 
+/// Drops what a panic carries, whose own drop may panic in turn: that one is too many.
+pub(crate) fn discard<T>(payload: T) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(again);
+    }
+}
+
+/// One line on standard error, if there is anybody to read it: `eprintln!` would panic if not.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "blitz: {text}");
+}
+
 impl Team {
     /// A panic that nobody waits for: the handler's, or one line on standard error.
     pub(crate) fn report_panic(&self, payload: Payload) {
@@ -36,14 +49,18 @@ impl Team {
             Some(handler) => {
                 let handled = catch_unwind(AssertUnwindSafe(|| handler(payload)));
                 if let Err(second) = handled {
-                    eprintln!("blitz: the panic handler itself panicked: {}", message(&second));
+                    say(&format!("the panic handler itself panicked: {}", message(&second)));
+                    discard(second);
                 }
             }
-            None => eprintln!(
-                "blitz: a detached job panicked: {} (keep its JoinHandle or set \
-                 PoolBuilder::panic_handler to handle this)",
-                message(&payload)
-            ),
+            None => {
+                say(&format!(
+                    "a detached job panicked: {} (keep its JoinHandle or set \
+                     PoolBuilder::panic_handler to handle this)",
+                    message(&payload)
+                ));
+                discard(payload);
+            }
         }
     }
 
@@ -61,7 +78,7 @@ pub(crate) struct AbortOnUnwind(pub(crate) &'static str);
 
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
-        eprintln!("blitz: unexpected panic inside {}; aborting", self.0);
+        say(&format!("unexpected panic inside {}; aborting", self.0));
         std::process::abort();
     }
 }

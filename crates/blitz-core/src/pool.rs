@@ -70,7 +70,7 @@ impl Pool {
     /// assert!(pool.install(|| pool.current_worker_index()).unwrap() < 2);
     /// ```
     pub fn current_worker_index(&self) -> Option<usize> {
-        current::current().filter(|worker| worker.is_in(&self.team)).map(|worker| worker.index())
+        current::with_worker(|worker| worker.is_in(&self.team).then(|| worker.index())).flatten()
     }
 
     /// What the workers have done so far. Counting is always on.

@@ -4,18 +4,18 @@
 //! 2. Every detached job gives up its own when it has run; a job that spawns another does so before
 //!    it gives up its own, so the count is zero only if nothing is left.
 //! 3. Whoever brings the count to zero stops the sleep protocol: every worker wakes and stays awake.
-//! 4. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler, gives up
-//!    its seat and counts itself out.
+//! 4. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and what
+//!    that spawned, gives up its seat and counts itself out. Mail that comes later its sender runs.
 //! 5. The handle's drop joins the threads, so their thread-local destructors have run, too. Threads
 //!    from a custom spawner are waited for up to step 4 only: their handles are the spawner's.
 //!
 //! A handle that is dropped on one of the pool's own workers cannot wait for itself: it does not wait.
 //! Nor does one whose pool was built with `detach_on_drop`.
 
+use crate::panic::AbortOnUnwind;
 use crate::team::Team;
 use crate::worker::current::{self, Seat};
 use crate::worker::{Look, Worker};
-use blitz_parts::job::Work;
 use blitz_parts::prim::{AcqRel, Acquire, Relaxed};
 use std::sync::PoisonError;
 
@@ -41,8 +41,9 @@ impl Team {
         self.count_in();
         self.release();
         self.count_out();
+        // Threads that a custom spawner started end by themselves; it may have kept some for later.
         if !self.config.detach_on_drop {
-            self.join_threads();
+            self.join_own_threads();
         }
     }
 
@@ -50,59 +51,50 @@ impl Team {
     pub(crate) fn shut_down(&self) {
         self.release();
         self.count_out();
-        if self.config.detach_on_drop {
-            return self.leave();
-        }
-        let Some(worker) = current::current() else {
-            return self.join_threads();
-        };
-        if worker.is_in(self) {
-            if worker.is_adopted() && !worker.is_in_job() {
-                // The pool's first worker, made of the thread that built the pool, is about to leave:
-                // first it runs what only it may be able to run.
-                self.help_until(worker, || self.alive.load(Acquire) == 0);
-                current::leave_adopted();
-                self.join_threads();
+        let adopted = current::is_adopted_by(self);
+        if current::current().is_some_and(|worker| worker.is_in(self)) {
+            // Inside of one of the pool's own operations, whose frames need the worker until they end.
+            if adopted {
+                current::end_adoption();
             }
             return;
         }
-        // A worker of another pool: our last jobs may wait for one of its pool's, so it works on.
-        self.help_until(worker, || self.ended().probe());
-        self.join_threads();
-    }
-
-    /// The handle is dropped and does not wait. The thread that built the pool, if it is the pool's
-    /// first worker, stops being that; first it runs what is there, which only it may be able to run.
-    fn leave(&self) {
-        let own = current::current().filter(|worker| worker.is_in(self));
-        let Some(worker) = own.filter(|own| own.is_adopted() && !own.is_in_job()) else {
-            return;
-        };
-        while let Some(work) = self.next_for(worker) {
-            worker.execute(work);
+        if adopted {
+            // The pool's first worker, made of the thread that built the pool, leaves; first it runs
+            // what only it may be able to run.
+            let visit = current::visit();
+            if let Some(worker) = current::current().filter(|_| !self.config.detach_on_drop) {
+                self.help_until(worker, || self.alive.load(Acquire) == 0);
+            }
+            current::end_adoption();
+            drop(visit);
         }
-        current::leave_adopted();
+        if self.config.detach_on_drop {
+            return;
+        }
+        if let Some(worker) = current::current() {
+            // A worker of another pool: our last jobs may wait for one of its pool's, so it works on.
+            self.help_until(worker, || self.ended().probe());
+        }
+        self.join_own_threads();
+        self.ended().wait();
     }
 
     /// Runs whatever `worker`, the current thread, can find until `done`.
     fn help_until(&self, worker: &Worker, done: impl Fn() -> bool) {
         while !done() {
-            match self.next_for(worker) {
+            let found = worker
+                .take_oldest()
+                .or_else(|| worker.open_mail())
+                .or_else(|| worker.find_elsewhere(Look::Hard));
+            match found {
                 Some(work) => worker.execute(work),
                 None => std::thread::yield_now(),
             }
         }
     }
 
-    /// Whatever `worker`, the current thread, can find.
-    fn next_for(&self, worker: &Worker) -> Option<Work> {
-        worker
-            .take_oldest()
-            .or_else(|| worker.open_mail())
-            .or_else(|| worker.find_elsewhere(Look::Hard))
-    }
-
-    fn join_threads(&self) {
+    fn join_own_threads(&self) {
         let threads = {
             let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *threads)
@@ -111,7 +103,6 @@ impl Team {
             // A worker thread does not unwind; if it did, there is nobody left to tell.
             let _ = thread.join();
         }
-        self.ended().wait();
     }
 }
 
@@ -123,12 +114,17 @@ impl Team {
         };
         // SAFETY: each worker has one thread, which runs this once; its caller keeps the team.
         let seat = unsafe { Seat::take(worker) };
+        // A worker that is gone without a word would leave others waiting for it.
+        let guard = AbortOnUnwind("a worker's loop");
         self.count_in();
         self.run_start_handler(index);
         worker.run_until_stopped();
         if let Some(handler) = &self.config.exit_handler {
             self.catch(|| handler(index));
         }
+        // What the exit handler spawned, or somebody else's posted to this worker while it left.
+        worker.retire();
+        std::mem::forget(guard);
         drop(seat);
         self.count_out();
     }

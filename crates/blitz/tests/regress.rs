@@ -126,3 +126,102 @@ fn a_wake_up_spent_on_one_job_is_not_missing_for_the_next() {
         }
     });
 }
+
+#[test]
+fn a_pool_that_adopted_a_thread_may_be_dropped_inside_its_operations() {
+    watched("adopted_pool_dropped_inside", |_| {
+        let build = || Pool::builder().workers(2).use_current_thread().build().unwrap();
+        for _ in 0..50 {
+            let pool = build();
+            assert_eq!(blitz::join(move || drop(pool), || 7).1, 7);
+            assert_eq!(blitz::current_worker_index(), None);
+            let pool = build();
+            let ran = AtomicUsize::new(0);
+            blitz::in_place_scope(|s| {
+                s.spawn(|_| {
+                    ran.fetch_add(1, Relaxed);
+                });
+                drop(pool);
+            });
+            assert_eq!(ran.into_inner(), 1);
+            assert_eq!(blitz::current_worker_index(), None);
+            // The thread is free again: what it spawns goes elsewhere and runs.
+            assert_eq!(blitz::spawn_cpu(|| 1).join().unwrap(), 1);
+        }
+    });
+}
+
+#[test]
+fn panics_whose_payload_panics_end_no_worker() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            // Only on the way out of Blitz: a second panic during unwinding would abort anyway.
+            if !std::thread::panicking() {
+                panic!("dropped");
+            }
+        }
+    }
+    watched("panicking_payloads", |watch| {
+        let pool = watch.pool(Pool::builder().workers(2).build().unwrap());
+        pool.spawn_broadcast(|_| std::panic::panic_any(Bomb));
+        let scope = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            pool.in_place_scope(|s| {
+                for _ in 0..4 {
+                    s.spawn(|_| std::panic::panic_any(Bomb));
+                }
+            });
+        }));
+        std::mem::forget(scope);
+        assert_eq!(pool.broadcast(|_| 1), [1, 1]);
+    });
+}
+
+#[test]
+fn workers_that_never_were_and_workers_that_left_are_not_waited_for() {
+    watched("workers_that_never_were", |watch| {
+        let builder = Pool::builder().workers(3).spawn_handler(|thread| {
+            // The spawner forgets about worker 1.
+            if thread.index() != 1 {
+                std::thread::spawn(|| thread.run());
+            }
+            Ok(())
+        });
+        let pool = watch.pool(builder.build().unwrap());
+        assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2]);
+        let seen = Arc::new(AtomicUsize::new(0));
+        let counter = seen.clone();
+        let leaving = Pool::builder().workers(2).exit_handler(move |_| {
+            let counter = counter.clone();
+            // Others may have left already; and a job of its own is still run.
+            assert_eq!(blitz::broadcast(|_| 1).len(), 2);
+            drop(blitz::spawn_cpu(move || counter.fetch_add(1, Relaxed)));
+        });
+        drop(leaving.build().unwrap());
+        assert_eq!(seen.load(Relaxed), 2);
+    });
+}
+
+#[test]
+fn a_failed_start_does_not_wait_for_threads_that_a_spawner_keeps() {
+    watched("kept_thread_builders", |_| {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let keep = kept.clone();
+        let error = Pool::builder()
+            .workers(3)
+            .spawn_handler(move |thread| {
+                if thread.index() == 2 {
+                    return Err(std::io::Error::other("enough"));
+                }
+                keep.lock().unwrap().push(thread);
+                Ok(())
+            })
+            .build()
+            .unwrap_err();
+        assert!(error.is_thread_spawn());
+        // Run too late, they find the pool stopped and leave.
+        let late = std::mem::take(&mut *kept.lock().unwrap());
+        assert_eq!(late.len(), 2);
+        late.into_iter().for_each(blitz::ThreadBuilder::run);
+    });
+}

@@ -76,16 +76,9 @@ pub struct BroadcastContext<'a> {
 }
 
 impl BroadcastContext<'_> {
-    /// The context of the current thread, a worker of `team`.
-    fn of(team: &Team) -> BroadcastContext<'_> {
-        match current::current() {
-            Some(worker) => BroadcastContext {
-                index: worker.index(),
-                workers: team.num_workers(),
-                stays_here: PhantomData,
-            },
-            None => unreachable!("mail is opened by workers"),
-        }
+    /// The context of worker `index` of `team`.
+    fn new(team: &Team, index: usize) -> BroadcastContext<'_> {
+        BroadcastContext { index, workers: team.num_workers(), stays_here: PhantomData }
     }
 
     /// The worker's index.
@@ -118,10 +111,12 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
+    let _visit = current::visit();
     let latch = CountLatch::new(team.num_workers(), AnyLatch::for_current_thread());
-    let run = |_: bool| op(BroadcastContext::of(team));
-    let jobs: Vec<_> =
-        (0..team.num_workers()).map(|_| StackJob::new(Share(&latch), &run)).collect();
+    let op = &op;
+    let job =
+        |index| StackJob::new(Share(&latch), move |_: bool| op(BroadcastContext::new(team, index)));
+    let jobs: Vec<_> = (0..team.num_workers()).map(job).collect();
     for (job, worker) in jobs.iter().zip(team.workers()) {
         // SAFETY: this frame, and with it the vector, stays until the latch is set; `OP` is `Sync` and
         // `R` is `Send`; one word each.
@@ -145,8 +140,8 @@ where
 {
     let op = Arc::new(op);
     for worker in team.workers() {
-        let (op, team) = (op.clone(), team.arc());
-        worker.post(detached::job(worker.team(), move || op(BroadcastContext::of(&team))));
+        let (op, team, index) = (op.clone(), team.arc(), worker.index());
+        worker.post(detached::job(worker.team(), move || op(BroadcastContext::new(&team, index))));
     }
 }
 
@@ -164,10 +159,10 @@ impl<'scope> Scope<'scope> {
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
         let this = SendPtr(self);
-        self.core().broadcast(move || {
+        self.core().broadcast(move |index| {
             // SAFETY: the scope waits for this job, so it is alive.
             let scope = unsafe { this.get() };
-            body(scope, BroadcastContext::of(scope.core().team()));
+            body(scope, BroadcastContext::new(scope.core().team(), index));
         });
     }
 }
@@ -179,10 +174,10 @@ impl<'scope> ScopeFifo<'scope> {
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
         let this = SendPtr(self);
-        self.core().broadcast(move || {
+        self.core().broadcast(move |index| {
             // SAFETY: the scope waits for this job, so it is alive.
             let scope = unsafe { this.get() };
-            body(scope, BroadcastContext::of(scope.core().team()));
+            body(scope, BroadcastContext::new(scope.core().team(), index));
         });
     }
 }

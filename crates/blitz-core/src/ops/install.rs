@@ -30,6 +30,12 @@ impl Team {
         OP: FnOnce(&Worker, bool) -> R + Send,
         R: Send,
     {
+        // A thread that a pool has adopted works for it while it waits; if the pool is this one, it is
+        // one of its workers.
+        let _visit = current::visit();
+        if let Some(worker) = current::current().filter(|worker| worker.is_in(self)) {
+            return op(worker, false);
+        }
         let job = StackJob::new(AnyLatch::for_current_thread(), |_| match current::current() {
             Some(worker) => op(worker, true),
             None => unreachable!("jobs of a pool run on its workers"),

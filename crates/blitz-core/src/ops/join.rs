@@ -113,6 +113,23 @@ where
 {
     match current::current() {
         Some(worker) => join_on(worker, false, a, b),
+        None => join_outside(a, b),
+    }
+}
+
+/// The current thread is no worker, or one that a pool has adopted.
+#[cold]
+#[inline(never)]
+fn join_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(bool) -> RA + Send,
+    B: FnOnce(bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let _visit = current::visit();
+    match current::current() {
+        Some(worker) => join_on(worker, false, a, b),
         // Both closures leave the caller's thread, also if one worker runs them.
         None => global::team().in_worker(|worker, _| join_on(worker, true, a, |_| b(true))),
     }
@@ -203,6 +220,6 @@ where
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
-    let _ = catch_unwind(AssertUnwindSafe(|| finish(job)));
+    panic::discard(catch_unwind(AssertUnwindSafe(|| finish(job))));
     resume_unwind(payload)
 }

@@ -87,6 +87,7 @@ fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
+    let _visit = current::visit();
     let scope = Scope { core: ScopeCore::new(team) };
     scope.core.complete(|| op(&scope))
 }
@@ -189,12 +190,12 @@ impl<'scope> ScopeCore<'scope> {
         unsafe { HeapJob::into_work(run) }
     }
 
-    /// Posts `body` to each worker of the team, as a job of this scope.
-    pub(super) fn broadcast(&self, body: impl Fn() + Send + Sync + 'scope) {
+    /// Posts `body` to each worker of the team, with the worker's index, as a job of this scope.
+    pub(super) fn broadcast(&self, body: impl Fn(usize) + Send + Sync + 'scope) {
         let body = Arc::new(body);
         for worker in self.team.workers() {
-            let body = body.clone();
-            worker.post(self.job(move || body()));
+            let (body, index) = (body.clone(), worker.index());
+            worker.post(self.job(move || body(index)));
         }
     }
 
@@ -203,7 +204,10 @@ impl<'scope> ScopeCore<'scope> {
         // SAFETY: the count given up below keeps the scope alive until then.
         let core = unsafe { &*this };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-            core.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
+            let mut first = core.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            let surplus = if first.is_none() { first.replace(payload) } else { Some(payload) };
+            drop(first);
+            panic::discard(surplus);
         }
         let latch = &raw const core.latch;
         // SAFETY: ours is one of the counts, given up once.

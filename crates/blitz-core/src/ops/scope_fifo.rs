@@ -65,6 +65,7 @@ fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
+    let _visit = current::visit();
     let fifos = (0..team.num_workers()).map(|_| Fifo::default()).collect();
     let scope = ScopeFifo { core: ScopeCore::new(team), fifos };
     scope.core.complete(|| op(&scope))

@@ -195,6 +195,7 @@ where
     F: FnOnce() -> T,
 {
     fn join(&self) -> Result<T, Payload> {
+        let _visit = current::visit();
         // A job that waits in a queue might wait behind us.
         if current::current().is_some_and(|worker| worker.is_in(&self.team)) {
             self.run();

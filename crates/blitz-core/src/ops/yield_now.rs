@@ -22,6 +22,7 @@ pub enum Yield {
 /// assert_eq!(blitz::yield_now(), None);
 /// ```
 pub fn yield_now() -> Option<Yield> {
+    let _visit = current::visit();
     let worker = current::current()?;
     let found = worker
         .take_oldest()
@@ -36,6 +37,7 @@ pub fn yield_now() -> Option<Yield> {
 /// assert_eq!(blitz::yield_local(), None);
 /// ```
 pub fn yield_local() -> Option<Yield> {
+    let _visit = current::visit();
     let worker = current::current()?;
     Some(run(worker.take_oldest().or_else(|| worker.open_mail())))
 }

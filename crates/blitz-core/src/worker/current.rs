@@ -42,26 +42,74 @@ impl Drop for Seat {
 }
 
 thread_local! {
-    /// The seat of a thread that became a worker without being started as one, and its team, which
-    /// must outlive the seat even if the pool's handle is dropped elsewhere.
-    static ADOPTED: RefCell<Option<(Seat, Arc<Team>)>> = const { RefCell::new(None) };
+    /// The team of which this thread is worker 0 without having been started as one. It sits down only
+    /// while it is inside one of the pool's operations, so that it can leave for good at any other time.
+    static ADOPTED: RefCell<Option<Arc<Team>>> = const { RefCell::new(None) };
+}
+
+/// The team that has adopted the current thread. None while the thread's locals are being destroyed.
+fn adopted() -> Option<Arc<Team>> {
+    ADOPTED.try_with(|adopted| adopted.borrow().clone()).ok().flatten()
 }
 
 /// Makes the current thread worker 0 of `team`, until the pool's handle is dropped here or the thread
-/// ends. False if it is a worker already.
-pub(crate) fn adopt(team: &Arc<Team>) -> bool {
-    let Some(worker) = team.worker(0).filter(|_| current().is_none()) else {
-        return false;
-    };
-    // SAFETY: worker 0 of a team with this setting gets no thread of its own; the team is kept beside
-    // the seat, in a place that only this thread reaches.
-    let seat = unsafe { Seat::take(worker) };
-    ADOPTED.with(|adopted| adopted.replace(Some((seat, team.clone()))));
-    true
+/// ends. It must not be a worker yet.
+pub(crate) fn adopt(team: &Arc<Team>) {
+    ADOPTED.with(|adopted| adopted.replace(Some(team.clone())));
 }
 
-/// The inverse of [`adopt`].
-pub(crate) fn leave_adopted() {
-    let left = ADOPTED.with(RefCell::take);
-    drop(left);
+/// Whether `team` has adopted the current thread.
+pub(crate) fn is_adopted_by(team: &Team) -> bool {
+    adopted().is_some_and(|adopting| std::ptr::eq(&*adopting, team))
+}
+
+/// The inverse of [`adopt`]; a visit in progress goes on, and then the worker retires.
+pub(crate) fn end_adoption() {
+    drop(ADOPTED.with(RefCell::take));
+}
+
+/// Whether the current thread is a worker, inside an operation or not.
+pub(crate) fn is_worker() -> bool {
+    current().is_some() || adopted().is_some()
+}
+
+/// Calls `f` with the worker that the current thread is, inside an operation or not.
+pub(crate) fn with_worker<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
+    match current() {
+        Some(worker) => Some(f(worker)),
+        None => adopted()?.worker(0).map(f),
+    }
+}
+
+/// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every operation
+/// that may wait begins with it, if the current thread is no worker already.
+#[cold]
+pub(crate) fn visit() -> Option<Visit> {
+    if current().is_some() {
+        return None;
+    }
+    let team = adopted()?;
+    // SAFETY: worker 0 of a team that adopts gets no thread of its own, and this thread sits down once
+    // at a time; the team is kept beside the seat.
+    let seat = unsafe { Seat::take(team.worker(0)?) };
+    Some(Visit { seat, team })
+}
+
+/// An adopted thread inside one of its pool's operations.
+pub(crate) struct Visit {
+    // Dropped in this order: the seat before what it sits in.
+    #[expect(dead_code, reason = "held for its drop")]
+    seat: Seat,
+    team: Arc<Team>,
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        // The pool's handle was dropped meanwhile: nobody will come back for what is left.
+        if !is_adopted_by(&self.team) {
+            if let Some(worker) = current() {
+                worker.retire();
+            }
+        }
+    }
 }

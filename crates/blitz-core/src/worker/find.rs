@@ -111,8 +111,13 @@ impl Worker {
 
     /// The oldest public job of this worker, for whoever calls.
     pub(super) fn give(&self) -> Option<Work> {
+        self.give_if(|| true)
+    }
+
+    /// The same, if `valid` still holds when the job is known.
+    pub(super) fn give_if(&self, valid: impl Fn() -> bool) -> Option<Work> {
         loop {
-            match self.deque.steal() {
+            match self.deque.steal_if(&valid) {
                 Steal::Success(job) => return Some(taken(job)),
                 Steal::Empty => return None,
                 Steal::Retry => {}

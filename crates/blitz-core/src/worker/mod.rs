@@ -14,7 +14,7 @@ use blitz_parts::barrier;
 use blitz_parts::deque::{Deque, Owner, Published, TakeBack};
 use blitz_parts::inject::Injector;
 use blitz_parts::job::{Header, Work};
-use blitz_parts::prim::{AtomicU32, AtomicU64, Relaxed};
+use blitz_parts::prim::{Acquire, AtomicBool, AtomicU32, AtomicU64, Release, SeqCst, fence};
 use blitz_parts::rng::XorShift64Star;
 use blitz_parts::sleep::{Bed, Counters};
 use crossbeam_utils::CachePadded;
@@ -41,6 +41,8 @@ pub(crate) struct Worker {
     run: AtomicU32,
     /// Bits of the `Runner` that this worker waits for, or zero.
     waits_for: AtomicU64,
+    /// No thread is this worker any more, or ever will be.
+    gone: AtomicBool,
     pub(crate) counters: WorkerCounters,
     // ------
     rng: XorShift64Star,
@@ -73,6 +75,7 @@ impl Worker {
             mail: Injector::new(),
             run: AtomicU32::new(0),
             waits_for: AtomicU64::new(0),
+            gone: AtomicBool::new(false),
             counters: WorkerCounters::default(),
             rng: XorShift64Star::new(bed.index() as u64 + 1),
             runs: Cell::new(0),
@@ -94,16 +97,6 @@ impl Worker {
     #[inline]
     pub(crate) fn is_in(&self, team: &Team) -> bool {
         std::ptr::eq(self.team.as_ptr(), team)
-    }
-
-    /// Whether this is the thread that built the pool.
-    pub(crate) fn is_adopted(&self) -> bool {
-        self.index == 0 && self.team().config.use_current_thread
-    }
-
-    /// Whether this worker is inside of a job that it found somewhere.
-    pub(crate) fn is_in_job(&self) -> bool {
-        self.run.load(Relaxed) != 0
     }
 
     #[inline]
@@ -172,7 +165,8 @@ impl Worker {
 
     /// Brings a private job of this worker into the open, from another thread.
     fn force(&self) -> bool {
-        !self.deque.is_empty() && self.deque.force(self.arm())
+        // Without the asymmetric fence there is nothing private, and no fence to force with.
+        self.lazy && !self.deque.is_empty() && self.deque.force(self.arm())
     }
 
     /// Somebody is idle and nothing is public.
@@ -202,10 +196,37 @@ impl Worker {
         }
     }
 
-    /// Jobs for this worker alone, from any thread.
+    /// Jobs for this worker alone, from any thread. If the worker has left, the caller runs them.
     pub(crate) fn post(&self, work: Work) {
         self.mail.push(work);
         self.team().sleep().new_mail(self.bed());
+        // The fence in `new_mail` pairs with the one in `disown`: one of the two sees the other.
+        if self.gone.load(Acquire) {
+            self.run_undeliverable();
+        }
+    }
+
+    /// No thread will be this worker any more: what is in its mail, whoever calls this runs.
+    pub(crate) fn disown(&self) {
+        self.gone.store(true, Release);
+        fence(SeqCst);
+        self.run_undeliverable();
+    }
+
+    fn run_undeliverable(&self) {
+        for work in self.mail.take_all() {
+            work.run(None);
+        }
+    }
+
+    /// Runs what only this worker may be able to run, and leaves. Own thread only.
+    pub(crate) fn retire(&self) {
+        let next =
+            || self.open_mail().or_else(|| self.take_oldest()).or_else(|| self.take_injected());
+        while let Some(work) = next() {
+            self.execute(work);
+        }
+        self.disown();
     }
 
     /// Whether jobs for this worker alone wait.

@@ -11,6 +11,7 @@
 //! ```
 
 use super::{Look, Worker};
+use crate::panic::AbortOnUnwind;
 use blitz_parts::job::Work;
 use blitz_parts::latch::Runner;
 use blitz_parts::prim::{Acquire, Relaxed, Release};
@@ -62,7 +63,10 @@ impl Worker {
             Ok(index) if self.deque().is_empty() => Some(Runner { index, run }),
             _ => None,
         };
+        // A job keeps its panics to itself; one that does not would leave its waiter waiting.
+        let guard = AbortOnUnwind("a job");
         work.run(runner);
+        std::mem::forget(guard);
         self.run.store(outer.0, Release);
         self.waits_for.store(outer.1, Release);
     }

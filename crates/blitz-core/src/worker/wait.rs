@@ -121,20 +121,15 @@ impl Worker {
                 return None;
             }
             self.counters.steals_tried.add(1);
-            let found = victim.give().or_else(|| {
-                let hidden = look == Look::Hard && victim.force();
-                if hidden { victim.give() } else { None }
-            });
-            if let Some(work) = found {
-                // Taken from the deque that the run filled, or, if the run has ended meanwhile, from
-                // one that something unrelated fills: then it is not ours to run.
-                if victim.is_still(at) {
-                    self.counters.steals_won.add(1);
-                    self.counters.leapfrogs.add(1);
-                    return Some(work);
-                }
-                team.inject(work);
-                return None;
+            // What lies in the deque while the run lasts was pushed by the run; once it has ended,
+            // something unrelated fills the deque, and that is not ours to take.
+            let give = || victim.give_if(|| victim.is_still(at));
+            let found =
+                give().or_else(|| if look == Look::Hard && victim.force() { give() } else { None });
+            if found.is_some() {
+                self.counters.steals_won.add(1);
+                self.counters.leapfrogs.add(1);
+                return found;
             }
             let next = Runner::from_bits(victim.waits_for.load(Acquire))?;
             if !victim.is_still(at) {

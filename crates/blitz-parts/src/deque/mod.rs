@@ -194,6 +194,12 @@ impl<T> Deque<T> {
 
     /// Takes the oldest public item.
     pub fn steal(&self) -> Steal<T> {
+        self.steal_if(|| true)
+    }
+
+    /// Takes the oldest public item, if `valid` holds at a moment when the item is in the deque: what the
+    /// owner wrote before it published the item is visible to `valid`.
+    pub fn steal_if(&self, valid: impl FnOnce() -> bool) -> Steal<T> {
         let top = self.top.load(Acquire);
         if !broken(Step::DequeStealFence) {
             fence(SeqCst); // O4
@@ -204,6 +210,10 @@ impl<T> Deque<T> {
         // SAFETY: by DEQUE-5 every buffer that was ever current is alive.
         let buffer = unsafe { &*self.open.buffer.load(Acquire) }; // O12
         let item = buffer.slot(top).load(Relaxed);
+        // The exchange below succeeds only if the item has not left since.
+        if !valid() {
+            return Steal::Empty;
+        }
         if self.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_err() {
             return Steal::Retry; // O13
         }

@@ -90,7 +90,8 @@ where
     /// The word by which a deque knows the job.
     #[inline(always)]
     pub fn header(&self) -> NonNull<Header> {
-        NonNull::from(&self.header)
+        // Not from `&self.header`: the pointer must be good for the whole job.
+        NonNull::from(self).cast()
     }
 
     /// What the job's owner waits for.

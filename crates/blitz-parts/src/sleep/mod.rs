@@ -229,7 +229,7 @@ impl Sleep {
         } else if round == idle.sleepy_at {
             idle.snapshot = self.counters.announce_sleepy().jec();
             relax();
-        } else if round < idle.sleepy_at + tuning::ROUNDS_AFTER_SLEEPY {
+        } else if round <= idle.sleepy_at + tuning::ROUNDS_AFTER_SLEEPY {
             relax();
         } else {
             self.sleep(bed, idle, latch, look);

@@ -30,7 +30,7 @@ impl SleepPolicy {
 
     /// 64 spins, yields up to round 256, sleep (seed 002).
     pub fn low_latency() -> SleepPolicy {
-        let sleepy_at = tuning::LOW_LATENCY_ROUNDS - tuning::ROUNDS_AFTER_SLEEPY;
+        let sleepy_at = tuning::LOW_LATENCY_ROUNDS - tuning::ROUNDS_AFTER_SLEEPY - 1;
         SleepPolicy { spins: tuning::LOW_LATENCY_SPINS, sleepy_at, patience_min: sleepy_at }
     }
 
