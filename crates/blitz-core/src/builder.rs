@@ -18,10 +18,10 @@ pub enum WaitPolicy {
     /// idles while there is work. The default.
     #[default]
     StealAnything,
-    /// Its own jobs and descendants of what it waits for; then it parks. A lock that is held across
-    /// a `join` can then not be waited for by an unrelated job on top of the holder's own stack, with
-    /// one exception: what is broadcast to the worker it runs while it waits, too, for what it waits for
-    /// may itself wait for that.
+    /// Its own jobs and descendants of what it waits for; then it parks. So code may hold a lock across a
+    /// `join`: no unrelated job that wants the lock can start on top of the holder's stack. One
+    /// exception: broadcast jobs still run meanwhile, because the awaited job may itself be waiting for
+    /// the broadcast. The price: a core can idle while there is work.
     DescendantsOnly,
 }
 
@@ -76,19 +76,48 @@ impl PoolBuilder {
     }
 
     /// How many workers; 0, the default, means one per core that this process may use, by affinity
-    /// and CPU quota. There may be more workers than cores, up to 65,535.
+    /// and CPU quota. There may be more workers than cores, up to [`Pool::MAX_WORKERS`].
+    ///
+    /// `BLITZ_WORKERS` is consulted only for the global pool, and there only if this is 0.
+    #[doc(alias = "num_threads")]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
     /// How an idle worker waits. Default: [`SleepPolicy::adaptive`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// assert_eq!(blitz::SleepPolicy::default(), blitz::SleepPolicy::adaptive());
+    /// let policy = blitz::SleepPolicy::low_latency();
+    /// let pool = blitz::Pool::builder().workers(2).sleep_policy(policy).build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn sleep_policy(mut self, policy: SleepPolicy) -> Self {
         self.config.sleep = policy;
         self
     }
 
     /// What a waiting worker may run. Default: [`WaitPolicy::StealAnything`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// let policy = blitz::WaitPolicy::DescendantsOnly;
+    /// let pool = blitz::Pool::builder().workers(2).wait_policy(policy).build()?;
+    /// let total = std::sync::Mutex::new(0);
+    /// let add = |n: i32| {
+    ///     let mut total = total.lock().unwrap(); // held across a join
+    ///     let (a, b) = blitz::join(|| n, || n);
+    ///     *total += a + b;
+    /// };
+    /// pool.join(|| add(1), || add(2));
+    /// assert_eq!(total.into_inner().unwrap(), 6);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn wait_policy(mut self, policy: WaitPolicy) -> Self {
         self.config.wait = policy;
         self
@@ -164,19 +193,35 @@ impl PoolBuilder {
         self
     }
 
-    /// Called on each worker's thread, with its index, before it works.
+    /// Called on each worker's thread, with its index, before it works. A panic in it goes to the panic
+    /// handler; the worker works on.
     pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.start_handler = Some(Box::new(handler));
         self
     }
 
-    /// Called on each worker's thread, with its index, after its last job.
+    /// Called on each worker's thread, with its index, after its last job. A panic in it goes to the
+    /// panic handler.
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.exit_handler = Some(Box::new(handler));
         self
     }
 
     /// Called with the payload of a panic that nobody waits for. Default: one line on standard error.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// let pool = blitz::Pool::builder()
+    ///     .workers(1)
+    ///     .panic_handler(|payload| match payload.downcast_ref::<&str>() {
+    ///         Some(text) => eprintln!("a job panicked: {text}"),
+    ///         None => eprintln!("a job panicked"),
+    ///     })
+    ///     .build()?;
+    /// pool.spawn_detached(|| panic!("oh"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn panic_handler(
         mut self,
         handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
@@ -233,8 +278,16 @@ impl PoolBuilder {
     /// Builds the global pool, which the free functions use outside of any pool. If nobody does, it
     /// is built with defaults, and `BLITZ_WORKERS` workers, when it is first used.
     ///
+    /// ```
+    /// // First thing in `main`.
+    /// blitz::Pool::builder().thread_name(|index| format!("global-{index}")).build_global()?;
+    /// assert_eq!(blitz::join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
     /// # Errors
-    /// As [`build`](PoolBuilder::build), and if the global pool exists already.
+    /// As [`build`](PoolBuilder::build), and if the global pool exists already or `BLITZ_WORKERS` is
+    /// needed and cannot be used.
     pub fn build_global(self) -> Result<(), BuildError> {
         global::build_global(self)
     }

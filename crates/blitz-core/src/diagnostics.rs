@@ -14,7 +14,7 @@ pub struct Diagnostics {
     pub futex: &'static str,
     /// Whether forks can keep jobs private until somebody is idle; otherwise every job is published.
     pub asymmetric_fence: bool,
-    /// How many workers a pool gets by default.
+    /// How many workers a pool gets by default, `BLITZ_WORKERS` not considered.
     pub workers_default: usize,
     /// `BLITZ_WORKERS`, as set.
     pub workers_env: Option<String>,

@@ -129,6 +129,7 @@ pub(crate) fn build_global_by(
 /// assert!(inside.is_some());
 /// ```
 #[inline]
+#[doc(alias = "current_thread_index")]
 pub fn current_worker_index() -> Option<usize> {
     current::with_worker(Worker::index)
 }
@@ -157,6 +158,7 @@ pub fn current_worker_has_jobs() -> Option<bool> {
 ///
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`].
+#[doc(alias = "current_num_threads")]
 pub fn current_num_workers() -> usize {
     current_team_or_global(Team::num_workers)
 }
@@ -186,6 +188,8 @@ pub(crate) fn current_team_or_global<R>(f: impl FnOnce(&Team) -> R) -> R {
 pub(crate) fn workers_from_env() -> Result<usize, BuildError> {
     match std::env::var_os(WORKERS_VARIABLE) {
         None => Ok(0),
+        // `VARIABLE=` is how unit files and shells unset one.
+        Some(text) if text.is_empty() => Ok(0),
         Some(text) => parse_workers(&text),
     }
 }

@@ -134,17 +134,19 @@ impl fmt::Display for PoolMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "worker        jobs      pushes        pops  steals (tried)   parks  woke/woken  parked"
+            "worker        jobs      pushes        pops  steals (tried)  from outside   parks  \
+             woke/woken  slept"
         )?;
         let row = |f: &mut fmt::Formatter<'_>, name: &str, m: &WorkerMetrics| {
             writeln!(
                 f,
-                "{name:>6} {:>11} {:>11} {:>11} {:>7} ({:>5}) {:>7} {:>5}/{:<5} {:>7.1?}",
+                "{name:>6} {:>11} {:>11} {:>11} {:>7} ({:>5}) {:>13} {:>7} {:>5}/{:<5} {:>7.1?}",
                 m.jobs,
                 m.pushes,
                 m.pops,
                 m.steals_succeeded,
                 m.steals_tried,
+                m.injected_batches,
                 m.parks,
                 m.wakes_sent,
                 m.wakes_received,
@@ -154,7 +156,11 @@ impl fmt::Display for PoolMetrics {
         for (index, worker) in self.workers.iter().enumerate() {
             row(f, &index.to_string(), worker)?;
         }
-        row(f, "all", &self.total())
+        row(f, "all", &self.total())?;
+        match self.panics_reported {
+            0 => Ok(()),
+            panics => writeln!(f, "panics that nobody waited for: {panics}"),
+        }
     }
 }
 

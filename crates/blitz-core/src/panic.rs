@@ -42,8 +42,13 @@ fn say(text: &str) {
 }
 
 impl Team {
-    /// A panic that nobody waits for: the handler's, or one line on standard error.
+    /// A panic in a job that nobody waits for.
     pub(crate) fn report_panic(&self, payload: Payload) {
+        self.report_panic_of("a detached job", payload);
+    }
+
+    /// A panic that nobody waits for: the handler's, or one line on standard error.
+    fn report_panic_of(&self, who: &str, payload: Payload) {
         self.panics.add_shared(1);
         match &self.config.panic_handler {
             Some(handler) => {
@@ -55,8 +60,7 @@ impl Team {
             }
             None => {
                 say(&format!(
-                    "a detached job panicked: {} (keep its JoinHandle or set \
-                     PoolBuilder::panic_handler to handle this)",
+                    "{who} panicked: {} (set PoolBuilder::panic_handler to handle this)",
                     message(&payload)
                 ));
                 discard(payload);
@@ -64,10 +68,10 @@ impl Team {
         }
     }
 
-    /// Runs `f`; a panic goes to the handler.
-    pub(crate) fn catch(&self, f: impl FnOnce()) {
+    /// Runs `f`; a panic goes to the handler, as that of `who`.
+    pub(crate) fn catch(&self, who: &str, f: impl FnOnce()) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-            self.report_panic(payload);
+            self.report_panic_of(who, payload);
         }
     }
 }

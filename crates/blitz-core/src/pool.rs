@@ -6,6 +6,7 @@ use crate::builder::PoolBuilder;
 use crate::metrics::PoolMetrics;
 use crate::team::Team;
 use crate::worker::current;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 /// A set of worker threads.
@@ -24,12 +25,13 @@ use std::sync::Arc;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "ThreadPool")]
 pub struct Pool {
     team: Arc<Team>,
 }
 
 impl Pool {
-    /// The largest number of workers that a pool can have.
+    /// The largest number of workers that a pool can have: 65,535.
     pub const MAX_WORKERS: usize = blitz_parts::sleep::WORKERS_MAX;
 
     pub(crate) fn new(team: Arc<Team>) -> Pool {
@@ -104,6 +106,10 @@ impl Drop for Pool {
         self.team.shut_down();
     }
 }
+
+// A panic in a job ends no worker and leaves nothing of the pool half done.
+impl UnwindSafe for Pool {}
+impl RefUnwindSafe for Pool {}
 
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -120,7 +120,7 @@ impl Team {
         self.run_start_handler(index);
         worker.run_until_stopped();
         if let Some(handler) = &self.config.exit_handler {
-            self.catch(|| handler(index));
+            self.catch("an exit handler", || handler(index));
         }
         // What the exit handler spawned, or somebody else's posted to this worker while it left.
         worker.retire();
@@ -131,7 +131,7 @@ impl Team {
 
     pub(crate) fn run_start_handler(&self, index: usize) {
         if let Some(handler) = &self.config.start_handler {
-            self.catch(|| handler(index));
+            self.catch("a start handler", || handler(index));
         }
     }
 }

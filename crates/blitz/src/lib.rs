@@ -31,13 +31,17 @@
 //! | run two closures, potentially at once | [`join`], [`join_context`] |
 //! | spawn any number of jobs that borrow, and wait for all | [`scope`], [`scope_fifo`], [`in_place_scope`], [`in_place_scope_fifo`] |
 //! | start a job and fetch its result later, or never | [`spawn_cpu`] |
+//! | start a job and forget it | [`spawn_detached`], [`spawn_detached_fifo`] |
 //! | run something once on every worker | [`broadcast`], [`spawn_broadcast`] |
 //! | move into a pool | [`Pool::install`] |
 //! | let other jobs go first | [`yield_now`], [`yield_local`] |
+//! | know where one is | [`current_worker_index`], [`current_num_workers`] |
+//! | set up or look at the global pool | [`PoolBuilder::build_global`], [`global`] |
 //! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`diagnostics()`] |
 //!
 //! The free functions use the pool that the current thread works for, else the global one, which has
-//! as many workers as `BLITZ_WORKERS` says or as there are cores.
+//! as many workers as `BLITZ_WORKERS` says or as there are cores. If it is needed and cannot be built they
+//! panic: call [`global`] at start-up to get the error as a value.
 //!
 //! # Panics
 //! A panic in a closure goes to whoever waits for it: the caller of `join`, `scope`, `install` or
@@ -46,45 +50,21 @@
 
 #![forbid(unsafe_code)]
 
+// Pools.
 pub use blitz_core::{
-    // jobs of their own
-    BroadcastContext,
-    // pools
-    BuildError,
-    // looking inside
-    Diagnostics,
-    // fork and join
-    FnContext,
-    JoinError,
-    JoinHandle,
-    Pool,
-    PoolBuilder,
-    PoolMetrics,
-    Scope,
-    ScopeFifo,
-    SleepPolicy,
-    ThreadBuilder,
-    WaitPolicy,
-    WorkerMetrics,
-    // the current worker
-    Yield,
-    broadcast,
-    build_global,
-    current_num_workers,
-    current_worker_index,
-    diagnostics,
-    global,
-    in_place_scope,
-    in_place_scope_fifo,
-    join,
-    join_context,
-    scope,
-    scope_fifo,
-    spawn_broadcast,
-    spawn_cpu,
-    yield_local,
-    yield_now,
+    BuildError, Pool, PoolBuilder, SleepPolicy, ThreadBuilder, WaitPolicy, global,
 };
+// Fork and join.
+pub use blitz_core::{FnContext, join, join_context};
+pub use blitz_core::{Scope, in_place_scope, scope};
+pub use blitz_core::{ScopeFifo, in_place_scope_fifo, scope_fifo};
+// Jobs of their own.
+pub use blitz_core::{BroadcastContext, broadcast, spawn_broadcast};
+pub use blitz_core::{JoinError, JoinHandle, spawn_cpu, spawn_detached, spawn_detached_fifo};
+// The current worker.
+pub use blitz_core::{Yield, current_num_workers, current_worker_index, yield_local, yield_now};
+// Looking inside.
+pub use blitz_core::{Diagnostics, PoolMetrics, WorkerMetrics, diagnostics};
 
 #[cfg(doctest)]
 mod misuse;

@@ -33,7 +33,8 @@ where
     global::current_team_or_global(|team| broadcast_in(team, op))
 }
 
-/// Runs `op` once on every worker of the current or the global pool, some time; returns at once.
+/// Runs `op` once on every worker of the current or the global pool, some time; returns at once. A panic
+/// of `op` goes to the pool's panic handler.
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();

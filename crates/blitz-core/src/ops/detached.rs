@@ -13,7 +13,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
-/// blitz_core::spawn_detached(move || send.send(7).unwrap());
+/// blitz::spawn_detached(move || send.send(7).unwrap());
 /// assert_eq!(receive.recv(), Ok(7));
 /// ```
 pub fn spawn_detached<F>(f: F)
@@ -27,12 +27,12 @@ where
 /// run.
 ///
 /// ```
-/// let pool = blitz_core::Pool::builder().workers(1).build().unwrap();
+/// let pool = blitz::Pool::builder().workers(1).build().unwrap();
 /// let (send, receive) = std::sync::mpsc::channel();
 /// pool.install(move || {
 ///     for i in 0..3 {
 ///         let send = send.clone();
-///         blitz_core::spawn_detached_fifo(move || send.send(i).unwrap());
+///         blitz::spawn_detached_fifo(move || send.send(i).unwrap());
 ///     }
 /// });
 /// assert_eq!(receive.iter().collect::<Vec<_>>(), [0, 1, 2]);
@@ -90,7 +90,7 @@ pub(crate) fn job(team: &Team, f: impl FnOnce() + Send + 'static) -> Work {
     // SAFETY: the closure borrows nothing, is `Send`, and catches panics.
     unsafe {
         HeapJob::into_work(move || {
-            hold.0.catch(f);
+            hold.0.catch("a detached job", f);
             drop(hold);
         })
     }

@@ -36,7 +36,7 @@ where
     global::current_team_or_global(|team| team.in_worker(|_, _| in_place(team, op)))
 }
 
-/// As [`scope`], but `op` itself runs on the current thread, whichever that is, and needs not be
+/// As [`scope`], but `op` itself runs on the current thread, whichever that is, and need not be
 /// `Send`.
 ///
 /// ```

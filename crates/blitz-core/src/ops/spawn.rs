@@ -11,12 +11,13 @@ use crate::pool::Pool;
 use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::prim::AtomicBool;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Runs `f` on the current pool, or on the global one, and returns at once.
 ///
-/// Dropping the handle detaches the job; it still runs.
+/// Dropping the handle detaches the job; it still runs. Jobs that one worker spawns run newest first on
+/// that worker.
 ///
 /// ```
 /// let handle = blitz::spawn_cpu(|| 6 * 7);
@@ -68,7 +69,7 @@ where
 ///
 /// Dropped, it leaves the job to itself: the job still runs, its result is dropped, and a panic goes
 /// to the pool's panic handler.
-#[must_use = "dropping the handle detaches the job; say `drop(handle)` or `let _ = …` if that is meant"]
+#[must_use = "dropping the handle detaches the job; use `spawn_detached`, or say `drop(handle)`, if that is meant"]
 pub struct JoinHandle<T> {
     packet: Arc<dyn Joinable<T> + Send + Sync>,
 }
@@ -76,7 +77,9 @@ pub struct JoinHandle<T> {
 impl<T> JoinHandle<T> {
     /// Waits for the job and returns what it returned.
     ///
-    /// A job that has not begun is run right here. On a worker the wait helps with other work.
+    /// On a worker of the job's pool, a job that has not begun is run right here, and otherwise the wait
+    /// helps with other work. A worker of another pool works for its own pool meanwhile. A thread
+    /// outside of every pool blocks until a worker has run the job.
     ///
     /// # Errors
     /// If the job panicked; [`JoinError::into_panic`] has the payload.
@@ -106,6 +109,10 @@ impl<T> Drop for JoinHandle<T> {
         self.packet.detach();
     }
 }
+
+// What a panic leaves half done it leaves in the job, and there it comes out as an error.
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
 
 impl<T> std::fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -184,7 +191,7 @@ where
     fn discard(&self, result: Result<T, Payload>) {
         match result {
             // The value's own drop may panic, too.
-            Ok(value) => self.team.catch(|| drop(value)),
+            Ok(value) => self.team.catch("the drop of a result", || drop(value)),
             Err(payload) => self.team.report_panic(payload),
         }
     }

@@ -4,12 +4,6 @@ use crate::tuning;
 use std::time::Duration;
 
 /// The phases of an idle worker: spin, yield, announce, sleep.
-///
-/// ```
-/// use blitz_parts::sleep::SleepPolicy;
-/// assert_eq!(SleepPolicy::default(), SleepPolicy::adaptive());
-/// assert_ne!(SleepPolicy::rayon(), SleepPolicy::low_latency());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SleepPolicy {
     /// Rounds that only tell the processor to pause.
@@ -22,13 +16,14 @@ pub struct SleepPolicy {
 }
 
 impl SleepPolicy {
-    /// 32 yields, announce, one more yield, sleep (seeds 000 and 001).
+    /// 32 yields, announce, one more yield, sleep, like Rayon.
     pub fn rayon() -> SleepPolicy {
         let sleepy_at = tuning::ROUNDS_UNTIL_SLEEPY;
         SleepPolicy { spins: 0, sleepy_at, patience_min: sleepy_at }
     }
 
-    /// 64 spins, yields up to round 256, sleep (seed 002).
+    /// 64 spins, yields up to round 256, sleep. Burns more CPU before it sleeps; for jobs that arrive in
+    /// bursts.
     pub fn low_latency() -> SleepPolicy {
         let sleepy_at = tuning::LOW_LATENCY_ROUNDS - tuning::ROUNDS_AFTER_SLEEPY - 1;
         SleepPolicy { spins: tuning::LOW_LATENCY_SPINS, sleepy_at, patience_min: sleepy_at }
