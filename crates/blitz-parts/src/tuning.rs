@@ -24,13 +24,13 @@ pub const LOW_LATENCY_ROUNDS: u32 = 256;
 /// is inside a barrier of 1-14 us, or was preempted there.
 pub const FORCE_WAIT_SPINS: u32 = 64;
 
-/// Busy rounds of a foreign thread that waits for its result, before it yields.
-pub const FOREIGN_SPINS: u32 = 64;
+/// How long a foreign thread spins for its result before it blocks: a sleep and wake-up would dominate
+/// jobs shorter than this. Longer would keep a core busy that a worker just woken needs: the kernel then
+/// queues it behind its waker.
+pub const FOREIGN_PATIENCE: Duration = Duration::from_micros(10);
 
-/// Rounds after which a foreign thread blocks. A yield takes about 0.6 us where the core is free, so
-/// this covers jobs of up to about 10 us, below which a sleep and wake-up would dominate. Longer would
-/// keep a core busy that a worker just woken needs: the kernel then queues it behind its waker.
-pub const FOREIGN_ROUNDS: u32 = FOREIGN_SPINS + 14;
+/// Spins of a foreign thread between two looks at the clock.
+pub const FOREIGN_SPINS: u32 = 32;
 
 /// Fewest yields of an adaptive idle worker. Two cost about a microsecond, much less than the sleep
 /// that follows, and give a poster that is just about to post a chance.

@@ -2,9 +2,10 @@
 
 use super::Latch;
 use crate::park::futex;
-use crate::prim::{AcqRel, Acquire, AtomicU32, MODELLED, Step, broken, spin_loop, yield_now};
+use crate::prim::{AcqRel, Acquire, AtomicU32, MODELLED, Step, broken, spin_loop};
 use crate::tuning;
 use std::sync::Arc;
+use std::time::Instant;
 
 const UNSET: u32 = 0;
 const WAITING: u32 = 1;
@@ -30,15 +31,16 @@ impl OnceLatch {
         self.word.load(Acquire) == SET // O2
     }
 
-    /// Blocks until the latch is set. Spins and yields for a moment first: a small job is done
-    /// sooner than a thread falls asleep.
+    /// Blocks until the latch is set. Spins for a moment first: a small job is done sooner than a
+    /// thread falls asleep. It does not yield, for on a loaded machine that takes a whole time slice.
     pub fn wait(&self) {
-        if !MODELLED {
-            for round in 0..tuning::FOREIGN_ROUNDS {
+        let since = Instant::now();
+        while !MODELLED && since.elapsed() < tuning::FOREIGN_PATIENCE {
+            for _ in 0..tuning::FOREIGN_SPINS {
                 if self.probe() {
                     return;
                 }
-                if round < tuning::FOREIGN_SPINS { spin_loop() } else { yield_now() }
+                spin_loop();
             }
         }
         while !self.probe() {
