@@ -29,12 +29,21 @@ pub(crate) fn message(payload: &Payload) -> &str {
     }
 }
 
-/// Drops what a panic carries, whose own drop may panic in turn: that one is too many.
+/// Drops what a panic carries. Its own drop may panic in turn, and what that carries as well; after a few
+/// of them the last is left alone.
 pub(crate) fn discard<T>(payload: T) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(again);
+    let mut outcome = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    for _ in 0..PANICS_IN_A_ROW {
+        match outcome {
+            Ok(()) => return,
+            Err(again) => outcome = catch_unwind(AssertUnwindSafe(|| drop(again))),
+        }
     }
+    std::mem::forget(outcome);
 }
+
+/// How often a payload's drop may panic with another such payload before it is leaked.
+const PANICS_IN_A_ROW: usize = 8;
 
 /// One line on standard error, if there is anybody to read it: `eprintln!` would panic if not.
 fn say(text: &str) {

@@ -172,7 +172,8 @@ fn panics_whose_payload_panics_end_no_worker() {
                 }
             });
         }));
-        std::mem::forget(scope);
+        let bomb = std::panic::AssertUnwindSafe(scope.unwrap_err());
+        assert!(std::panic::catch_unwind(|| drop(bomb)).is_err());
         assert_eq!(pool.broadcast(|_| 1), [1, 1]);
     });
 }
