@@ -46,8 +46,8 @@ mod tests {
         assert!(found.parent().unwrap().join("Cargo.lock").is_file());
         assert!(inside.starts_with(found.parent().unwrap()));
 
-        let told = target_folder(Path::new("/work"), Some("build".into()));
-        assert_eq!(told, Path::new("/work/build"));
+        let told = target_folder(Path::new("/elsewhere"), Some("build".into()));
+        assert_eq!(told, Path::new("/elsewhere/build"));
         let elsewhere = target_folder(Path::new("/"), None);
         assert_eq!(elsewhere, Path::new("/target"));
     }
