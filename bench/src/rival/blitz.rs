@@ -38,7 +38,6 @@ impl Rival for Blitz {
 
 impl Post for Blitz {
     fn post(&self, job: impl FnOnce() + Send + 'static) {
-        // Dropping the handle detaches the job.
-        drop(self.0.spawn_cpu(job));
+        self.0.spawn_detached(job);
     }
 }

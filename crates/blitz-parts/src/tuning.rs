@@ -32,9 +32,9 @@ pub const FOREIGN_PATIENCE: Duration = Duration::from_micros(10);
 /// Spins of a foreign thread between two looks at the clock.
 pub const FOREIGN_SPINS: u32 = 32;
 
-/// Fewest yields of an adaptive idle worker. Two cost about a microsecond, much less than the sleep
-/// that follows, and give a poster that is just about to post a chance.
-pub const PATIENCE_MIN: u32 = 2;
+/// Fewest yields of an adaptive idle worker: about 5 us, no more than the sleep that follows costs, in
+/// which a job that comes soon after the last is still picked up without a wake-up.
+pub const PATIENCE_MIN: u32 = 8;
 
 /// Yields of a worker that waits for descendants only, before it parks: as patient as a worker that
 /// looks for anything.
