@@ -1,7 +1,7 @@
 //! One pool for parallel and async Rust.
 //!
 //! Today: a fork-join pool. Its workers run [`join`], [`scope`], [`spawn_cpu`] and [`broadcast`]; a
-//! fork that nobody steals costs about two nanoseconds, and an idle pool costs nothing.
+//! fork that nobody steals costs a few nanoseconds, and an idle pool costs nothing.
 //!
 //! ```
 //! fn sum(numbers: &[u64]) -> u64 {
