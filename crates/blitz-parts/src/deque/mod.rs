@@ -3,7 +3,7 @@
 //!
 //! # Who calls it
 //! The owner (one worker thread, through [`Owner`]): `push`, `pop`, `take_back`, `publish`. Any
-//! thread: `steal`, `force`, `len`, `public_len`. Callers: `blitz-core/worker`.
+//! thread: `steal`, `steal_if`, `force`, `len`, `public_len`. Callers: `blitz-core/worker`.
 //!
 //! # State
 //! Four indices into one growing ring, `top <= split <= bottom`:
@@ -39,7 +39,8 @@
 //! - **DEQUE-5** An outgrown buffer lives as long as the deque: a slow thief may still read it.
 //! - **DEQUE-6** After a [`barrier::heavy`] a non-empty deque looks non-empty to every thread, and
 //!   `force` can then bring the oldest private item into the open without the owner's help.
-//! - **DEQUE-7** Steals fail only if the deque's public part was empty or another taker succeeded.
+//! - **DEQUE-7** Steals fail only if the deque's public part was empty, another taker succeeded, or
+//!   the thief's own condition did not hold; then the item stays.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -48,7 +49,7 @@
 //! | O2 | `split` stores | Release | O5 | the slots below `split` are written |
 //! | O3 | pop: fence between `split` store and `top` load | SeqCst | O4 | owner and thief cannot both miss each other |
 //! | O4 | steal: fence between `top` load and `split` load | SeqCst | O3 | the same |
-//! | O5 | `split` load in steal | Acquire | O2 | DEQUE-4 |
+//! | O5 | `split` load in steal | Acquire | O2 | DEQUE-4; `steal_if` judges after it, so by what the owner wrote before |
 //! | O6 | pop: light fence between `bottom` store and `guard` load | asymmetric | O8 | either the owner sees the raised guard or the thief the lowered bottom |
 //! | O7 | `bottom` load in force, len | Acquire | O1 | DEQUE-4 |
 //! | O8 | force: heavy fence between `guard` exchange and `busy`, `bottom` loads | asymmetric | O6, O9 | the same |

@@ -178,6 +178,21 @@ proptest! {
 }
 
 #[test]
+fn deque_7_a_thief_whose_condition_fails_leaves_the_item() {
+    let items = Items::new(2);
+    let deque = Deque::new();
+    owner(&deque).push(items.item(0));
+    // Nothing public: the condition is not even asked.
+    let unasked = deque.steal_if(|| unreachable!("there is nothing to judge"));
+    assert_eq!(stolen(&items, unasked), None);
+    assert_eq!(owner(&deque).publish(1, |_| ()).count, 1);
+    assert_eq!(stolen(&items, deque.steal_if(|| false)), None);
+    assert_eq!(deque.len(), 1);
+    assert_eq!(stolen(&items, deque.steal_if(|| true)), Some(0));
+    assert!(deque.is_empty());
+}
+
+#[test]
 fn deque_3_private_items_are_out_of_reach_and_free_of_exchanges() {
     let items = Items::new(100);
     let deque = Deque::new();

@@ -15,7 +15,7 @@
 //! # Transitions
 //! ```text
 //!  stack   new ──push──▶ queued ──take_back──▶ run_inline (owner)
-//!                           └─────steal──────▶ run: result, then latch (LATCH-1) ──▶ into_result
+//!                           └─────steal──────▶ run: result, then latch (LATCH-1) ──▶ take_result
 //!  heap    new ──push──▶ queued ──▶ run: closure moved out, box freed, closure called
 //! ```
 //!
@@ -23,9 +23,10 @@
 //! - **JOB-1** A job's closure runs exactly once, on whichever thread took its [`Work`].
 //! - **JOB-2** A stack job is not touched after its latch is set: the frame may be gone.
 //! - **JOB-3** The result is written before the latch is set, and read only after it was seen set.
-//! - **JOB-5** A fork is armed with its latch before others can see it, and its owner looks at the
-//!   latch only after it found the fork taken by another.
 //! - **JOB-4** A panic in a stack job's closure is stored as its result; it never passes `run`.
+//! - **JOB-5** A fork is armed with its latch once, before others can see it, and its owner looks at the
+//!   latch only after it found the fork taken by another. So a fork that left a deque never enters one
+//!   again.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |

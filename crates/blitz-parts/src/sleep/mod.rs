@@ -37,7 +37,8 @@
 //! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it runs
 //!   what it found; so one posted job's wake-up is never spent on another job.
 //! - **SLEEP-4** A worker that is not idle pushes privately and only reads the counters relaxed; a
-//!   sleeper's heavy fence in step 4 makes that enough.
+//!   sleeper's heavy fence in step 4, and that of a worker that leaves the idle state beside sleepers
+//!   (O5), make that enough.
 //! - **SLEEP-5** A worker that waits for a latch is woken when the latch is set.
 //! - **SLEEP-6** After `stop` every worker leaves or never enters sleep.
 //! - **SLEEP-7** Bit i of the parked bitmap is written by worker i only, and is set whenever worker i
