@@ -15,4 +15,5 @@ pub mod prim;
 pub mod rng;
 pub mod sleep;
 pub mod slots;
+pub mod task;
 pub mod tuning;

@@ -17,6 +17,7 @@ mod real {
     pub use core::sync::atomic::{
         AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
     };
+    pub use std::alloc::{alloc, dealloc};
     pub use std::sync::{Mutex, MutexGuard};
     pub use std::thread::yield_now;
 
@@ -44,6 +45,7 @@ mod real {
 
 #[cfg(blitz_loom)]
 mod modelled {
+    pub use loom::alloc::{alloc, dealloc};
     pub use loom::sync::atomic::{
         AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
     };

@@ -1,0 +1,228 @@
+//! The handle that waits for a task's end.
+
+use super::cell::place;
+use super::panic::discard;
+use super::reference::abort;
+use super::scheduler::LateReport;
+use super::state::{JoinSlot, Leave};
+use super::{Header, Payload, TaskRef};
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+use core::task::{Context, Poll, Waker};
+
+/// The join side of a task: one per task. Dropping it lets the task go on; an output that is there already
+/// is dropped on the spot, and a panic that nobody has asked for is reported.
+pub struct Join<T> {
+    header: NonNull<Header>,
+    /// Whether the outcome has been given out.
+    taken: bool,
+    output: PhantomData<T>,
+}
+
+// SAFETY: the handle takes the output to its thread, and nothing else of the task but what atomics guard.
+unsafe impl<T: Send> Send for Join<T> {}
+// SAFETY: by shared reference a handle does what a `TaskRef` does.
+unsafe impl<T: Send> Sync for Join<T> {}
+
+impl<T> Unpin for Join<T> {}
+
+/// Why a task has no output.
+#[derive(Debug)]
+pub enum Failure {
+    /// It was cancelled.
+    Cancelled,
+    /// It panicked, with this.
+    Panicked(Payload),
+}
+
+/// What came of a task, in its allocation.
+pub(super) enum Outcome<T> {
+    Done(T),
+    Cancelled,
+    Panicked(Box<Unheard>),
+}
+
+/// A panic that a join handle may ask for, and what to do with it if that is dropped.
+pub(super) struct Unheard {
+    pub(super) payload: Payload,
+    pub(super) late: Option<LateReport>,
+}
+
+impl<T> Join<T> {
+    /// The handle of a new task.
+    ///
+    /// # Safety
+    /// 1. The task's output is a `T`; one reference to it, and its JOIN_INTEREST, are the handle's.
+    pub(super) unsafe fn from_header(header: NonNull<Header>) -> Join<T> {
+        Join { header, taken: false, output: PhantomData }
+    }
+
+    /// The outcome; if the task has not ended, the context's waker is woken when it does.
+    ///
+    /// # Panics
+    /// If the outcome has been given out before.
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Failure>> {
+        if !self.is_finished() && self.register(context.waker()) == JoinSlot::Yes {
+            return Poll::Pending;
+        }
+        Poll::Ready(self.take())
+    }
+
+    /// The outcome if the task has ended. No waker is left behind.
+    ///
+    /// # Panics
+    /// If the outcome has been given out before.
+    pub fn try_take(&mut self) -> Option<Result<T, Failure>> {
+        self.is_finished().then(|| self.take())
+    }
+
+    /// Whether the task has ended.
+    pub fn is_finished(&self) -> bool {
+        self.as_header().state.load().is_complete()
+    }
+
+    /// A reference to the task.
+    pub fn task(&self) -> TaskRef {
+        // SAFETY: the handle has a reference.
+        unsafe { TaskRef::from_header(self.header) }
+    }
+
+    /// As [`TaskRef::abort`].
+    pub fn abort(&self) {
+        // SAFETY: the handle has a reference.
+        unsafe { abort(self.header) };
+    }
+
+    /// Leaves a waker in the header, unless one that wakes the same is there.
+    fn register(&mut self, waker: &Waker) -> JoinSlot {
+        let header = self.as_header();
+        let mut outdated = None;
+        if header.state.load().has_join_waker() {
+            // SAFETY: while JOIN_WAKER is set the waker is there, and nobody writes it.
+            if unsafe { self.registered() }.will_wake(waker) {
+                return JoinSlot::Yes;
+            }
+            let new = waker.clone();
+            if header.state.unset_join_waker() == JoinSlot::Complete {
+                return JoinSlot::Complete;
+            }
+            // SAFETY: the exchange made the waker the handle's again.
+            outdated = Some(unsafe { self.unregister() });
+            // SAFETY: as above.
+            unsafe { header.join_waker.get().write(MaybeUninit::new(new)) };
+        } else {
+            // SAFETY: while JOIN_WAKER is not set the place is the handle's, and empty.
+            unsafe { header.join_waker.get().write(MaybeUninit::new(waker.clone())) };
+        }
+        let registered = header.state.set_join_waker();
+        if registered == JoinSlot::Complete {
+            // SAFETY: JOIN_WAKER was not set at the task's end, so the place stayed the handle's.
+            drop(unsafe { self.unregister() });
+        }
+        drop(outdated);
+        registered
+    }
+
+    /// The waker in the header.
+    ///
+    /// # Safety
+    /// 1. JOIN_WAKER is set.
+    unsafe fn registered(&self) -> &Waker {
+        // SAFETY: nobody writes the place while JOIN_WAKER is set.
+        let slot = unsafe { &*self.as_header().join_waker.get() };
+        // SAFETY: a waker was written before JOIN_WAKER was set.
+        unsafe { slot.assume_init_ref() }
+    }
+
+    /// Takes the waker out of the header.
+    ///
+    /// # Safety
+    /// 1. There is one, and the place is the handle's.
+    unsafe fn unregister(&self) -> Waker {
+        // SAFETY: obligation 1.
+        let slot = unsafe { self.as_header().join_waker.get().read() };
+        // SAFETY: obligation 1.
+        unsafe { slot.assume_init() }
+    }
+
+    /// Takes the outcome of a task that has ended.
+    fn take(&mut self) -> Result<T, Failure> {
+        assert!(!self.taken, "a join handle gives the task's outcome once, and was asked again");
+        self.taken = true;
+        // SAFETY: the task was seen COMPLETE with interest, so its outcome is there; it is read once.
+        match unsafe { self.outcome().read() } {
+            Outcome::Done(output) => Ok(output),
+            Outcome::Cancelled => Err(Failure::Cancelled),
+            Outcome::Panicked(unheard) => Err(Failure::Panicked(unheard.payload)),
+        }
+    }
+
+    /// Where the outcome is once the task has ended.
+    fn outcome(&self) -> *mut Outcome<T> {
+        place(self.header, self.as_header().vtable.outcome)
+    }
+
+    fn as_header(&self) -> &Header {
+        // SAFETY: the handle's reference keeps the task alive.
+        unsafe { self.header.as_ref() }
+    }
+}
+
+impl<T> Drop for Join<T> {
+    fn drop(&mut self) {
+        /// Gives up the handle's reference, even if the drop of an output unwinds.
+        struct Reference(NonNull<Header>);
+        impl Drop for Reference {
+            fn drop(&mut self) {
+                // SAFETY: it is the handle's, which is being dropped.
+                unsafe { Header::release(self.0) };
+            }
+        }
+
+        // SAFETY: the handle's reference keeps the task alive until it is given up.
+        match unsafe { &(*self.header.as_ptr()).state }.leave() {
+            Leave::Gone => {}
+            Leave::TakeWaker => {
+                // SAFETY: the exchange made the waker the handle's again.
+                let waker = unsafe { self.unregister() };
+                drop(Reference(self.header));
+                drop(waker);
+            }
+            Leave::Complete => {
+                let _reference = Reference(self.header);
+                if !self.taken {
+                    // SAFETY: the task is COMPLETE with interest, and the outcome was not taken.
+                    unsafe { drop_untaken(self.outcome()) };
+                }
+            }
+        }
+    }
+}
+
+impl<T> fmt::Debug for Join<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "join of {:?}", self.as_header())
+    }
+}
+
+/// Drops an outcome that the join handle was never asked for.
+///
+/// # Safety
+/// 1. There is one, and nobody uses it after.
+unsafe fn drop_untaken<T>(outcome: *mut Outcome<T>) {
+    // SAFETY: obligation 1.
+    if !matches!(unsafe { &*outcome }, Outcome::Panicked(_)) {
+        // SAFETY: obligation 1. An output is dropped in place, since it may be large.
+        return unsafe { outcome.drop_in_place() };
+    }
+    // SAFETY: obligation 1.
+    if let Outcome::Panicked(unheard) = unsafe { outcome.read() } {
+        let Unheard { payload, late } = *unheard;
+        match late {
+            Some(report) => report(payload),
+            None => discard(payload),
+        }
+    }
+}

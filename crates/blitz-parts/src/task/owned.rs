@@ -1,0 +1,226 @@
+//! The tasks that wait: who would otherwise be known to their wakers only.
+
+use super::Header;
+use super::state::Kill;
+use crate::prim::{Mutex, MutexGuard};
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::ptr::{NonNull, null_mut};
+
+/// Tasks that wait, or have waited and not ended yet. Holds a reference to each.
+///
+/// A task joins at the end of the first poll that leaves it waiting, and leaves when it ends.
+pub struct Owned {
+    list: Mutex<List>,
+}
+
+struct List {
+    first: *mut Header,
+    len: usize,
+    closed: bool,
+}
+
+/// A task's place in its list; null at either end.
+#[derive(Clone, Copy)]
+pub(super) struct Neighbours {
+    before: *mut Header,
+    after: *mut Header,
+}
+
+// SAFETY: the list is behind a lock, and the tasks in it may be ended wherever it is closed: `new` demands
+// `Send` futures, and makers of others have promised to close it where they belong.
+unsafe impl Send for Owned {}
+// SAFETY: as above.
+unsafe impl Sync for Owned {}
+
+impl Owned {
+    /// An empty list.
+    pub fn new() -> Owned {
+        Owned { list: Mutex::new(List { first: null_mut(), len: 0, closed: false }) }
+    }
+
+    /// How many tasks are in it.
+    pub fn len(&self) -> usize {
+        self.lock().len
+    }
+
+    /// Whether no task is in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Closes the list and cancels every task in it, whatever its shields.
+    ///
+    /// A task that waits is ended here. One that is in a queue, or on its way there, or being polled, is
+    /// marked and left to whoever has it; the number of those is returned, and [`len`](Owned::len) says how
+    /// many of them have not ended yet. A task that would join later is cancelled instead.
+    pub fn close_and_cancel(&self) -> usize {
+        let (mut taken, left) = self.close();
+        while let Some(task) = NonNull::new(taken) {
+            // SAFETY: the list's reference is now the run's, and keeps the task alive.
+            let header = unsafe { task.as_ref() };
+            let cancel = header.vtable.cancel;
+            // SAFETY: the task is RUNNING, run by this thread, which has linked it.
+            taken = unsafe { header.next() };
+            // SAFETY: as above.
+            unsafe { cancel(task) };
+        }
+        left
+    }
+
+    /// Closes the list; returns the tasks that are to be ended here, and how many are left to others.
+    fn close(&self) -> (*mut Header, usize) {
+        let mut taken = null_mut();
+        let mut list = self.lock();
+        list.closed = true;
+        let mut at = list.first;
+        while let Some(task) = NonNull::new(at) {
+            // SAFETY: a task in the list is alive, since who ends it takes it out first.
+            let header = unsafe { task.as_ref() };
+            // SAFETY: the lock is held.
+            at = unsafe { neighbours(task) }.after;
+            if header.state.kill() == Kill::Cancel {
+                // SAFETY: the lock is held, and the task is in this list.
+                unsafe { list.remove(task) };
+                // SAFETY: the task is RUNNING, run by this thread, so it is in no queue.
+                unsafe { header.set_next(taken) };
+                taken = task.as_ptr();
+            }
+        }
+        (taken, list.len)
+    }
+
+    /// Calls `f` for every task in the list, under its lock: `f` must not use the list, nor end a task.
+    pub fn for_each(&self, mut f: impl FnMut(NonNull<Header>)) {
+        let list = self.lock();
+        let mut at = list.first;
+        while let Some(task) = NonNull::new(at) {
+            f(task);
+            // SAFETY: the lock is held.
+            at = unsafe { neighbours(task) }.after;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        // Only `for_each` calls foreign code under the lock, and changes nothing.
+        self.list.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Default for Owned {
+    fn default() -> Owned {
+        Owned::new()
+    }
+}
+
+impl fmt::Debug for Owned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Owned").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// Puts a task into `owned`; says whether that is still open.
+///
+/// # Safety
+/// 1. The task is RUNNING, run by the caller, and in no list.
+/// 2. The list stays alive and in place until the task is out of it.
+pub(super) unsafe fn link(owned: &Owned, task: NonNull<Header>) -> bool {
+    let mut list = owned.lock();
+    if list.closed {
+        return false;
+    }
+    // SAFETY: the run's reference keeps the task alive.
+    let header = unsafe { task.as_ref() };
+    // SAFETY: only the runner uses it.
+    unsafe { header.list.get().write(MaybeUninit::new(NonNull::from(owned))) };
+    // SAFETY: the lock is held, and the task is in no list.
+    unsafe { list.insert(task) };
+    true
+}
+
+/// Takes a task out of its list.
+///
+/// # Safety
+/// 1. The task is RUNNING, run by the caller, and in a list.
+pub(super) unsafe fn unlink(task: NonNull<Header>) {
+    // SAFETY: the run's reference keeps the task alive.
+    let header = unsafe { task.as_ref() };
+    // SAFETY: only the runner uses it.
+    let place = unsafe { header.list.get().read() };
+    // SAFETY: `link` wrote it.
+    let owned = unsafe { place.assume_init() };
+    // SAFETY: the list is alive while a task is in it.
+    let owned = unsafe { owned.as_ref() };
+    // SAFETY: the lock is held, and the task is in this list.
+    unsafe { owned.lock().remove(task) };
+}
+
+impl List {
+    /// Puts a task in front.
+    ///
+    /// # Safety
+    /// 1. The task is alive and in no list, and this list's lock is held.
+    unsafe fn insert(&mut self, task: NonNull<Header>) {
+        let place = Neighbours { before: null_mut(), after: self.first };
+        // SAFETY: the lock is held.
+        unsafe { set_neighbours(task, place) };
+        if let Some(second) = NonNull::new(self.first) {
+            // SAFETY: the lock is held, and the task is in this list.
+            let after = unsafe { neighbours(second) }.after;
+            let place = Neighbours { before: task.as_ptr(), after };
+            // SAFETY: as above.
+            unsafe { set_neighbours(second, place) };
+        }
+        self.first = task.as_ptr();
+        self.len += 1;
+    }
+
+    /// Takes a task out.
+    ///
+    /// # Safety
+    /// 1. The task is in this list, whose lock is held.
+    unsafe fn remove(&mut self, task: NonNull<Header>) {
+        // SAFETY: obligation 1.
+        let Neighbours { before, after } = unsafe { neighbours(task) };
+        match NonNull::new(before) {
+            None => self.first = after,
+            Some(previous) => {
+                // SAFETY: a neighbour is in this list, too.
+                let further = unsafe { neighbours(previous) }.before;
+                // SAFETY: as above.
+                unsafe { set_neighbours(previous, Neighbours { before: further, after }) };
+            }
+        }
+        if let Some(next) = NonNull::new(after) {
+            // SAFETY: a neighbour is in this list, too.
+            let further = unsafe { neighbours(next) }.after;
+            // SAFETY: as above.
+            unsafe { set_neighbours(next, Neighbours { before, after: further }) };
+        }
+        self.len -= 1;
+    }
+}
+
+/// A task's place in its list.
+///
+/// # Safety
+/// 1. The task is in a list whose lock the caller holds.
+unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
+    // SAFETY: a task in a list is alive.
+    let place = unsafe { task.as_ref() }.neighbours.get();
+    // SAFETY: the lock guards it.
+    let place = unsafe { place.read() };
+    // SAFETY: `insert` wrote it.
+    unsafe { place.assume_init() }
+}
+
+/// Changes a task's place.
+///
+/// # Safety
+/// 1. The task is alive, in a list or about to be, whose lock the caller holds.
+unsafe fn set_neighbours(task: NonNull<Header>, place: Neighbours) {
+    // SAFETY: obligation 1.
+    let cell = unsafe { task.as_ref() }.neighbours.get();
+    // SAFETY: the lock guards it.
+    unsafe { cell.write(MaybeUninit::new(place)) };
+}

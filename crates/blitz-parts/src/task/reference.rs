@@ -1,0 +1,94 @@
+//! A counted reference to a task of any kind.
+
+use super::Header;
+use super::state::Wake;
+use core::fmt;
+use core::num::NonZeroU64;
+use core::ptr::NonNull;
+
+/// A counted reference to a task: its identity, and the right to abort and to shield it.
+pub struct TaskRef(NonNull<Header>);
+
+// SAFETY: what a reference can do to a task is done by atomics, and freeing it drops nothing of the user.
+unsafe impl Send for TaskRef {}
+// SAFETY: as above.
+unsafe impl Sync for TaskRef {}
+
+impl TaskRef {
+    /// One more reference to a task.
+    ///
+    /// # Safety
+    /// 1. The task is alive: the caller has a reference, or is inside of its poll.
+    pub unsafe fn from_header(header: NonNull<Header>) -> TaskRef {
+        // SAFETY: obligation 1.
+        unsafe { header.as_ref() }.state.add_reference();
+        TaskRef(header)
+    }
+
+    /// Cancels the task: its future is dropped before it would be polled again, and at the end of the poll
+    /// that it may be in. While it is shielded that waits. A task that has ended is not changed.
+    pub fn abort(&self) {
+        // SAFETY: `self` is a reference.
+        unsafe { abort(self.0) };
+    }
+
+    /// Whether the task has ended.
+    pub fn is_finished(&self) -> bool {
+        self.as_header().state.load().is_complete()
+    }
+
+    /// The task's identity, unique while anybody has a reference to it.
+    pub fn id(&self) -> NonZeroU64 {
+        let address = self.0.addr().get() as u64;
+        NonZeroU64::new(address).expect("the address of a header is not null")
+    }
+
+    pub(super) fn as_header(&self) -> &Header {
+        // SAFETY: the reference keeps the task alive.
+        unsafe { self.0.as_ref() }
+    }
+
+    pub(super) fn header(&self) -> NonNull<Header> {
+        self.0
+    }
+}
+
+impl Clone for TaskRef {
+    fn clone(&self) -> TaskRef {
+        // SAFETY: `self` is a reference.
+        unsafe { TaskRef::from_header(self.0) }
+    }
+}
+
+impl Drop for TaskRef {
+    fn drop(&mut self) {
+        // SAFETY: the reference goes with `self`.
+        unsafe { Header::release(self.0) };
+    }
+}
+
+impl PartialEq for TaskRef {
+    fn eq(&self, other: &TaskRef) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for TaskRef {}
+
+impl fmt::Debug for TaskRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {:#x} {:?}", self.id(), self.as_header())
+    }
+}
+
+/// Cancels a task.
+///
+/// # Safety
+/// 1. The caller has a reference.
+pub(super) unsafe fn abort(header: NonNull<Header>) {
+    // SAFETY: obligation 1.
+    if unsafe { header.as_ref() }.state.abort() == Wake::Schedule {
+        // SAFETY: the exchange made the task SCHEDULED, with a reference for the queue entry.
+        unsafe { Header::schedule(header) };
+    }
+}

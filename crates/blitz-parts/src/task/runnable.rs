@@ -1,0 +1,84 @@
+//! The queue entry of a task.
+
+use super::Header;
+use core::fmt;
+use core::mem;
+use core::ptr::NonNull;
+
+/// A queue entry: a task that is SCHEDULED, and one reference to it. There is at most one per task.
+///
+/// Dropping it unrun cancels the task on the spot, whatever its shields: the future is dropped, and whoever
+/// waits for the task is told.
+#[must_use = "a task that is dropped instead of run is cancelled"]
+pub struct Runnable(NonNull<Header>);
+
+// SAFETY: `new` demands a `Send` future; for others, their maker has promised to keep it here.
+unsafe impl Send for Runnable {}
+
+/// What came of one run.
+#[must_use]
+#[derive(Debug)]
+pub enum Ran {
+    /// The task has ended.
+    Complete {
+        /// Whether it was cancelled.
+        cancelled: bool,
+    },
+    /// It waits for a wake.
+    Idle,
+    /// It was woken during its own poll and is SCHEDULED again: put it at the back.
+    Again(Runnable),
+}
+
+impl Runnable {
+    /// Polls the task once, or ends it if it was cancelled. Never unwinds: a panic goes to the join handle,
+    /// or else to the scheduler.
+    #[inline]
+    pub fn run(self) -> Ran {
+        let header = self.into_raw();
+        // SAFETY: the queue entry's reference keeps the task alive.
+        let run = unsafe { header.as_ref() }.vtable.run;
+        // SAFETY: the task is SCHEDULED, and this was its queue entry.
+        unsafe { run(header) }
+    }
+
+    /// The task's identity.
+    #[inline]
+    pub fn header(&self) -> NonNull<Header> {
+        self.0
+    }
+
+    /// The word itself, for a queue.
+    #[inline]
+    pub fn into_raw(self) -> NonNull<Header> {
+        let header = self.0;
+        mem::forget(self);
+        header
+    }
+
+    /// The entry that [`into_raw`](Runnable::into_raw) took apart.
+    ///
+    /// # Safety
+    /// 1. `header` came from `into_raw`, and is made an entry again once.
+    #[inline]
+    pub unsafe fn from_raw(header: NonNull<Header>) -> Runnable {
+        Runnable(header)
+    }
+}
+
+impl Drop for Runnable {
+    fn drop(&mut self) {
+        // SAFETY: the queue entry's reference keeps the task alive.
+        let header = unsafe { self.0.as_ref() };
+        let cancel = header.vtable.cancel;
+        let _ = header.state.start();
+        // SAFETY: the task is RUNNING, and the queue entry's reference is now the run's.
+        unsafe { cancel(self.0) };
+    }
+}
+
+impl fmt::Debug for Runnable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Runnable").field(&self.0).finish()
+    }
+}

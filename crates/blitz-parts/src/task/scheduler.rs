@@ -1,0 +1,36 @@
+//! What a task needs from whoever runs it.
+
+use super::{Owned, Payload, Runnable};
+
+/// Reports a panic after its task has ended, when the scheduler may be gone.
+pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
+
+/// What a task needs from whoever runs it: a pointer, as a rule. Every task has a copy.
+///
+/// # Safety
+/// 1. What a copy points to is alive until every [`Runnable`] of its tasks has been run or dropped, and
+///    those calls have returned. It need not outlive wakers, join handles and other references.
+/// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long.
+/// 3. No method unwinds.
+pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
+    /// A waker or an abort made the task runnable: put it where it will be run. Called on any thread.
+    ///
+    /// When the call begins the task has not ended. As soon as `task` is handed on it may end on another
+    /// thread, and with the last task whoever runs them may go. An implementation that touches more than
+    /// the queue after that has to see to it that it may.
+    fn schedule(&self, task: Runnable);
+
+    /// The list that a task joins when a poll leaves it waiting for the first time. Called on the thread
+    /// that polled.
+    fn owned(&self) -> &Owned;
+
+    /// User code panicked and nobody waits to hear of it.
+    fn report_panic(&self, payload: Payload);
+
+    /// A task panicked and its join handle may be told; this is for the case that the handle is dropped
+    /// without having been asked. It must not need the scheduler to be alive. By default such a panic is
+    /// dropped: the panic hook has spoken.
+    fn late_report(&self) -> Option<LateReport> {
+        None
+    }
+}

@@ -1,0 +1,72 @@
+//! Wakers: a counted reference to a task, in one word.
+
+use super::Header;
+use super::state::Wake;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+use core::task::{RawWaker, RawWakerVTable, Waker};
+
+/// One for all kinds of tasks, so that two wakers of a task are known as equal by their two words.
+static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
+
+/// A waker that borrows the caller's reference.
+///
+/// # Safety
+/// 1. The caller has a reference, which outlives what is returned.
+#[inline]
+pub(super) unsafe fn borrowed(header: NonNull<Header>) -> ManuallyDrop<Waker> {
+    // SAFETY: the functions below keep the contract of a waker, for a header with a reference.
+    ManuallyDrop::new(unsafe { Waker::from_raw(raw(header)) })
+}
+
+fn raw(header: NonNull<Header>) -> RawWaker {
+    RawWaker::new(header.as_ptr().cast_const().cast(), &VTABLE)
+}
+
+/// The header of a waker's data.
+///
+/// # Safety
+/// 1. `data` is a waker's of this module.
+#[inline]
+unsafe fn header(data: *const ()) -> NonNull<Header> {
+    // SAFETY: `raw` made it of a pointer that is not null.
+    unsafe { NonNull::new_unchecked(data.cast_mut().cast()) }
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: `data` is a waker's.
+    let header = unsafe { header(data) };
+    // SAFETY: the waker's reference keeps the task alive.
+    unsafe { header.as_ref() }.state.add_reference();
+    raw(header)
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: `data` is a waker's.
+    let header = unsafe { header(data) };
+    // SAFETY: the waker's reference keeps the task alive until the exchange passes it on.
+    match unsafe { &(*header.as_ptr()).state }.wake_by_value() {
+        Wake::Nothing => {}
+        // SAFETY: the exchange made the task SCHEDULED, and the waker's reference the queue entry's.
+        Wake::Schedule => unsafe { Header::schedule(header) },
+        // SAFETY: the waker's reference was the last.
+        Wake::Free => unsafe { Header::free(header) },
+    }
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: `data` is a waker's.
+    let header = unsafe { header(data) };
+    // SAFETY: the waker's reference keeps the task alive.
+    if unsafe { header.as_ref() }.state.wake_by_ref() == Wake::Schedule {
+        // SAFETY: the exchange made the task SCHEDULED, with a reference for the queue entry.
+        unsafe { Header::schedule(header) };
+    }
+}
+
+unsafe fn drop(data: *const ()) {
+    // SAFETY: `data` is a waker's.
+    let header = unsafe { header(data) };
+    // SAFETY: the waker's reference is given up with it.
+    unsafe { Header::release(header) };
+}
