@@ -1,15 +1,15 @@
-//! Times a computation that forks and joins: wall time and CPU time per repetition.
+//! Times a computation that forks and joins.
 
 use std::{
     hint::black_box,
     time::{Duration, Instant},
 };
 
-use super::{Caller, Contest, Metric, Pace, Sample, nanoseconds};
-use crate::{
-    os,
-    rival::{Build as _, Rival, RivalKind, Seq, with_rival},
+use super::{
+    Caller, Contest, Pace,
+    repeat::{Repeat, Repeated},
 };
+use crate::rival::{Build as _, Rival, RivalKind, Seq, with_rival};
 
 /// A computation that every rival can run, with a result that says whether it ran completely.
 pub(super) trait ForkJoin: Send + Sync + 'static {
@@ -26,14 +26,9 @@ pub(super) fn open<J: ForkJoin>(
     pace: Pace,
 ) -> Result<Box<dyn Contest>, String> {
     with_rival!(rival, R => {
-        Ok(Box::new(Batch {
-            pool: R::build(workers)?,
-            expected: job.run::<Seq>(&mut ()),
-            job,
-            caller,
-            turn_time: pace.turn_time(),
-            repetitions: None,
-        }))
+        let pool = R::build(workers)?;
+        let expected = job.run::<Seq>(&mut ());
+        Ok(Box::new(Repeated::new(Batch { pool, job, caller, expected }, pace)))
     })
 }
 
@@ -42,23 +37,9 @@ struct Batch<R, J> {
     job: J,
     caller: Caller,
     expected: u64,
-    turn_time: Duration,
-    /// How often a turn repeats the job; unknown before the first turn, since contestants are
-    /// opened side by side and only a turn has the machine to itself.
-    repetitions: Option<usize>,
 }
 
-impl<R: Rival, J: ForkJoin> Batch<R, J> {
-    /// Finds how many repetitions fill a turn, which warms everything up as well.
-    fn calibrate(&self) -> Result<usize, String> {
-        let mut repetitions = 1;
-        while self.time(repetitions)? < self.turn_time * 2 / 3 {
-            repetitions *= 2;
-        }
-        Ok(repetitions)
-    }
-
-    /// Runs the job `repetitions` times and checks every result.
+impl<R: Rival, J: ForkJoin> Repeat for Batch<R, J> {
     fn time(&self, repetitions: usize) -> Result<Duration, String> {
         let (elapsed, wrong) = match self.caller {
             Caller::Outside => {
@@ -87,35 +68,13 @@ impl<R: Rival, J: ForkJoin> Batch<R, J> {
             Some(wrong) => Err(format!("computed {wrong} instead of {}", self.expected)),
         }
     }
+}
 
+impl<R, J> Batch<R, J> {
     #[inline]
     fn check(&self, result: u64, wrong: &mut Option<u64>) {
         if result != self.expected {
             *wrong = Some(result);
         }
-    }
-}
-
-impl<R: Rival, J: ForkJoin> Contest for Batch<R, J> {
-    fn turn(&mut self) -> Result<Sample, String> {
-        let repetitions = match self.repetitions {
-            Some(repetitions) => repetitions,
-            None => *self.repetitions.insert(self.calibrate()?),
-        };
-        // Another contestant had the caches since the last turn. A repetition that fills a turn
-        // on its own is long enough not to notice.
-        if repetitions > 1 {
-            self.time(repetitions / 8 + 1)?;
-        }
-        let cpu_before = os::cpu_time();
-        let wall = self.time(repetitions)?;
-        let cpu_after = os::cpu_time();
-
-        let each = |total: Duration| nanoseconds(total) / repetitions as f64;
-        let mut sample = Sample::from([(Metric::Wall, each(wall))]);
-        if let (Some(before), Some(after)) = (cpu_before, cpu_after) {
-            sample.insert(Metric::Cpu, each(after.saturating_sub(before)));
-        }
-        Ok(sample)
     }
 }

@@ -10,6 +10,7 @@ mod fib;
 mod pick_up;
 mod post;
 mod queens;
+mod repeat;
 mod sleeping;
 mod tree_sum;
 mod trickle;
