@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     rival::RivalKind,
-    workload::{Metric, Sample, Workload},
+    workload::{Metric, Sample, Unit, Workload},
 };
 
 /// One line of the catalogue.
@@ -116,6 +116,17 @@ impl Measure {
             Self::Plain(Metric::StartP99) => "start p99",
             Self::Plain(Metric::ReturnP50) => "return p50",
             Self::Plain(Metric::ReturnP99) => "return p99",
+            Self::Plain(Metric::IdleCpu) => "idle cpu",
+            Self::Plain(Metric::Memory) => "memory",
+        }
+    }
+
+    /// What its values are counted in.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Plain(metric) => metric.unit(),
+            Self::PerFork(_) => Unit::Nanoseconds,
         }
     }
 }

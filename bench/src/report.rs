@@ -60,7 +60,7 @@ pub struct ContestantReport {
     pub measures: BTreeMap<String, Spread>,
 }
 
-/// All samples of one metric, in nanoseconds.
+/// All samples of one metric, in its unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Their summary.
@@ -144,7 +144,7 @@ impl ContestantReport {
     }
 }
 
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn json_has_the_documented_shape() {
         let json = serde_json::to_value(report()).unwrap();
-        assert_eq!(json["schema"], 1);
+        assert_eq!(json["schema"], 2);
         assert_eq!(json["pace"], "quick");
         assert_eq!(json["seed"], 7);
         assert!(json["machine"]["rustc"].is_string());
@@ -196,6 +196,8 @@ mod tests {
         assert_eq!(case["contestants"][1]["failure"], "tired");
         let row = &case["rows"][0];
         assert_eq!(row["ratio"]["median"], 0.25);
+        assert_eq!(row["unit"], "nanoseconds");
+        assert_eq!(row["subject_cost"]["median"], 2.0);
         assert_eq!(row["verdict"], "met");
         assert_eq!(json["cases"][1]["skipped"], "no memory");
     }

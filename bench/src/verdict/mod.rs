@@ -8,7 +8,7 @@ use crate::{
     case::{Case, Comparison, Contestant, Measure},
     contest::Outcome,
     stats::Spread,
-    workload::Metric,
+    workload::{Metric, Unit},
 };
 
 /// One comparison, measured.
@@ -22,10 +22,12 @@ pub struct Row {
     pub subject: Contestant,
     /// Whose cost is below the line.
     pub reference: Contestant,
-    /// The subject's cost in nanoseconds; `None` if it has none.
-    pub subject_ns: Option<Spread>,
-    /// The reference's cost in nanoseconds; `None` if it has none.
-    pub reference_ns: Option<Spread>,
+    /// What both costs are counted in.
+    pub unit: Unit,
+    /// The subject's cost; `None` if it has none.
+    pub subject_cost: Option<Spread>,
+    /// The reference's cost; `None` if it has none.
+    pub reference_cost: Option<Spread>,
     /// Subject divided by reference, taken round by round.
     pub ratio: Option<Spread>,
     /// CPU time of the subject divided by that of the reference, where both are known and the
@@ -144,7 +146,7 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         Spread::of(&known)
     };
 
-    let subject_ns = spread(comparison.subject);
+    let subject_cost = spread(comparison.subject);
     let ratio = ratio_of(measure);
     let is_wall = matches!(measure, Measure::PerFork(_) | Measure::Plain(Metric::Wall));
     let speed_up = twin.filter(|_| is_wall).and_then(|twin| {
@@ -156,8 +158,9 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         measure: measure.name().to_owned(),
         subject: comparison.subject,
         reference: comparison.reference,
-        subject_ns,
-        reference_ns: spread(comparison.reference),
+        unit: measure.unit(),
+        subject_cost,
+        reference_cost: spread(comparison.reference),
         ratio,
         cpu_ratio: ratio_of(Measure::Plain(Metric::Cpu)).filter(|_| is_wall),
         speed_up: speed_up.map(|speed_up| speed_up.median),
@@ -165,7 +168,7 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         // Whoever drops out after some rounds has failed, whatever it measured before.
         verdict: match outcome.failures.contains_key(&comparison.subject) {
             true => Verdict::Failed,
-            false => Verdict::of(comparison, subject_ns, ratio),
+            false => Verdict::of(comparison, subject_cost, ratio),
         },
     }
 }

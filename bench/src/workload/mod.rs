@@ -135,7 +135,7 @@ impl Pace {
     }
 }
 
-/// What a turn can measure. All values are nanoseconds.
+/// What a turn can measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -151,12 +151,44 @@ pub enum Metric {
     ReturnP50,
     /// 99th percentile of the time until the caller has its result.
     ReturnP99,
+    /// CPU time of everybody but the measuring thread, per second in which nothing happens. One
+    /// nanosecond stands for none at all, so that nothing divided by nothing is one.
+    IdleCpu,
+    /// Memory of one of many equal things.
+    Memory,
+}
+
+/// What a metric is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Time.
+    Nanoseconds,
+    /// Memory.
+    Bytes,
 }
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Self; 6] =
-        [Self::Wall, Self::Cpu, Self::StartP50, Self::StartP99, Self::ReturnP50, Self::ReturnP99];
+    pub const ALL: [Self; 8] = [
+        Self::Wall,
+        Self::Cpu,
+        Self::StartP50,
+        Self::StartP99,
+        Self::ReturnP50,
+        Self::ReturnP99,
+        Self::IdleCpu,
+        Self::Memory,
+    ];
+
+    /// What its values are counted in.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Memory => Unit::Bytes,
+            _ => Unit::Nanoseconds,
+        }
+    }
 }
 
 /// What one turn measured. A metric that is absent was asked for in vain: the rival cannot do it.

@@ -62,8 +62,8 @@ pub fn cells(row: &Row) -> [String; COLUMNS] {
         units::ratio_with_spread(row.ratio),
         goal,
         row.verdict.name().to_owned(),
-        units::median_time(row.subject_ns),
-        units::median_time(row.reference_ns),
+        units::median_cost(row.unit, row.subject_cost),
+        units::median_cost(row.unit, row.reference_cost),
         or_dash(row.cpu_ratio.map(|cpu| units::ratio(cpu.median))),
         or_dash(row.speed_up.map(units::ratio)),
     ]
@@ -136,7 +136,7 @@ pub mod tests {
         rival::RivalKind::{Blitz, Rayon},
         stats::Spread,
         verdict::Verdict,
-        workload::Pace,
+        workload::{Pace, Unit},
     };
 
     use super::*;
@@ -147,8 +147,9 @@ pub mod tests {
             measure: "wall".to_owned(),
             subject: Contestant::new(Blitz, 2),
             reference: Contestant::new(Rayon, 2),
-            subject_ns: Spread::of(&[ratio * 1e6]),
-            reference_ns: Spread::of(&[1e6]),
+            unit: Unit::Nanoseconds,
+            subject_cost: Spread::of(&[ratio * 1e6]),
+            reference_cost: Spread::of(&[1e6]),
             ratio: Spread::of(&[ratio]),
             cpu_ratio: None,
             speed_up: Some(1.5),
@@ -165,7 +166,7 @@ pub mod tests {
             rounds: 3,
             others_cpus: Some(0.1),
             skipped: None,
-            contestants: [(row.subject, row.subject_ns), (row.reference, row.reference_ns)]
+            contestants: [(row.subject, row.subject_cost), (row.reference, row.reference_cost)]
                 .map(|(contestant, spread)| ContestantReport {
                     contestant,
                     failure: None,

@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-use blitz_bench::stats::Spread;
+use blitz_bench::{stats::Spread, workload::Unit};
 
 /// A time with three digits and the unit that makes it shortest.
 pub fn time(nanoseconds: f64) -> String {
@@ -18,9 +18,13 @@ pub fn time(nanoseconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// The median of a time; a dash for what has none.
-pub fn median_time(spread: Option<Spread>) -> String {
-    spread.map_or_else(|| "-".to_owned(), |spread| time(spread.median))
+/// The median of a cost; a dash for what has none.
+pub fn median_cost(unit: Unit, spread: Option<Spread>) -> String {
+    match (spread, unit) {
+        (None, _) => "-".to_owned(),
+        (Some(spread), Unit::Nanoseconds) => time(spread.median),
+        (Some(spread), Unit::Bytes) => format!("{:.0} B", spread.median),
+    }
 }
 
 /// A ratio, for example `0.35x`.
@@ -48,6 +52,14 @@ mod tests {
         assert_eq!(time(12_345.0), "12.3 us");
         assert_eq!(time(123_456_789.0), "123 ms");
         assert_eq!(time(2e9), "2.00 s");
+    }
+
+    #[test]
+    fn a_cost_has_its_own_unit() {
+        let spread = Spread::of(&[1_234.0]);
+        assert_eq!(median_cost(Unit::Nanoseconds, spread), "1.23 us");
+        assert_eq!(median_cost(Unit::Bytes, spread), "1234 B");
+        assert_eq!(median_cost(Unit::Bytes, None), "-");
     }
 
     #[test]

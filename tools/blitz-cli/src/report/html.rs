@@ -68,7 +68,7 @@ fn plots(page: &mut String, case: &CaseReport) {
             continue;
         }
         drawn.push(&row.measure);
-        match plot::bars(case, &row.measure) {
+        match plot::bars(case, &row.measure, row.unit) {
             Ok(svg) => page.push_str(&svg),
             Err(error) => element(page, "p", &format!("This plot cannot be drawn: {error}")),
         }

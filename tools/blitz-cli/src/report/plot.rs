@@ -6,13 +6,14 @@ use blitz_bench::{
     report::{CaseReport, ContestantReport},
     rival::RivalKind,
     stats::Spread,
+    workload::Unit,
 };
 use plotters::prelude::*;
 
 use crate::units;
 
-/// Draws what every contestant of `case` measured under the name `measure`.
-pub fn bars(case: &CaseReport, measure: &str) -> Result<String, Box<dyn Error>> {
+/// Draws what every contestant of `case` measured under the name `measure`, counted in `unit`.
+pub fn bars(case: &CaseReport, measure: &str, unit: Unit) -> Result<String, Box<dyn Error>> {
     let bars: Vec<Bar> = case.contestants.iter().map(|one| Bar::new(one, measure)).collect();
     let longest = bars.iter().filter_map(|bar| bar.spread).map(|spread| spread.p90);
     let longest = longest.fold(f64::MIN_POSITIVE, f64::max);
@@ -26,7 +27,7 @@ pub fn bars(case: &CaseReport, measure: &str) -> Result<String, Box<dyn Error>> 
         for (line, bar) in bars.iter().enumerate() {
             let top = HEAD + BAR * line as i32;
             root.draw(&Text::new(bar.label.clone(), (4, top + 4), font()))?;
-            root.draw(&Text::new(bar.value(), (bar.end(longest) + 8, top + 4), font()))?;
+            root.draw(&Text::new(bar.value(unit), (bar.end(longest) + 8, top + 4), font()))?;
             let Some(spread) = bar.spread else { continue };
             let x = |value| position(value, longest);
             let corners = [(LABELS, top + 3), (x(spread.median), top + BAR - 5)];
@@ -58,8 +59,8 @@ impl Bar {
         }
     }
 
-    fn value(&self) -> String {
-        units::median_time(self.spread)
+    fn value(&self, unit: Unit) -> String {
+        units::median_cost(unit, self.spread)
     }
 
     /// Where the bar with its whisker ends.
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_plot_names_every_contestant_with_its_value() {
-        let svg = bars(&report().cases[0], "wall").unwrap();
+        let svg = bars(&report().cases[0], "wall", Unit::Nanoseconds).unwrap();
         for text in ["blitz x2", "rayon x2", "500 us", "1.00 ms"] {
             assert!(svg.contains(text), "{text} is missing");
         }
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn who_has_no_value_has_a_dash() {
-        let svg = bars(&report().cases[0], "start p50").unwrap();
+        let svg = bars(&report().cases[0], "start p50", Unit::Nanoseconds).unwrap();
         assert!(svg.contains("blitz x2"));
         assert!(svg.contains('-'));
     }
