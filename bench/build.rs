@@ -12,9 +12,14 @@ fn main() {
     let lock = lock_file();
     println!("cargo::rerun-if-changed={}", lock.display());
     let text = fs::read_to_string(&lock).unwrap_or_default();
-    for (package, variable) in
-        [("rayon", "RAYON"), ("chili", "CHILI"), ("forte", "FORTE"), ("blitz-rt", "BLITZ")]
-    {
+    for (package, variable) in [
+        ("rayon", "RAYON"),
+        ("chili", "CHILI"),
+        ("forte", "FORTE"),
+        ("tokio", "TOKIO"),
+        ("async-executor", "SMOL"),
+        ("blitz-rt", "BLITZ"),
+    ] {
         let version = locked_version(&text, package).unwrap_or("unknown");
         println!("cargo::rustc-env=BLITZ_BENCH_{variable}={version}");
     }

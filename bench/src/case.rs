@@ -22,6 +22,8 @@ pub struct Case {
     pub contestants: Vec<Contestant>,
     /// What is looked at.
     pub views: Vec<View>,
+    /// Whether a quick run includes it without being asked for it by name.
+    pub quick: bool,
 }
 
 impl Case {

@@ -103,10 +103,19 @@ impl MachineCard {
 /// Memory that could be used without swapping, where the system tells.
 #[must_use]
 pub fn memory_available_bytes() -> Option<u64> {
-    let text = read_trimmed("/proc/meminfo")?;
-    let kibibytes = field(&text, "MemAvailable")?;
-    let number: u64 = kibibytes.strip_suffix(" kB")?.parse().ok()?;
-    Some(number * 1_024)
+    kibibytes(&read_trimmed("/proc/meminfo")?, "MemAvailable")
+}
+
+/// Memory of this process that is not only promised but there, where the system tells.
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
+    kibibytes(&read_trimmed("/proc/self/status")?, "VmRSS")
+}
+
+/// The value of a line `name: value kB`, in bytes.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let value: u64 = field(text, name)?.strip_suffix(" kB")?.parse().ok()?;
+    Some(value * 1_024)
 }
 
 fn rivals() -> Vec<RivalCard> {
@@ -169,10 +178,16 @@ mod tests {
     }
 
     #[test]
+    fn reads_amounts_of_memory() {
+        assert_eq!(kibibytes("VmHWM:\t 9 kB\nVmRSS:\t  3 kB\n", "VmRSS"), Some(3_072));
+        assert_eq!(kibibytes("VmRSS: 3 pages", "VmRSS"), None);
+    }
+
+    #[test]
     fn a_card_names_every_rival_that_has_a_version() {
         let card = MachineCard::read();
         let labels: Vec<&str> = card.lines().into_iter().map(|(label, _)| label).collect();
-        for name in ["CPU", "blitz", "rayon", "chili", "forte"] {
+        for name in ["CPU", "blitz", "rayon", "chili", "forte", "tokio", "smol"] {
             assert!(labels.contains(&name), "{name}");
         }
         let forte = card.lines().into_iter().find(|(label, _)| *label == "forte");

@@ -166,6 +166,7 @@ mod tests {
                 measure: Measure::Plain(Metric::Wall),
                 comparisons: vec![Comparison { subject: blitz, reference: rayon, goal: Some(0.4) }],
             }],
+            quick: true,
         };
         let mut outcome = Outcome::default();
         let wall = |value| Sample::from([(Metric::Wall, value)]);

@@ -115,6 +115,11 @@ pub fn run(
     let mut seats = take_seats(case, arena, &mut outcome.failures);
     let start = Instant::now();
     while !seats.is_empty() && budget.wants_another(outcome.samples.rounds(), start.elapsed()) {
+        if case.workload.uses_up_its_process() && outcome.samples.rounds() > 0 {
+            // The old ones go first: all data of a case may be there only once.
+            seats.clear();
+            seats = take_seats(case, arena, &mut outcome.failures);
+        }
         rng.shuffle(&mut seats);
         let mut round = BTreeMap::new();
         seats.retain_mut(|(contestant, contest)| {

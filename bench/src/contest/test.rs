@@ -5,7 +5,7 @@ use std::{cell::RefCell, rc::Rc};
 use super::{serve::Reply, *};
 use crate::{
     rival::RivalKind::{Blitz, Chili, Rayon, Seq},
-    workload::{Metric, Workload},
+    workload::{Metric, TaskWorkload, Workload},
 };
 
 fn case() -> Case {
@@ -15,6 +15,7 @@ fn case() -> Case {
         workload: Workload::Fib { n: 8 },
         contestants: [Blitz, Rayon, Chili].map(|rival| Contestant::new(rival, 2)).into(),
         views: Vec::new(),
+        quick: true,
     }
 }
 
@@ -25,6 +26,7 @@ fn budget(rounds: usize) -> Budget {
 /// Writes down who took a turn; chili drops out in its third one.
 #[derive(Default)]
 struct Pretended {
+    opened: usize,
     turns: Rc<RefCell<Vec<Contestant>>>,
 }
 
@@ -35,6 +37,7 @@ struct Pretender {
 
 impl Arena for Pretended {
     fn open(&mut self, _: &Case, contestant: Contestant) -> Result<Box<dyn Contest>, String> {
+        self.opened += 1;
         let turns = Rc::clone(&self.turns);
         Ok(Box::new(Pretender { contestant, turns }))
     }
@@ -85,6 +88,18 @@ fn who_fails_drops_out_and_the_others_go_on() {
     let values = |contestant| outcome.samples.values(contestant, wall, None);
     assert_eq!(values(chili), [Some(1.0), Some(2.0), None, None, None]);
     assert_eq!(values(Contestant::new(Blitz, 2))[4], Some(5.0));
+}
+
+#[test]
+fn who_is_used_up_by_a_turn_is_opened_for_every_round() {
+    let workload = TaskWorkload::ParkedMemory { tasks: 1 };
+    let case = Case { workload: Workload::Tasks(workload), ..case() };
+    let mut arena = Pretended::default();
+    run(&case, &mut arena, &budget(4), &mut Rng::new(1), |_| ());
+    assert_eq!(arena.opened, 4 * case.contestants.len());
+    let mut arena = Pretended::default();
+    run(&self::case(), &mut arena, &budget(4), &mut Rng::new(1), |_| ());
+    assert_eq!(arena.opened, case.contestants.len());
 }
 
 #[test]

@@ -9,6 +9,6 @@ mod other;
 mod unix;
 
 #[cfg(not(unix))]
-pub use other::{affinity, cpu_time, die_with_parent, hold, release};
+pub use other::{affinity, cpu_time, die_with_parent, hold, release, thread_cpu_time};
 #[cfg(unix)]
-pub use unix::{affinity, cpu_time, die_with_parent, hold, release};
+pub use unix::{affinity, cpu_time, die_with_parent, hold, release, thread_cpu_time};

@@ -8,6 +8,12 @@ pub fn cpu_time() -> Option<Duration> {
     None
 }
 
+/// Not known.
+#[must_use]
+pub fn thread_cpu_time() -> Option<Duration> {
+    None
+}
+
 /// Does nothing.
 ///
 /// # Errors

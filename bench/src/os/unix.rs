@@ -10,7 +10,17 @@ use rustix::{
 /// The CPU time of all threads of this process so far.
 #[must_use]
 pub fn cpu_time() -> Option<Duration> {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    read(ClockId::ProcessCPUTime)
+}
+
+/// The CPU time of the calling thread so far.
+#[must_use]
+pub fn thread_cpu_time() -> Option<Duration> {
+    read(ClockId::ThreadCPUTime)
+}
+
+fn read(clock: ClockId) -> Option<Duration> {
+    let time = clock_gettime(clock);
     Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
 }
 

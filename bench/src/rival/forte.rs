@@ -18,6 +18,13 @@ impl Build for Forte {
     }
 }
 
+impl Forte {
+    /// The pool itself.
+    pub(crate) fn pool(&self) -> &'static ::forte::ThreadPool {
+        self.0
+    }
+}
+
 impl Rival for Forte {
     type Ctx<'c> = &'c ::forte::Worker;
 

@@ -84,12 +84,24 @@ pub enum RivalKind {
     Forte,
     /// A queue behind a mutex and a condition variable, the baseline of the wake-up rows.
     Condvar,
+    /// `tokio`, its multi-threaded runtime.
+    Tokio,
+    /// `async-executor`, the one of smol.
+    Smol,
 }
 
 impl RivalKind {
     /// Every rival.
-    pub const ALL: [Self; 6] =
-        [Self::Blitz, Self::Seq, Self::Rayon, Self::Chili, Self::Forte, Self::Condvar];
+    pub const ALL: [Self; 8] = [
+        Self::Blitz,
+        Self::Seq,
+        Self::Rayon,
+        Self::Chili,
+        Self::Forte,
+        Self::Condvar,
+        Self::Tokio,
+        Self::Smol,
+    ];
 
     /// The name in tables.
     #[must_use]
@@ -101,6 +113,8 @@ impl RivalKind {
             Self::Chili => "chili",
             Self::Forte => "forte",
             Self::Condvar => "condvar",
+            Self::Tokio => "tokio",
+            Self::Smol => "smol",
         }
     }
 
@@ -118,6 +132,8 @@ impl RivalKind {
             Self::Rayon => Some(env!("BLITZ_BENCH_RAYON")),
             Self::Chili => Some(env!("BLITZ_BENCH_CHILI")),
             Self::Forte => Some(env!("BLITZ_BENCH_FORTE")),
+            Self::Tokio => Some(env!("BLITZ_BENCH_TOKIO")),
+            Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
             Self::Seq | Self::Condvar => None,
         }
     }
@@ -127,6 +143,8 @@ impl RivalKind {
     pub fn remark(self) -> Option<&'static str> {
         match self {
             Self::Forte => Some("the newest release that builds before Rust 1.96"),
+            Self::Tokio => Some("multi-threaded, no drivers"),
+            Self::Smol => Some("async-executor, one thread per worker"),
             _ => None,
         }
     }
@@ -160,7 +178,7 @@ macro_rules! with_rival {
                 type $rival = $crate::rival::Forte;
                 $body
             }
-            RivalKind::Condvar => Err("condvar cannot fork and join".to_owned()),
+            kind => Err(format!("{} cannot fork and join", kind.name())),
         }
     }};
 }
@@ -175,7 +193,7 @@ mod tests {
         for kind in RivalKind::ALL {
             assert_eq!(RivalKind::from_name(kind.name()), Some(kind));
         }
-        assert_eq!(RivalKind::from_name("tokio"), None);
+        assert_eq!(RivalKind::from_name("threads"), None);
     }
 
     #[test]

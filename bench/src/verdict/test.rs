@@ -33,6 +33,7 @@ fn measured(goals: &[(crate::rival::RivalKind, Option<f64>)], rounds: &[&[f64]])
                 .map(|(&(_, goal), &reference)| Comparison { subject: blitz(), reference, goal })
                 .collect(),
         }],
+        quick: true,
     };
     let mut outcome = Outcome::default();
     for walls in rounds {

@@ -12,6 +12,7 @@ mod post;
 mod queens;
 mod repeat;
 mod sleeping;
+mod tasks;
 mod tree_sum;
 mod trickle;
 mod uts;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rival::{RivalKind, with_rival};
 
+pub use tasks::TaskWorkload;
 pub use uts::Shape as UtsShape;
 
 /// One workload with its size.
@@ -65,6 +67,8 @@ pub enum Workload {
         /// What the pool's only worker does meanwhile.
         worker: Idle,
     },
+    /// What async tasks cost.
+    Tasks(TaskWorkload),
 }
 
 /// On which side of the pool's door the caller stands.
@@ -244,6 +248,7 @@ impl Workload {
             }
             Self::Trickle => with_rival!(rival, R => trickle::open::<R>(workers, pace)),
             Self::Post { worker } => post::open(rival, workers, worker, pace),
+            Self::Tasks(workload) => workload.open(rival, workers, pace),
         }
     }
 
@@ -262,7 +267,17 @@ impl Workload {
     pub fn memory_bytes(self) -> u64 {
         match self {
             Self::TreeSum { levels } => tree_sum::memory_bytes(levels),
+            Self::Tasks(workload) => workload.memory_bytes(),
             _ => 0,
+        }
+    }
+
+    /// Whether a contestant's process can take one turn only, so that each round needs new ones.
+    #[must_use]
+    pub fn uses_up_its_process(self) -> bool {
+        match self {
+            Self::Tasks(workload) => workload.uses_up_its_process(),
+            _ => false,
         }
     }
 }

@@ -32,6 +32,7 @@ pub(super) fn open(
         RivalKind::Seq | RivalKind::Chili | RivalKind::Forte => {
             Err(format!("{} runs posted jobs on the poster", rival.name()))
         }
+        RivalKind::Tokio | RivalKind::Smol => Err(format!("{} runs tasks, not jobs", rival.name())),
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Command {
-    /// Measure Blitz beside Rayon, chili, Forte and sequential code
+    /// Measure Blitz beside Rayon, chili, Forte, Tokio, smol and sequential code
     ///
     /// All of them take turns, one at a time and in a shuffled order; every result is checked. The
     /// table at the end gives the ratio of Blitz's cost to the rival's (less than 1: Blitz is
@@ -37,15 +37,15 @@ pub enum Command {
 /// What to measure and how long.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct BenchArgs {
-    /// Take about a minute for everything (the default)
+    /// Take about a minute, without most of the async cases (the default)
     #[arg(long)]
     quick: bool,
 
-    /// Take about ten minutes; use this for numbers you want to quote
+    /// Take about fifteen minutes for everything; use this for numbers you want to quote
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
-    /// Run only what has NAME in its name, for example `fork-join`, `queens` or `wake/post`
+    /// Run only what has NAME in its name, for example `fork-join`, `async` or `wake/post`
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 

@@ -14,13 +14,14 @@ use blitz_bench::{
     others::Watch,
     report::{CaseReport, Report},
     rng::Rng,
+    workload::Pace,
 };
 
 use crate::{Failure, args::BenchArgs, contestant, print, progress::Progress, report, table};
 
 /// Does what the command line asks for.
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
-    let cases = chosen(args.only.as_deref())?;
+    let cases = chosen(args.only.as_deref(), args.pace())?;
     if args.list {
         return print(&list(&cases));
     }
@@ -46,8 +47,8 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn chosen(only: Option<&str>) -> Result<Vec<Case>, Failure> {
-    let cases = catalogue::matching(only);
+fn chosen(only: Option<&str>, pace: Pace) -> Result<Vec<Case>, Failure> {
+    let cases = catalogue::matching(only, pace);
     match only {
         Some(only) if cases.is_empty() => Err(Failure(format!(
             "nothing has {only:?} in its name; `blitz bench --list` shows all names"
@@ -115,16 +116,16 @@ mod tests {
 
     #[test]
     fn a_name_that_matches_nothing_is_an_error_that_says_what_to_do() {
-        let Err(Failure(message)) = chosen(Some("fork-jion")) else {
+        let Err(Failure(message)) = chosen(Some("fork-jion"), Pace::Quick) else {
             panic!("accepted");
         };
         assert!(message.contains("fork-jion") && message.contains("--list"));
-        assert_eq!(chosen(Some("queens")).unwrap().len(), 1);
+        assert_eq!(chosen(Some("queens"), Pace::Quick).unwrap().len(), 1);
     }
 
     #[test]
     fn the_list_has_a_line_per_case() {
-        let cases = chosen(None).unwrap();
+        let cases = chosen(None, Pace::Full).unwrap();
         let list = list(&cases);
         assert_eq!(list.lines().count(), cases.len());
         assert!(list.lines().all(|line| line.ends_with('.')));
@@ -132,6 +133,6 @@ mod tests {
 
     #[test]
     fn small_cases_need_no_memory_to_speak_of() {
-        assert_eq!(lack_of_memory(&chosen(Some("queens")).unwrap()[0]), None);
+        assert_eq!(lack_of_memory(&chosen(Some("queens"), Pace::Quick).unwrap()[0]), None);
     }
 }

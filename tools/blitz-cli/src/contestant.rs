@@ -72,11 +72,11 @@ mod tests {
     fn what_is_unknown_is_named() {
         let args = ContestantArgs {
             case: "fork-join/queens-12".to_owned(),
-            rival: "tokio".to_owned(),
+            rival: "threads".to_owned(),
             workers: 1,
             pace: "quick".to_owned(),
         };
         let Err(Failure(message)) = run(&args) else { panic!("accepted") };
-        assert!(message.contains("rival") && message.contains("tokio"));
+        assert!(message.contains("rival") && message.contains("threads"));
     }
 }

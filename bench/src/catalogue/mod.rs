@@ -1,9 +1,11 @@
 //! Every case of `blitz bench`, with the goals Blitz has set itself.
 
+mod tasks;
+
 use crate::{
     case::{Case, Comparison, Contestant, Measure, View},
     rival::RivalKind::{self, Blitz, Chili, Condvar, Forte, Rayon, Seq},
-    workload::{Caller, Idle, Metric, UtsShape, Workload},
+    workload::{Caller, Idle, Metric, Pace, UtsShape, Workload},
 };
 
 /// All cases, in the order of the report.
@@ -26,16 +28,18 @@ pub fn cases() -> Vec<Case> {
     cases.extend([post(Idle::Awake), post(Idle::Asleep)]);
     cases.push(trickle());
     cases.extend(oversubscribed());
+    cases.extend(tasks::cases());
     cases
 }
 
-/// The cases whose name contains `only` (all without it).
+/// The cases whose name contains `only`; without it all that a run at this pace includes.
 #[must_use]
-pub fn matching(only: Option<&str>) -> Vec<Case> {
+pub fn matching(only: Option<&str>, pace: Pace) -> Vec<Case> {
     let mut cases = cases();
-    if let Some(only) = only {
-        cases.retain(|case| case.name.contains(only));
-    }
+    cases.retain(|case| match only {
+        Some(only) => case.name.contains(only),
+        None => case.quick || pace == Pace::Full,
+    });
     cases
 }
 
@@ -57,6 +61,7 @@ fn fork_join(
         workload,
         contestants: with_blitz(goals, workers).chain([twin()]).collect(),
         views: vec![against(measure, workers, goals)],
+        quick: true,
     }
 }
 
@@ -169,6 +174,7 @@ fn sleeping() -> Case {
         workload: Workload::Sleeping,
         contestants: with_blitz(goals, 2).collect(),
         views: metrics.map(|metric| against(Measure::Plain(metric), 2, goals)).into(),
+        quick: true,
     }
 }
 
@@ -188,6 +194,7 @@ fn pick_up(idle: Idle) -> Case {
         views: [Metric::StartP50, Metric::StartP99]
             .map(|metric| against(Measure::Plain(metric), 2, goals))
             .into(),
+        quick: true,
     }
 }
 
@@ -203,6 +210,7 @@ fn post(worker: Idle) -> Case {
         workload: Workload::Post { worker },
         contestants: with_blitz(goals, 1).collect(),
         views: vec![against(WALL, 1, goals)],
+        quick: true,
     }
 }
 
@@ -231,6 +239,7 @@ fn trickle() -> Case {
             .chain([twin()])
             .collect(),
         views,
+        quick: true,
     }
 }
 
@@ -255,6 +264,7 @@ fn oversubscribed() -> Vec<Case> {
                 measure: WALL,
                 comparisons: vec![against_itself(Blitz, Some(1.25))],
             }],
+            quick: true,
         }
     };
     let tree = |depth, caller| Workload::EmptyTree { depth, caller };
@@ -281,7 +291,7 @@ mod tests {
         let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names.len(), cases.len());
         let groups: BTreeSet<&str> = cases.iter().map(Case::group).collect();
-        let expected = ["fork-join", "idle", "oversubscribed", "wake"];
+        let expected = ["async", "fork-join", "idle", "oversubscribed", "wake"];
         assert_eq!(groups.into_iter().collect::<Vec<_>>(), expected);
     }
 
@@ -304,10 +314,19 @@ mod tests {
 
     #[test]
     fn only_matches_groups_and_workloads() {
-        assert_eq!(matching(None).len(), cases().len());
-        assert_eq!(matching(Some("queens")).len(), 1);
-        assert_eq!(matching(Some("empty-tree-10")).len(), 2);
-        assert!(matching(Some("fork-join")).len() > 10);
-        assert!(matching(Some("no such case")).is_empty());
+        let matching = |only| matching(Some(only), Pace::Quick);
+        assert_eq!(matching("queens").len(), 1);
+        assert_eq!(matching("empty-tree-10").len(), 2);
+        assert!(matching("fork-join").len() > 10);
+        assert!(matching("no such case").is_empty());
+    }
+
+    #[test]
+    fn a_quick_run_leaves_out_what_is_not_asked_for_by_name() {
+        assert_eq!(matching(None, Pace::Full).len(), cases().len());
+        let quick = matching(None, Pace::Quick);
+        let asynchronous = quick.iter().filter(|case| case.group() == "async").count();
+        assert!((1..5).contains(&asynchronous));
+        assert!(matching(Some("async"), Pace::Quick).len() > 5);
     }
 }

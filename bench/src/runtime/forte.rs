@@ -1,0 +1,52 @@
+//! Forte: a future is a job that its waker pushes again, on the worker that wakes it.
+//!
+//! What a reader of its rows has to know: this version shares jobs with other workers only at a
+//! `join`, so tasks stay where they were started; and a thread that is not a worker becomes one for
+//! the length of the call and runs what it pushed before it returns.
+
+use std::future::Future;
+
+use super::{Runtime, Tasks};
+pub use crate::rival::Forte;
+
+impl Runtime for Forte {
+    type Tasks = ForteTasks;
+
+    const CALLER_RUNS_TASKS: bool = true;
+
+    fn tasks(&self) -> ForteTasks {
+        ForteTasks
+    }
+
+    fn block_on<F>(&self, future: F) -> F::Output
+    where
+        F: Future<Output: Send> + Send,
+    {
+        self.pool().block_on(future)
+    }
+}
+
+/// The pool of the current thread.
+#[derive(Debug, Clone, Copy)]
+pub struct ForteTasks;
+
+impl Tasks for ForteTasks {
+    fn spawn<F>(self, future: F) -> impl Future<Output = F::Output> + Send + 'static
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        ::forte::spawn_future(future)
+    }
+
+    fn detach<F>(self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        ::forte::spawn_future(future).detach();
+    }
+
+    /// Forte has none for futures, so its users take one from elsewhere.
+    fn yield_now(self) -> impl Future<Output = ()> + Send {
+        futures_lite::future::yield_now()
+    }
+}

@@ -1,0 +1,76 @@
+//! The contestants of the async workloads: one file per runtime, each with only as much adapter as
+//! the workloads need.
+//!
+//! A workload is written once, generic over [`Runtime`]. What a running task holds in order to
+//! start others is [`Runtime::Tasks`]: nothing for runtimes that find themselves through a
+//! thread-local, as their users would have it, and a reference for smol's executor.
+
+mod forte;
+mod smol;
+mod tokio;
+
+pub use forte::Forte;
+pub use smol::Smol;
+pub use tokio::Tokio;
+
+use std::future::Future;
+
+use crate::rival::Build;
+
+/// A runtime that polls tasks on threads of its own.
+pub trait Runtime: Build + 'static {
+    /// Starts tasks from inside.
+    type Tasks: Tasks;
+
+    /// Whether a foreign thread that starts or wakes a task runs that task itself. Such a runtime
+    /// does not hand work over, so workloads about handing over refuse it.
+    const CALLER_RUNS_TASKS: bool = false;
+
+    /// What tasks start tasks with. It works in a task and in the future given to
+    /// [`block_on`](Self::block_on), and nowhere else.
+    fn tasks(&self) -> Self::Tasks;
+
+    /// Polls `future` on the calling thread, which is not a worker, until it is done.
+    fn block_on<F>(&self, future: F) -> F::Output
+    where
+        F: Future<Output: Send> + Send;
+}
+
+/// Starts tasks of one runtime.
+pub trait Tasks: Copy + Send + Sync + 'static {
+    /// Starts a task at once; the returned future waits for its output.
+    fn spawn<F>(self, future: F) -> impl Future<Output = F::Output> + Send + 'static
+    where
+        F: Future<Output: Send> + Send + 'static;
+
+    /// Starts a task that nobody waits for.
+    fn detach<F>(self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static;
+
+    /// Lets other tasks go first, with what the runtime offers its users for that.
+    fn yield_now(self) -> impl Future<Output = ()> + Send;
+}
+
+/// Evaluates an expression with `$runtime` standing for the type of an async rival.
+macro_rules! with_runtime {
+    ($kind:expr, $runtime:ident => $body:expr) => {{
+        use $crate::rival::RivalKind;
+        match $kind {
+            RivalKind::Tokio => {
+                type $runtime = $crate::runtime::Tokio;
+                $body
+            }
+            RivalKind::Smol => {
+                type $runtime = $crate::runtime::Smol;
+                $body
+            }
+            RivalKind::Forte => {
+                type $runtime = $crate::runtime::Forte;
+                $body
+            }
+            kind => Err(format!("{} has no tasks", kind.name())),
+        }
+    }};
+}
+pub(crate) use with_runtime;

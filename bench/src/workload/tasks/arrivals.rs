@@ -1,0 +1,82 @@
+//! Counts tasks that have come to their end and tells when the last one has.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use tokio::sync::oneshot;
+
+/// A counter that is used again and again. It is leaked once per contest, so that a task holds
+/// nothing that has to be counted itself.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    expected: u64,
+    arrived: AtomicU64,
+    complete: Mutex<Option<oneshot::Sender<()>>>,
+}
+
+impl Arrivals {
+    /// Waits for `expected` tasks at a time.
+    pub(super) fn leaked(expected: u64) -> &'static Self {
+        Box::leak(Box::new(Self {
+            expected,
+            arrived: AtomicU64::new(0),
+            complete: Mutex::default(),
+        }))
+    }
+
+    /// How many it waits for.
+    pub(super) fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    /// Begins anew. The receiver hears when all expected tasks have arrived.
+    pub(super) fn expect(&self) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.arrived.store(0, Ordering::Relaxed);
+        *self.complete.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        receiver
+    }
+
+    /// One more has arrived.
+    #[inline]
+    pub(super) fn arrive(&self) {
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.expected {
+            self.tell();
+        }
+    }
+
+    /// How many have arrived: too many, if a task ran twice.
+    pub(super) fn arrived(&self) -> u64 {
+        self.arrived.load(Ordering::Acquire)
+    }
+
+    #[cold]
+    fn tell(&self) {
+        let complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(complete) = complete {
+            // Whoever asked may have gone.
+            let _ = complete.send(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_one_tells_and_a_surplus_shows() {
+        let arrivals = Arrivals::leaked(2);
+        for _ in 0..2 {
+            let mut complete = arrivals.expect();
+            arrivals.arrive();
+            assert!(complete.try_recv().is_err());
+            arrivals.arrive();
+            assert!(complete.try_recv().is_ok());
+            arrivals.arrive();
+            assert_eq!(arrivals.arrived(), 3);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What the async rivals compete in: one file per workload, each generic over the runtime.
+//!
+//! Channels are Tokio's for everybody. They know no runtime, and Blitz hands on the same ones.
+
+mod arrivals;
+mod batch;
+mod chained_spawn;
+mod foreign_wake;
+mod parked;
+mod ping_pong;
+mod spawn_join;
+mod spawn_many;
+mod yield_many;
+
+use super::{Caller, Contest, Pace};
+use crate::{
+    rival::{Build as _, RivalKind},
+    runtime::with_runtime,
+};
+
+/// One workload with its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskWorkload {
+    /// Starts many empty tasks and waits until all have run.
+    SpawnMany {
+        /// How many.
+        tasks: u64,
+        /// Who starts them.
+        caller: Caller,
+    },
+    /// Starts a task, waits for its output, and again.
+    SpawnJoin {
+        /// How often in one repetition.
+        joins: u64,
+        /// Who starts and waits.
+        caller: Caller,
+    },
+    /// Tasks that do nothing but yield.
+    YieldMany {
+        /// How many tasks.
+        tasks: u64,
+        /// How often each yields.
+        yields: u64,
+    },
+    /// Pairs of tasks, each of which sends the other a message and waits for the answer.
+    PingPong {
+        /// How many pairs.
+        pairs: u64,
+    },
+    /// A task starts the next, which starts the next.
+    ChainedSpawn {
+        /// How many.
+        links: u64,
+    },
+    /// How soon a task runs that a foreign thread wakes while the runtime sleeps.
+    ForeignWake,
+    /// What a task that waits costs in memory.
+    ParkedMemory {
+        /// How many wait.
+        tasks: usize,
+    },
+    /// CPU time while tasks wait and nothing happens.
+    ParkedIdle {
+        /// How many wait.
+        tasks: usize,
+    },
+}
+
+impl TaskWorkload {
+    /// Builds the rival's runtime and the workload's data.
+    pub(super) fn open(
+        self,
+        rival: RivalKind,
+        workers: usize,
+        pace: Pace,
+    ) -> Result<Box<dyn Contest>, String> {
+        let setting = Setting { rival, workers, pace };
+        match self {
+            Self::SpawnMany { tasks, caller } => {
+                setting.open(spawn_many::SpawnMany::new(tasks), caller)
+            }
+            Self::SpawnJoin { joins, caller } => setting.open(spawn_join::SpawnJoin(joins), caller),
+            Self::YieldMany { tasks, yields } => {
+                setting.open(yield_many::YieldMany { tasks, yields }, Caller::Inside)
+            }
+            Self::PingPong { pairs } => {
+                setting.open(ping_pong::PingPong::new(pairs), Caller::Inside)
+            }
+            Self::ChainedSpawn { links } => {
+                setting.open(chained_spawn::ChainedSpawn(links), Caller::Inside)
+            }
+            Self::ForeignWake => {
+                with_runtime!(rival, R => foreign_wake::open(R::build(workers)?, pace))
+            }
+            Self::ParkedMemory { tasks } => {
+                with_runtime!(rival, R => Ok(parked::memory(R::build(workers)?, tasks)))
+            }
+            Self::ParkedIdle { tasks } => {
+                with_runtime!(rival, R => Ok(parked::idle(R::build(workers)?, tasks, pace)))
+            }
+        }
+    }
+
+    /// Whether a process can take one turn only.
+    pub(super) fn uses_up_its_process(self) -> bool {
+        // An allocator keeps what was freed, so a second turn would find its memory there already.
+        matches!(self, Self::ParkedMemory { .. })
+    }
+
+    /// How much memory one contestant takes at most.
+    pub(super) fn memory_bytes(self) -> u64 {
+        match self {
+            Self::ParkedMemory { tasks } => tasks as u64 * 512,
+            _ => 0,
+        }
+    }
+}
+
+/// Who runs a batch, and how long.
+struct Setting {
+    rival: RivalKind,
+    workers: usize,
+    pace: Pace,
+}
+
+impl Setting {
+    fn open<J: batch::TaskJob>(&self, job: J, caller: Caller) -> Result<Box<dyn Contest>, String> {
+        with_runtime!(self.rival, R => {
+            batch::open(R::build(self.workers)?, job, caller, self.pace)
+        })
+    }
+}
+
+/// What a runtime that runs tasks on the caller is told.
+fn refuse_if<R: crate::runtime::Runtime>(needs_hand_over: bool) -> Result<(), String> {
+    match needs_hand_over && R::CALLER_RUNS_TASKS {
+        true => Err("runs a task of a foreign thread on that thread".to_owned()),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod test;

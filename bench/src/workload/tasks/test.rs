@@ -1,0 +1,89 @@
+//! Every workload at a tiny size, on every rival that takes part, with its results verified by the
+//! turn itself. No timing is looked at.
+
+use super::*;
+use crate::workload::{Metric, Sample, Workload};
+
+const RUNTIMES: [RivalKind; 3] = [RivalKind::Tokio, RivalKind::Smol, RivalKind::Forte];
+
+#[track_caller]
+fn take_turns(workload: TaskWorkload, rival: RivalKind, workers: usize) -> Sample {
+    let mut contest = Workload::Tasks(workload)
+        .open(rival, workers, Pace::Smoke)
+        .unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
+    contest.turn().unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
+    contest.turn().expect("a second turn works like the first")
+}
+
+#[track_caller]
+fn everyone_has(metric: Metric, workload: TaskWorkload) {
+    for rival in RUNTIMES {
+        for workers in [1, 2, 3] {
+            let sample = take_turns(workload, rival, workers);
+            assert!(sample[&metric] > 0.0, "{rival:?}");
+        }
+    }
+}
+
+#[test]
+fn many_tasks_and_joined_tasks_from_inside() {
+    let caller = Caller::Inside;
+    everyone_has(Metric::Wall, TaskWorkload::SpawnMany { tasks: 600, caller });
+    everyone_has(Metric::Wall, TaskWorkload::SpawnJoin { joins: 5, caller });
+}
+
+#[test]
+fn many_tasks_and_joined_tasks_from_outside() {
+    let caller = Caller::Outside;
+    for rival in RUNTIMES.into_iter().filter(|rival| *rival != RivalKind::Forte) {
+        for workers in [1, 2, 3] {
+            take_turns(TaskWorkload::SpawnMany { tasks: 600, caller }, rival, workers);
+            take_turns(TaskWorkload::SpawnJoin { joins: 5, caller }, rival, workers);
+        }
+    }
+}
+
+#[test]
+fn tasks_that_yield() {
+    everyone_has(Metric::Wall, TaskWorkload::YieldMany { tasks: 5, yields: 7 });
+}
+
+#[test]
+fn pairs_of_tasks() {
+    everyone_has(Metric::Wall, TaskWorkload::PingPong { pairs: 20 });
+}
+
+#[test]
+fn a_chain_of_tasks() {
+    everyone_has(Metric::Wall, TaskWorkload::ChainedSpawn { links: 20 });
+}
+
+#[test]
+fn a_wake_by_a_foreign_thread() {
+    for rival in [RivalKind::Tokio, RivalKind::Smol] {
+        let sample = take_turns(TaskWorkload::ForeignWake, rival, 2);
+        assert!(sample[&Metric::StartP50] <= sample[&Metric::StartP99]);
+    }
+}
+
+#[test]
+fn tasks_that_wait_are_all_woken() {
+    everyone_has(Metric::IdleCpu, TaskWorkload::ParkedIdle { tasks: 50 });
+    for rival in RUNTIMES {
+        let workload = TaskWorkload::ParkedMemory { tasks: 3_000 };
+        // How much it is depends on what other tests have freed.
+        assert!(take_turns(workload, rival, 2).contains_key(&Metric::Memory), "{rival:?}");
+    }
+}
+
+#[test]
+fn who_cannot_take_part_says_so() {
+    let refused = |workload: TaskWorkload, rival| {
+        workload.open(rival, 2, Pace::Smoke).err().expect("refused")
+    };
+    assert!(refused(TaskWorkload::PingPong { pairs: 1 }, RivalKind::Rayon).contains("no tasks"));
+    let outside = TaskWorkload::SpawnMany { tasks: 1, caller: Caller::Outside };
+    for workload in [outside, TaskWorkload::ForeignWake] {
+        assert!(refused(workload, RivalKind::Forte).contains("on that thread"));
+    }
+}
