@@ -1,5 +1,6 @@
-//! The benchmarks of Blitz: the [workloads](workload), the [rivals](rival) (for tasks,
-//! the [runtimes](runtime)) and the [runner](contest) that lets them take turns. `blitz bench` is the program around it.
+//! The benchmarks of Blitz: the [workloads](workload), the [rivals](rival) (for tasks, the
+//! [runtimes](runtime)) and the [runner](contest) that lets them take turns. `blitz bench` is the
+//! program around it.
 //!
 //! How a number comes about: every contestant (a rival with a number of workers) is a process of
 //! its own that builds its pool once. In each round all of them take one turn, in a shuffled order,
@@ -13,12 +14,12 @@ pub mod case;
 pub mod catalogue;
 pub mod contest;
 pub mod machine;
-pub mod os;
 pub mod others;
 pub mod report;
 pub mod rival;
-pub mod rng;
 pub mod runtime;
 pub mod stats;
 pub mod verdict;
 pub mod workload;
+
+pub use blitz_contestant::{os, rng};

@@ -24,6 +24,9 @@ pub struct Report {
     pub seed: u64,
     /// Where it ran.
     pub machine: MachineCard,
+    /// What shows that the right code was measured, where that is in question.
+    #[serde(default)]
+    pub evidence: Vec<String>,
     /// What ran.
     pub cases: Vec<CaseReport>,
 }
@@ -74,7 +77,8 @@ impl Report {
     /// An empty report.
     #[must_use]
     pub fn new(pace: Pace, seed: u64, machine: MachineCard) -> Self {
-        Self { schema: SCHEMA, pace: pace.name().to_owned(), seed, machine, cases: Vec::new() }
+        let pace = pace.name().to_owned();
+        Self { schema: SCHEMA, pace, seed, machine, evidence: Vec::new(), cases: Vec::new() }
     }
 
     /// All comparisons of all cases, losses first.

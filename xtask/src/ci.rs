@@ -12,6 +12,9 @@ use std::process::Command;
 /// The case of `blitz bench` that shows that the tool works.
 const SMOKE_CASE: &str = "fork-join/empty-tree-10/inside";
 
+/// The case for which all programs are built and checked; the shortest.
+const PROGRAM_CASE: &str = "rayon/loop-100/outside";
+
 /// How much of the ladder to climb.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
@@ -95,6 +98,12 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         job.run(&mut commands::shim(&["clippy", "--all-targets", "--", "-D", "warnings"]))?;
         job.run(&mut commands::shim(&["test"]))?;
         passed()
+    });
+    ladder.step("programs", "the same Rayon programs on both cores: right, and on which?", |job| {
+        job.run(&mut commands::rayon_programs(&["fmt", "--check"]))?;
+        job.run(&mut commands::rayon_programs(&["clippy", "--locked", "--", "-D", "warnings"]))?;
+        let blitz = ["run", "--release", "--package", "blitz-cli", "--", "bench", "--only"];
+        command(job, &[&blitz[..], &[PROGRAM_CASE]].concat())
     });
     ladder.step("suites", "Rayon's own tests on the drop-in rayon-core", |job| {
         command(job, &["run", "--quiet", "--package", "xtask", "--", "suites", "--fast"])

@@ -10,6 +10,8 @@ const SANITIZER_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Where the drop-in `rayon-core` is.
 pub const SHIM: &str = "shims/rayon-core";
+/// Where the programs are that `blitz bench` runs on both cores.
+pub const RAYON_PROGRAMS: &str = "bench/rayon-programs";
 
 /// In the names of tests that measure or need very deep stacks: AddressSanitizer keeps frames elsewhere,
 /// and ThreadSanitizer follows calls to a depth of 64 Ki only.
@@ -65,8 +67,18 @@ pub fn loom_clippy() -> Command {
 
 /// A cargo command for the drop-in `rayon-core`, which is a workspace of its own.
 pub fn shim(arguments: &[&str]) -> Command {
-    let mut command = apart(cargo(), "shim");
-    command.current_dir(root().join(SHIM)).args(arguments);
+    elsewhere(SHIM, "shim", arguments)
+}
+
+/// A cargo command for the programs that use Rayon, which are a workspace of their own.
+pub fn rayon_programs(arguments: &[&str]) -> Command {
+    elsewhere(RAYON_PROGRAMS, "rayon-programs/lint", arguments)
+}
+
+/// A cargo command for the workspace in `folder`, which builds into a folder of its own.
+fn elsewhere(folder: &str, build: &str, arguments: &[&str]) -> Command {
+    let mut command = apart(cargo(), build);
+    command.current_dir(root().join(folder)).args(arguments);
     command
 }
 

@@ -5,7 +5,7 @@ mod tasks;
 use crate::{
     case::{Case, Comparison, Contestant, Measure, View},
     rival::RivalKind::{self, Blitz, Chili, Condvar, Forte, Rayon, Seq},
-    workload::{Caller, Idle, Metric, Pace, UtsShape, Workload},
+    workload::{Caller, Idle, Metric, Pace, RayonProgram, UtsShape, Workload},
 };
 
 /// All cases, in the order of the report.
@@ -29,6 +29,7 @@ pub fn cases() -> Vec<Case> {
     cases.push(trickle());
     cases.extend(oversubscribed());
     cases.extend(tasks::cases());
+    cases.extend(RayonProgram::all().into_iter().map(rayon_program));
     cases
 }
 
@@ -107,10 +108,7 @@ fn fib() -> Case {
 }
 
 fn empty_tree(depth: u32, caller: Caller) -> Case {
-    let side = match caller {
-        Caller::Inside => "inside",
-        Caller::Outside => "outside",
-    };
+    let side = caller.name();
     fork_join(
         &format!("empty-tree-{depth}/{side}"),
         &format!(
@@ -276,6 +274,25 @@ fn oversubscribed() -> Vec<Case> {
     ]
 }
 
+/// The same source on Rayon's own core and on the drop-in. No slower is the goal, and half the time
+/// where forking is most of the work.
+fn rayon_program(program: RayonProgram) -> Case {
+    let goal = match program {
+        RayonProgram::SmallLoop { items: 1_000, .. } => 0.5,
+        _ => 1.0,
+    };
+    let goals: Goals<'_> = &[(Rayon, Some(goal))];
+    Case {
+        name: program.case(),
+        title: program.title(),
+        workload: Workload::Rayon(program),
+        contestants: with_blitz(goals, 2).chain([twin()]).collect(),
+        views: vec![against(WALL, 2, goals)],
+        // The programs have to be built first, and all of them take as long as everything else.
+        quick: false,
+    }
+}
+
 const FIB: u32 = 35;
 const WALL: Measure = Measure::Plain(Metric::Wall);
 
@@ -291,7 +308,7 @@ mod tests {
         let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names.len(), cases.len());
         let groups: BTreeSet<&str> = cases.iter().map(Case::group).collect();
-        let expected = ["async", "fork-join", "idle", "oversubscribed", "wake"];
+        let expected = ["async", "fork-join", "idle", "oversubscribed", "rayon", "wake"];
         assert_eq!(groups.into_iter().collect::<Vec<_>>(), expected);
     }
 

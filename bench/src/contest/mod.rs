@@ -1,7 +1,6 @@
 //! Lets the contestants of a case take turns, in rounds, and collects what they measured.
 
 mod process;
-mod serve;
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +8,6 @@ use std::{
 };
 
 pub use process::Processes;
-pub use serve::serve;
 
 use crate::{
     case::{Case, Contestant, Measure},

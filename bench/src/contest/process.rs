@@ -13,14 +13,16 @@ use std::{
     time::Duration,
 };
 
-use super::{Arena, serve::Reply};
+use super::Arena;
+use blitz_contestant::Reply;
+
 use crate::{
     case::{Case, Contestant},
     os,
     workload::{Contest, Sample},
 };
 
-/// Starts contestants with a command that ends in a call of [`serve`](super::serve).
+/// Starts contestants with a command that ends in a call of [`blitz_contestant::serve`].
 pub struct Processes<F> {
     command: F,
 }

@@ -2,7 +2,9 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use super::{serve::Reply, *};
+use blitz_contestant::{Reply, serve};
+
+use super::*;
 use crate::{
     rival::RivalKind::{Blitz, Chili, Rayon, Seq},
     workload::{Metric, TaskWorkload, Workload},
@@ -118,7 +120,8 @@ fn a_budget_ends_between_its_limits() {
 
 fn replies_of(contestant: Contestant, input: &str) -> Vec<Reply> {
     let mut output = Vec::new();
-    serve(&case(), contestant, Pace::Smoke, input.as_bytes(), &mut output).unwrap();
+    let open = || case().workload.open(contestant.rival, contestant.workers, Pace::Smoke);
+    serve(open, input.as_bytes(), &mut output).unwrap();
     String::from_utf8(output)
         .unwrap()
         .lines()

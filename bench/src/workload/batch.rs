@@ -1,14 +1,10 @@
 //! Times a computation that forks and joins.
 
-use std::{
-    hint::black_box,
-    time::{Duration, Instant},
-};
+use std::hint::black_box;
 
-use super::{
-    Caller, Contest, Pace,
-    repeat::{Repeat, Repeated},
-};
+use blitz_contestant::{Clock, Repeat, Repeated, Spent};
+
+use super::{Caller, Contest, Pace};
 use crate::rival::{Build as _, Rival, RivalKind, Seq, with_rival};
 
 /// A computation that every rival can run, with a result that says whether it ran completely.
@@ -40,31 +36,31 @@ struct Batch<R, J> {
 }
 
 impl<R: Rival, J: ForkJoin> Repeat for Batch<R, J> {
-    fn time(&self, repetitions: usize) -> Result<Duration, String> {
-        let (elapsed, wrong) = match self.caller {
+    fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
+        let (spent, wrong) = match self.caller {
             Caller::Outside => {
                 let mut wrong = None;
-                let start = Instant::now();
+                let clock = Clock::start();
                 for _ in 0..repetitions {
                     // The twin's calls have no side effect, so without the black box the compiler
                     // may make one call out of all repetitions.
                     let result = self.pool.enter(|ctx| black_box(&self.job).run::<R>(ctx));
                     self.check(result, &mut wrong);
                 }
-                (start.elapsed(), wrong)
+                (clock.stop(), wrong)
             }
             Caller::Inside => self.pool.enter(|ctx| {
                 let mut wrong = None;
-                let start = Instant::now();
+                let clock = Clock::start();
                 for _ in 0..repetitions {
                     let result = black_box(&self.job).run::<R>(ctx);
                     self.check(result, &mut wrong);
                 }
-                (start.elapsed(), wrong)
+                (clock.stop(), wrong)
             }),
         };
         match wrong {
-            None => Ok(elapsed),
+            None => Ok(spent),
             Some(wrong) => Err(format!("computed {wrong} instead of {}", self.expected)),
         }
     }

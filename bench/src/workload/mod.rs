@@ -10,19 +10,19 @@ mod fib;
 mod pick_up;
 mod post;
 mod queens;
-mod repeat;
 mod sleeping;
 mod tasks;
 mod tree_sum;
 mod trickle;
 mod uts;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use blitz_contestant::nanoseconds;
 
 use crate::rival::{RivalKind, with_rival};
 
+pub use blitz_contestant::{Caller, Contest, Metric, Pace, RayonProgram, Sample, Unit};
 pub use tasks::TaskWorkload;
 pub use uts::Shape as UtsShape;
 
@@ -69,15 +69,8 @@ pub enum Workload {
     },
     /// What async tasks cost.
     Tasks(TaskWorkload),
-}
-
-/// On which side of the pool's door the caller stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Caller {
-    /// On a worker: the call forks right away.
-    Inside,
-    /// On a thread of its own: each call has to enter the pool.
-    Outside,
+    /// A program that uses Rayon, on Rayon's own core and on the drop-in.
+    Rayon(RayonProgram),
 }
 
 /// How deep the idleness of a worker is.
@@ -87,134 +80,6 @@ pub enum Idle {
     Awake,
     /// It had nothing to do for a millisecond, which is enough for every rival's workers to block.
     Asleep,
-}
-
-/// How much time a turn may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// As little as possible; the numbers mean nothing. For tests.
-    Smoke,
-    /// The whole catalogue in about a minute.
-    Quick,
-    /// Long enough to quote.
-    Full,
-}
-
-impl Pace {
-    /// A turn of a throughput workload repeats it for about this long.
-    #[must_use]
-    pub fn turn_time(self) -> Duration {
-        match self {
-            Self::Smoke => Duration::from_micros(50),
-            Self::Quick => Duration::from_millis(20),
-            Self::Full => Duration::from_millis(50),
-        }
-    }
-
-    /// A turn of a latency workload takes this many latencies. The 99th percentile of fewer than a
-    /// hundred would be their maximum.
-    #[must_use]
-    pub fn latencies(self) -> usize {
-        match self {
-            Self::Smoke => 3,
-            Self::Quick => 100,
-            Self::Full => 300,
-        }
-    }
-
-    /// The pace called `name`.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Smoke, Self::Quick, Self::Full].into_iter().find(|pace| pace.name() == name)
-    }
-
-    /// The name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Smoke => "smoke",
-            Self::Quick => "quick",
-            Self::Full => "full",
-        }
-    }
-}
-
-/// What a turn can measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Wall time of one repetition.
-    Wall,
-    /// CPU time of the whole process for one repetition.
-    Cpu,
-    /// Median time until the job starts.
-    StartP50,
-    /// 99th percentile of the time until the job starts.
-    StartP99,
-    /// Median time until the caller has its result.
-    ReturnP50,
-    /// 99th percentile of the time until the caller has its result.
-    ReturnP99,
-    /// CPU time of everybody but the measuring thread, per second in which nothing happens. One
-    /// nanosecond stands for none at all, so that nothing divided by nothing is one.
-    IdleCpu,
-    /// Memory of one of many equal things.
-    Memory,
-}
-
-/// What a metric is counted in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Time.
-    Nanoseconds,
-    /// Memory.
-    Bytes,
-}
-
-impl Metric {
-    /// Every metric.
-    pub const ALL: [Self; 8] = [
-        Self::Wall,
-        Self::Cpu,
-        Self::StartP50,
-        Self::StartP99,
-        Self::ReturnP50,
-        Self::ReturnP99,
-        Self::IdleCpu,
-        Self::Memory,
-    ];
-
-    /// What its values are counted in.
-    #[must_use]
-    pub fn unit(self) -> Unit {
-        match self {
-            Self::Memory => Unit::Bytes,
-            _ => Unit::Nanoseconds,
-        }
-    }
-}
-
-/// What one turn measured. A metric that is absent was asked for in vain: the rival cannot do it.
-pub type Sample = BTreeMap<Metric, f64>;
-
-/// A rival that is ready for its turns.
-pub trait Contest {
-    /// Waits until everything is set up, for contestants that are opened in the background.
-    ///
-    /// # Errors
-    ///
-    /// Returns what went wrong while setting up.
-    fn settle(&mut self) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Takes one turn.
-    ///
-    /// # Errors
-    ///
-    /// Returns what went wrong if a result is not the sequential twin's.
-    fn turn(&mut self) -> Result<Sample, String>;
 }
 
 impl Workload {
@@ -249,6 +114,7 @@ impl Workload {
             Self::Trickle => with_rival!(rival, R => trickle::open::<R>(workers, pace)),
             Self::Post { worker } => post::open(rival, workers, worker, pace),
             Self::Tasks(workload) => workload.open(rival, workers, pace),
+            Self::Rayon(_) => Err("this process has one rayon-core; it takes two".to_owned()),
         }
     }
 
@@ -268,6 +134,7 @@ impl Workload {
         match self {
             Self::TreeSum { levels } => tree_sum::memory_bytes(levels),
             Self::Tasks(workload) => workload.memory_bytes(),
+            Self::Rayon(program) => program.memory_bytes(),
             _ => 0,
         }
     }
@@ -284,10 +151,6 @@ impl Workload {
 
 /// Long enough for the idle workers of every rival to stop yielding and block.
 const FALL_ASLEEP: Duration = Duration::from_millis(1);
-
-fn nanoseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e9
-}
 
 #[cfg(test)]
 mod test;

@@ -107,12 +107,6 @@ fn who_cannot_take_part_says_so() {
     assert!(refused(fib, RivalKind::Condvar).contains("fork and join"));
     let post = Workload::Post { worker: Idle::Awake };
     assert!(refused(post, RivalKind::Chili).contains("chili"));
-}
-
-#[test]
-fn paces_have_names() {
-    for pace in [Pace::Smoke, Pace::Quick, Pace::Full] {
-        assert_eq!(Pace::from_name(pace.name()), Some(pace));
-    }
-    assert_eq!(Pace::from_name("slow"), None);
+    let program = Workload::Rayon(RayonProgram::Sum);
+    assert!(refused(program, RivalKind::Rayon).contains("rayon-core"));
 }

@@ -37,15 +37,15 @@ pub enum Command {
 /// What to measure and how long.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct BenchArgs {
-    /// Take about a minute, without most of the async cases (the default)
+    /// Take about a minute, without most async cases and the rayon programs (the default)
     #[arg(long)]
     quick: bool,
 
-    /// Take about fifteen minutes for everything; use this for numbers you want to quote
+    /// Take about twenty-five minutes for everything; use this for numbers you want to quote
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
-    /// Run only what has NAME in its name, for example `fork-join`, `async` or `wake/post`
+    /// Run only what has NAME in its name, for example `fork-join`, `async` or `rayon/sort`
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 

@@ -7,24 +7,28 @@ use std::{
 };
 
 use blitz_bench::{
-    case::Case,
+    case::{Case, Contestant},
     catalogue,
     contest::{self, Budget, Processes},
     machine::{self, MachineCard},
     others::Watch,
     report::{CaseReport, Report},
     rng::Rng,
-    workload::Pace,
+    workload::{Pace, Workload},
 };
 
-use crate::{Failure, args::BenchArgs, contestant, print, progress::Progress, report, table};
+use crate::{
+    Failure, args::BenchArgs, contestant, print, programs::Programs, progress::Progress, report,
+    table, target,
+};
 
 /// Does what the command line asks for.
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
-    let cases = chosen(args.only.as_deref(), args.pace())?;
     if args.list {
-        return print(&list(&cases));
+        // All there is, also what a quick run leaves out.
+        return print(&list(&chosen(args.only.as_deref(), Pace::Full)?));
     }
+    let cases = chosen(args.only.as_deref(), args.pace())?;
     // Found out before the minutes of measuring, not after.
     if let Some(path) = &args.json {
         OpenOptions::new()
@@ -67,17 +71,29 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
     let pace = args.pace();
     let program = env::current_exe()
         .map_err(|error| Failure::new("cannot find this program to start it again", error))?;
-    let mut arena = Processes::new(|case: &Case, contestant| {
-        contestant::command(&program, case, contestant, pace)
+    let programs = programs(cases)?;
+    let mut arena = Processes::new(|case: &Case, contestant: Contestant| {
+        let program = match &programs {
+            Some(Ok(programs)) if needs_programs(case) => programs.of(contestant.rival),
+            _ => &program,
+        };
+        contestant::command(program, case, contestant, pace)
     });
 
     let seed = args.seed.unwrap_or_else(seed_of_the_clock);
     let mut rng = Rng::new(seed);
     let mut report = Report::new(pace, seed, MachineCard::read());
+    if let Some(Ok(programs)) = &programs {
+        report.evidence.clone_from(&programs.evidence);
+    }
     let mut progress = Progress::new(cases.len());
     for case in cases {
         progress.begin(&case.name);
-        let measured = match lack_of_memory(case) {
+        let no_program = || match &programs {
+            Some(Err(why)) if needs_programs(case) => Some(format!("the rayon programs {why}")),
+            _ => None,
+        };
+        let measured = match no_program().or_else(|| lack_of_memory(case)) {
             Some(why) => CaseReport::skipped(case, why),
             None => {
                 let budget = Budget::of(pace);
@@ -92,6 +108,26 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
     }
     progress.finish();
     Ok(report)
+}
+
+/// Whether `case` is run by programs that are built apart.
+fn needs_programs(case: &Case) -> bool {
+    matches!(case.workload, Workload::Rayon(_))
+}
+
+/// The programs, if one of `cases` needs them, or why there are none. That is an error if there is
+/// nothing else to run.
+fn programs(cases: &[Case]) -> Result<Option<Result<Programs, String>>, Failure> {
+    if !cases.iter().any(needs_programs) {
+        return Ok(None);
+    }
+    let built = Programs::build(&target::folder()?);
+    match built {
+        Err(why) if cases.iter().all(needs_programs) => {
+            Err(Failure::new("the rayon programs cannot run", why))
+        }
+        built => Ok(Some(built)),
+    }
 }
 
 /// All contestants of a case hold their data at the same time.
@@ -121,6 +157,15 @@ mod tests {
         };
         assert!(message.contains("fork-jion") && message.contains("--list"));
         assert_eq!(chosen(Some("queens"), Pace::Quick).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_has_to_be_built_first_is_not_part_of_a_quick_run_unless_named() {
+        let quick = chosen(None, Pace::Quick).unwrap();
+        assert!(!quick.is_empty() && !quick.iter().any(needs_programs));
+        let named = chosen(Some("rayon"), Pace::Quick).unwrap();
+        assert!(named.len() > 20 && named.iter().all(needs_programs));
+        assert!(chosen(None, Pace::Full).unwrap().iter().any(needs_programs));
     }
 
     #[test]

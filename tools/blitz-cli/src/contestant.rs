@@ -4,7 +4,7 @@ use std::{io, process};
 
 use blitz_bench::{
     case::{Case, Contestant},
-    catalogue, contest, os,
+    catalogue, os,
     rival::RivalKind,
     workload::Pace,
 };
@@ -22,11 +22,12 @@ pub fn run(args: &ContestantArgs) -> Result<(), Failure> {
         .ok_or_else(|| unknown("case", &args.case))?;
     let contestant = Contestant::new(rival, args.workers);
     os::die_with_parent().map_err(|error| Failure::new("cannot follow the parent", error))?;
-    contest::serve(&case, contestant, pace, io::stdin().lock(), io::stdout().lock())
+    let open = || case.workload.open(contestant.rival, contestant.workers, pace);
+    blitz_contestant::serve(open, io::stdin().lock(), io::stdout().lock())
         .map_err(|error| Failure::new("cannot talk to the parent", error))
 }
 
-/// The command line of a contestant: this very program.
+/// The command line of a contestant: this very program, or one that understands the same words.
 pub fn command(
     program: &std::path::Path,
     case: &Case,

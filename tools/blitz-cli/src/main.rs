@@ -6,9 +6,11 @@ mod args;
 mod bench;
 mod contestant;
 mod doctor;
+mod programs;
 mod progress;
 mod report;
 mod table;
+mod target;
 mod units;
 
 use std::{

@@ -13,6 +13,9 @@ pub fn render(report: &Report) -> String {
         push_line(&mut text, &format!("{label:13} {value}"));
     }
     push_line(&mut text, &format!("{:13} {} (seed {})", "pace", report.pace, report.seed));
+    for evidence in &report.evidence {
+        push_line(&mut text, &format!("{:13} {evidence}", "programs"));
+    }
 
     let rows = report.rows();
     let losses = rows.iter().take_while(|row| row.verdict.is_loss()).count();

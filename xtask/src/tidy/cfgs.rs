@@ -10,8 +10,8 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-parts/src/lib.rs",
     "crates/blitz-parts/src/park/futex/mod.rs",
     "crates/blitz-parts/src/prim.rs",
-    "bench/src/os/mod.rs",
-    "bench/src/os/unix.rs",
+    "bench/contestant/src/os/mod.rs",
+    "bench/contestant/src/os/unix.rs",
 ];
 
 /// What a condition may not ask elsewhere, unless it also asks for `test`.
@@ -59,7 +59,8 @@ mod tests {
     fn conditions_outside_of_their_files_are_found() {
         let code = "#[cfg(target_os = \"linux\")]\nmod a;\n#[cfg(all(test, not(blitz_loom)))]\n\
                     mod b;\nfn f() { if cfg!(blitz_loom) {} }\n#[cfg(debug_assertions)]\nmod c;";
-        let found = run("cfg", &[("crates/a/src/a.rs", code), ("bench/src/os/mod.rs", code)]);
+        let found =
+            run("cfg", &[("crates/a/src/a.rs", code), ("bench/contestant/src/os/mod.rs", code)]);
         let expected = [
             "crates/a/src/a.rs:1: [cfg] a condition on `target_os` outside of the files for it",
             "crates/a/src/a.rs:5: [cfg] a condition on `blitz_loom` outside of the files for it",

@@ -1,15 +1,11 @@
 //! Times a job made of tasks.
 
-use std::{
-    future::Future,
-    time::{Duration, Instant},
-};
+use std::future::Future;
+
+use blitz_contestant::{Clock, Repeat, Repeated, Spent};
 
 use super::{Caller, Contest, Pace, refuse_if};
-use crate::{
-    runtime::{Runtime, Tasks},
-    workload::repeat::{Repeat, Repeated},
-};
+use crate::runtime::{Runtime, Tasks};
 
 /// A job that every runtime can run, with a result that says whether it ran completely.
 pub(super) trait TaskJob: Copy + Send + Sync + 'static {
@@ -40,7 +36,7 @@ struct TaskBatch<R, J> {
 }
 
 impl<R: Runtime, J: TaskJob> Repeat for TaskBatch<R, J> {
-    fn time(&self, repetitions: usize) -> Result<Duration, String> {
+    fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
         let (job, caller, tasks) = (self.job, self.caller, self.runtime.tasks());
         self.runtime.block_on(async move {
             match caller {
@@ -60,18 +56,18 @@ async fn repeat<J: TaskJob, T: Tasks>(
     job: J,
     tasks: T,
     repetitions: usize,
-) -> Result<Duration, String> {
+) -> Result<Spent, String> {
     let mut wrong = None;
-    let start = Instant::now();
+    let clock = Clock::start();
     for _ in 0..repetitions {
         let result = job.run(tasks).await;
         if result != job.expected() {
             wrong = Some(result);
         }
     }
-    let elapsed = start.elapsed();
+    let spent = clock.stop();
     match wrong {
-        None => Ok(elapsed),
+        None => Ok(spent),
         Some(wrong) => Err(format!("computed {wrong} instead of {}", job.expected())),
     }
 }

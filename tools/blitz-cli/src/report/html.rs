@@ -42,6 +42,9 @@ fn machine(page: &mut String, report: &Report) {
     }
     let run = format!("{}, seed {}", report.pace, report.seed);
     table_row(page, "td", None, &["pace".to_owned(), run]);
+    for evidence in &report.evidence {
+        table_row(page, "td", None, &["programs".to_owned(), evidence.clone()]);
+    }
     page.push_str("</table>\n");
 }
 

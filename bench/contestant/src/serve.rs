@@ -4,15 +4,12 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    case::{Case, Contestant},
-    workload::{Pace, Sample},
-};
+use crate::{Contest, Sample};
 
 /// What a contestant writes, one JSON value per line.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Reply {
+pub enum Reply {
     /// The pool and the data are built.
     Ready,
     /// What a turn measured.
@@ -21,20 +18,17 @@ pub(super) enum Reply {
     Error(String),
 }
 
-/// Serves `contestant` until `input` ends.
+/// Serves a contestant that `open` sets up, until `input` ends.
 ///
 /// # Errors
 ///
 /// Returns an error if a reply cannot be written.
 pub fn serve(
-    case: &Case,
-    contestant: Contestant,
-    pace: Pace,
+    open: impl FnOnce() -> Result<Box<dyn Contest>, String>,
     input: impl BufRead,
     mut output: impl Write,
 ) -> io::Result<()> {
-    let opened = case.workload.open(contestant.rival, contestant.workers, pace);
-    let mut contest = match opened {
+    let mut contest = match open() {
         Ok(contest) => contest,
         Err(error) => return reply(&mut output, &Reply::Error(error)),
     };

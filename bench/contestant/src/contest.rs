@@ -1,0 +1,118 @@
+//! What a contestant can be asked for, and what it answers.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+/// What a turn can measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Wall time of one repetition.
+    Wall,
+    /// CPU time of the whole process for one repetition.
+    Cpu,
+    /// Median time until the job starts.
+    StartP50,
+    /// 99th percentile of the time until the job starts.
+    StartP99,
+    /// Median time until the caller has its result.
+    ReturnP50,
+    /// 99th percentile of the time until the caller has its result.
+    ReturnP99,
+    /// CPU time of everybody but the measuring thread, per second in which nothing happens. One
+    /// nanosecond stands for none at all, so that nothing divided by nothing is one.
+    IdleCpu,
+    /// Memory of one of many equal things.
+    Memory,
+}
+
+/// What a metric is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Time.
+    Nanoseconds,
+    /// Memory.
+    Bytes,
+}
+
+impl Metric {
+    /// Every metric.
+    pub const ALL: [Self; 8] = [
+        Self::Wall,
+        Self::Cpu,
+        Self::StartP50,
+        Self::StartP99,
+        Self::ReturnP50,
+        Self::ReturnP99,
+        Self::IdleCpu,
+        Self::Memory,
+    ];
+
+    /// What its values are counted in.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Memory => Unit::Bytes,
+            _ => Unit::Nanoseconds,
+        }
+    }
+}
+
+/// What one turn measured. A metric that is absent was asked for in vain: the rival cannot do it.
+pub type Sample = BTreeMap<Metric, f64>;
+
+/// A rival that is ready for its turns.
+pub trait Contest {
+    /// Waits until everything is set up, for contestants that are opened in the background.
+    ///
+    /// # Errors
+    ///
+    /// Returns what went wrong while setting up.
+    fn settle(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Takes one turn.
+    ///
+    /// # Errors
+    ///
+    /// Returns what went wrong if a result is not the sequential twin's.
+    fn turn(&mut self) -> Result<Sample, String>;
+}
+
+/// On which side of the pool's door the caller stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// On a worker: the call forks right away.
+    Inside,
+    /// On a thread of its own: each call has to enter the pool.
+    Outside,
+}
+
+impl Caller {
+    /// The word in names and titles.
+    ///
+    /// ```
+    /// assert_eq!(blitz_contestant::Caller::Inside.name(), "inside");
+    /// ```
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inside => "inside",
+            Self::Outside => "outside",
+        }
+    }
+}
+
+/// A duration as the values of a [`Metric`] have it.
+///
+/// ```
+/// # use std::time::Duration;
+/// assert_eq!(blitz_contestant::nanoseconds(Duration::from_micros(2)), 2_000.0);
+/// ```
+#[must_use]
+pub fn nanoseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e9
+}

@@ -1,0 +1,21 @@
+//! What the runner of `blitz bench` and the processes that take turns agree on: what a turn
+//! measures, how long it takes, and what is said through the pipe between the two.
+//!
+//! A crate of its own, because contestants are built in more than one workspace: the programs that
+//! use Rayon exist twice, once on each `rayon-core`, and a workspace can hold one package of a name.
+
+#![forbid(unsafe_code)]
+
+mod contest;
+pub mod os;
+mod pace;
+pub mod rayon_program;
+mod repeat;
+pub mod rng;
+mod serve;
+
+pub use contest::{Caller, Contest, Metric, Sample, Unit, nanoseconds};
+pub use pace::Pace;
+pub use rayon_program::RayonProgram;
+pub use repeat::{Clock, Repeat, Repeated, Spent};
+pub use serve::{Reply, serve};

@@ -1,0 +1,141 @@
+//! Repeats something for the length of a turn: wall time and CPU time per operation.
+
+use std::{
+    ops::AddAssign,
+    time::{Duration, Instant},
+};
+
+use crate::{Contest, Metric, Pace, Sample, nanoseconds, os};
+
+/// Something that can be done again and again, with a result that is checked every time.
+pub trait Repeat {
+    /// Does it `repetitions` times and says what that took.
+    ///
+    /// # Errors
+    ///
+    /// Returns which result was wrong.
+    fn time(&mut self, repetitions: usize) -> Result<Spent, String>;
+
+    /// How many operations a repetition consists of; the cost of one is what is reported.
+    fn operations(&self) -> u64 {
+        1
+    }
+}
+
+/// Time that went by between the start of a [`Clock`] and its stop.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spent {
+    wall: Duration,
+    /// Zero where the system does not tell.
+    cpu: Duration,
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Self) {
+        self.wall += other.wall;
+        self.cpu += other.cpu;
+    }
+}
+
+/// A clock that runs.
+#[derive(Debug)]
+#[must_use]
+pub struct Clock {
+    cpu: Option<Duration>,
+    start: Instant,
+}
+
+impl Clock {
+    /// Starts a clock.
+    ///
+    /// ```
+    /// use blitz_contestant::{Clock, Spent};
+    /// let mut spent = Spent::default();
+    /// for _ in 0..3 {
+    ///     let clock = Clock::start();
+    ///     spent += clock.stop();
+    /// }
+    /// ```
+    pub fn start() -> Self {
+        Self { cpu: os::cpu_time(), start: Instant::now() }
+    }
+
+    /// Stops it.
+    #[must_use]
+    pub fn stop(self) -> Spent {
+        let wall = self.start.elapsed();
+        let cpu = match (self.cpu, os::cpu_time()) {
+            (Some(before), Some(after)) => after.saturating_sub(before),
+            _ => Duration::ZERO,
+        };
+        Spent { wall, cpu }
+    }
+}
+
+/// A contest whose turns repeat a job as often as fits.
+#[derive(Debug)]
+pub struct Repeated<J> {
+    job: J,
+    turn_time: Duration,
+    /// How often a turn repeats the job; unknown before the first turn, since contestants are
+    /// opened side by side and only a turn has the machine to itself.
+    repetitions: Option<usize>,
+}
+
+impl<J: Repeat> Repeated<J> {
+    /// Takes turns of the length that `pace` asks for.
+    ///
+    /// ```
+    /// use blitz_contestant::{Clock, Contest as _, Metric, Pace, Repeat, Repeated, Spent};
+    ///
+    /// struct Twos;
+    /// impl Repeat for Twos {
+    ///     fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
+    ///         let clock = Clock::start();
+    ///         let sum: usize = (0..repetitions).map(|_| 2).sum();
+    ///         let spent = clock.stop();
+    ///         (sum == 2 * repetitions).then_some(spent).ok_or_else(|| format!("got {sum}"))
+    ///     }
+    /// }
+    /// let sample = Repeated::new(Twos, Pace::Smoke).turn().unwrap();
+    /// assert!(sample.contains_key(&Metric::Wall));
+    /// ```
+    pub fn new(job: J, pace: Pace) -> Self {
+        Self { job, turn_time: pace.turn_time(), repetitions: None }
+    }
+
+    /// Finds how many repetitions fill a turn, which warms everything up as well.
+    fn calibrate(&mut self) -> Result<usize, String> {
+        let mut repetitions = 1;
+        while self.job.time(repetitions)?.wall < self.turn_time * 2 / 3 {
+            repetitions *= 2;
+        }
+        Ok(repetitions)
+    }
+}
+
+impl<J: Repeat> Contest for Repeated<J> {
+    fn turn(&mut self) -> Result<Sample, String> {
+        let repetitions = match self.repetitions {
+            Some(repetitions) => repetitions,
+            None => {
+                let repetitions = self.calibrate()?;
+                *self.repetitions.insert(repetitions)
+            }
+        };
+        // Another contestant had the caches since the last turn. A repetition that fills a turn
+        // on its own is long enough not to notice.
+        if repetitions > 1 {
+            self.job.time(repetitions / 8 + 1)?;
+        }
+        let Spent { wall, cpu } = self.job.time(repetitions)?;
+
+        let operations = repetitions as u64 * self.job.operations();
+        let each = |total: Duration| nanoseconds(total) / operations as f64;
+        let mut sample = Sample::from([(Metric::Wall, each(wall))]);
+        if cpu > Duration::ZERO {
+            sample.insert(Metric::Cpu, each(cpu));
+        }
+        Ok(sample)
+    }
+}

@@ -1,0 +1,114 @@
+//! Programs that use Rayon as its users do, and nothing else: which core runs them, Rayon's own or
+//! Blitz's drop-in, is decided by whoever builds this. `blitz bench` builds it both ways.
+//!
+//! Each program is a contestant of `blitz bench`; `rayon-programs check` runs all of them, at a small
+//! size, and prints what they computed.
+
+mod find;
+mod iterators;
+mod matrix;
+mod program;
+mod sort;
+
+use std::{env, io, process::ExitCode};
+
+use blitz_contestant::{
+    Pace, RayonProgram, os,
+    rayon_program::RayonProgram::{
+        Collect, FindAny, FindFirst, MatrixRows, MatrixZip, Nested, SmallLoop, Sort, Sum,
+    },
+};
+
+use program::{How, Opened, Running};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["check"] => check(),
+        ["contestant", "--case", case, "--rival", rival, "--workers", workers, "--pace", pace] => {
+            contestant(case, rival, workers, pace)
+        }
+        _ => Err("this is a part of `blitz bench`; on its own it knows `check`".to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Takes turns until stdin ends.
+fn contestant(case: &str, rival: &str, workers: &str, pace: &str) -> Result<(), String> {
+    let unknown = |what| move || format!("there is no such {what}");
+    let program = RayonProgram::of_case(case).ok_or_else(unknown("case"))?;
+    let pace = Pace::from_name(pace).ok_or_else(unknown("pace"))?;
+    let workers: usize = workers.parse().map_err(|_| "how many workers?".to_owned())?;
+    let how = if rival == "seq" { How::Sequential } else { How::Parallel };
+    os::die_with_parent().map_err(|error| format!("cannot follow the parent: {error}"))?;
+    let open = || {
+        if how == How::Parallel {
+            start_pool(workers)?;
+            if on_blitz() != (rival == "blitz") {
+                return Err(format!("was built on the wrong core for {rival}"));
+            }
+        }
+        Ok(open(program, how, pace).contest)
+    };
+    blitz_contestant::serve(open, io::stdin().lock(), io::stdout().lock())
+        .map_err(|error| format!("cannot talk to the parent: {error}"))
+}
+
+/// Runs every program a few times, with its results checked against sequential code.
+fn check() -> Result<(), String> {
+    start_pool(2)?;
+    for program in RayonProgram::all() {
+        let failed = |error| format!("{}: {error}", program.case());
+        let mut opened = open(program, How::Parallel, Pace::Smoke);
+        for _ in 0..TURNS {
+            opened.contest.turn().map_err(failed)?;
+        }
+        println!("{} {:016x}", program.case(), opened.expected);
+    }
+    Ok(())
+}
+
+fn start_pool(workers: usize) -> Result<(), String> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .build_global()
+        .map_err(|error| error.to_string())
+}
+
+/// Whose threads these are shows in their names: Rayon gives them none.
+fn on_blitz() -> bool {
+    let names = rayon::broadcast(|_| std::thread::current().name().map(str::to_owned));
+    names.iter().flatten().any(|name| name.starts_with("blitz-"))
+}
+
+fn open(program: RayonProgram, how: How, pace: Pace) -> Opened {
+    // Small enough for a check to take no time, and large enough to fork.
+    let size = |items: usize| if pace == Pace::Smoke { items / 100 } else { items };
+    match program {
+        Sum => Running::open(iterators::Sum::new(size(TEN_MILLION)), how, pace),
+        Collect => Running::open(iterators::Collect::new(size(TEN_MILLION)), how, pace),
+        Sort { order, stable } => {
+            Running::open(sort::Sort::new(size(MILLION), order, stable), how, pace)
+        }
+        FindFirst => Running::open(find::Find::first(size(TEN_MILLION)), how, pace),
+        FindAny => Running::open(find::Find::any(size(TEN_MILLION)), how, pace),
+        Nested => Running::open(iterators::Nested::new(size(MILLION).isqrt()), how, pace),
+        SmallLoop { items, caller } => {
+            Running::open_from(caller, iterators::SmallLoop::new(items), how, pace)
+        }
+        MatrixZip => Running::open(matrix::Distances::new(size(MILLION).isqrt()), how, pace),
+        MatrixRows => Running::open(matrix::Softmax::new(size(MILLION).isqrt()), how, pace),
+    }
+}
+
+/// A turn of a check is one repetition or a few; one of several may meet an idle worker.
+const TURNS: usize = 10;
+const MILLION: usize = 1_000_000;
+const TEN_MILLION: usize = 10 * MILLION;

@@ -1,0 +1,119 @@
+//! What a program is, and how its turns are timed.
+
+use blitz_contestant::{Caller, Clock, Contest, Pace, Repeat, Repeated, Spent, rng::mix};
+
+/// One computation, twice: with Rayon and without.
+pub trait Program: Send + 'static {
+    /// Whether one run is too short to be timed alone. Then all runs of a turn are timed as one, and
+    /// what `prepare` and `fingerprint` do counts, too.
+    const TINY: bool = false;
+
+    /// Undoes what the last run did, if that is in the way of the next one.
+    fn prepare(&mut self) {}
+
+    /// Computes with Rayon.
+    fn parallel(&mut self);
+
+    /// Computes the same without.
+    fn sequential(&mut self);
+
+    /// What says whether the last run was right.
+    fn fingerprint(&self) -> u64;
+}
+
+/// How to compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// With Rayon.
+    Parallel,
+    /// Without.
+    Sequential,
+}
+
+/// A program that is ready for its turns.
+pub struct Opened {
+    pub contest: Box<dyn Contest>,
+    /// The fingerprint of what it has to compute.
+    pub expected: u64,
+}
+
+/// A program that takes turns. Its expected result is that of its sequential half.
+pub struct Running<P> {
+    program: P,
+    how: How,
+    caller: Caller,
+    expected: u64,
+}
+
+impl<P: Program> Running<P> {
+    /// `program`, called from outside of the pool, as most users do.
+    pub fn open(program: P, how: How, pace: Pace) -> Opened {
+        Self::open_from(Caller::Outside, program, how, pace)
+    }
+
+    /// `program`, called from `caller`.
+    pub fn open_from(caller: Caller, mut program: P, how: How, pace: Pace) -> Opened {
+        program.prepare();
+        program.sequential();
+        let expected = program.fingerprint();
+        let contest = Box::new(Repeated::new(Self { program, how, caller, expected }, pace));
+        Opened { contest, expected }
+    }
+
+    fn run(&mut self, repetitions: usize) -> Result<Spent, String> {
+        if P::TINY {
+            let clock = Clock::start();
+            for _ in 0..repetitions {
+                self.program.prepare();
+                self.compute();
+                self.check()?;
+            }
+            return Ok(clock.stop());
+        }
+        let mut spent = Spent::default();
+        for _ in 0..repetitions {
+            self.program.prepare();
+            let clock = Clock::start();
+            self.compute();
+            spent += clock.stop();
+            self.check()?;
+        }
+        Ok(spent)
+    }
+
+    #[inline]
+    fn compute(&mut self) {
+        match self.how {
+            How::Parallel => self.program.parallel(),
+            How::Sequential => self.program.sequential(),
+        }
+    }
+
+    #[inline]
+    fn check(&self) -> Result<(), String> {
+        match self.program.fingerprint() {
+            right if right == self.expected => Ok(()),
+            wrong => Err(format!("computed {wrong} instead of {}", self.expected)),
+        }
+    }
+}
+
+impl<P: Program> Repeat for Running<P> {
+    fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
+        match self.caller {
+            // What runs in a scope runs on a worker.
+            Caller::Inside if self.how == How::Parallel => rayon::scope(|_| self.run(repetitions)),
+            _ => self.run(repetitions),
+        }
+    }
+}
+
+/// A fingerprint of numbers in their order.
+pub fn fingerprint(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, |hash: u64, number| mix(hash ^ number))
+}
+
+/// `count` numbers that look random and are the same in every process.
+pub fn numbers(count: usize) -> Vec<u64> {
+    (0..count as u64).map(mix).collect()
+}
