@@ -199,4 +199,30 @@ pub enum Step {
     JobResultFirst,
     /// `futex`: a waiter looks at the word again under the bucket's lock.
     FutexRecheck,
+    /// `parker`: the thread leaves by an exchange, which acquires an `unpark` that came meanwhile.
+    ParkLeaveSwap,
+    /// `parker`: `unpark` wakes a thread that blocks.
+    ParkWake,
+    /// `ring`: the release store that makes a pushed task count.
+    RingPushRelease,
+    /// `ring`: the release half of every exchange of the head.
+    RingHeadRelease,
+    /// `ring`: a thief stays out while another is inside.
+    RingOneThief,
+    /// `ring`: a thief whose release fails tries again.
+    RingNeverAbandon,
+    /// `ring`: the slots that a thief still copies are not free.
+    RingSlotsOfThief,
+    /// `ring`: a length is read head first.
+    RingLenHeadFirst,
+    /// `lifo`: the release half of the store or exchange that fills the slot.
+    LifoPutRelease,
+    /// `lifo`: a task in the slot is evicted by an exchange.
+    LifoEvictExchange,
+    /// `lifo`: a task is taken by an exchange.
+    LifoTakeExchange,
+    /// `queue`: the length is written while the lock is held.
+    QueueCountLocked,
+    /// `queue`: whether the queue is closed is looked at while the lock is held.
+    QueueClosedLocked,
 }

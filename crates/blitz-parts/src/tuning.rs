@@ -47,3 +47,61 @@ pub const LEAPFROG_HOPS: usize = 8;
 /// A sleep shorter than this was a mistake: going to sleep and being woken costs both sides together
 /// about as much as yielding for that long.
 pub const SLEEP_SHORT: Duration = Duration::from_micros(50);
+
+/// Polls of a worker between two rounds of maintenance (seed 003).
+pub const BUDGET_PER_TICK: u32 = 128;
+
+/// Units of cooperative budget that a task has per poll: as many as the worker has polls per tick.
+pub const BUDGET_PER_POLL: u32 = 128;
+
+/// How long a task in the global queue should wait at most while a worker has others (seed 003).
+pub const QUEUE_LATENCY_TARGET: Duration = Duration::from_millis(1);
+
+/// Fewest and most polls between two looks at the global queue (seed 003).
+pub const INTERVAL_MIN: u32 = 8;
+/// See [`INTERVAL_MIN`].
+pub const INTERVAL_MAX: u32 = 255;
+
+/// What a poll is taken to last before one was measured: the default row of seed 003's table.
+pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
+
+/// One poll in this many is timed: two readings of the clock cost as much as a whole short poll.
+pub const POLLS_PER_SAMPLE: u32 = 32;
+
+/// How deep polls may nest on one stack, each inside a `block_on` of the one before. Each level costs a
+/// task's stack frames; at the limit a worker leaves tasks to others.
+pub const POLL_DEPTH_MAX: u32 = 64;
+
+/// How often the watch looks at LIFO slots: a task behind a stuck worker is late by up to twice this.
+pub const WATCH_PERIOD: Duration = Duration::from_millis(1);
+
+/// Looks at empty LIFO slots after which the watch sleeps until one is used again: seldom enough that
+/// waking it is no cost, soon enough that an idle pool is quiet at once.
+pub const WATCH_LOOKS_IDLE: u32 = 16;
+
+/// Threads for closures that block, by default: blocked threads cost memory only, and a closure that has
+/// to wait for one may be what another waits for.
+pub const BLOCKING_THREADS_MAX: usize = 512;
+
+/// How long such a thread waits for more by default: starting one costs some 50 us, keeping one a stack.
+pub const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Tasks in the global queue from which on `try_spawn` refuses more (seed 003).
+pub const QUEUE_CAPACITY: usize = 65_536;
+/// Slots of a worker's ring of tasks (seed 003). Two under the model checker, so that a third push overflows.
+pub const RING_SLOTS: usize = if MODELLED { 2 } else { 256 };
+
+/// Slots of a worker's batch buffer: tasks from the global queue that it took in one go (seed 003).
+pub const BATCH_SLOTS: usize = if MODELLED { 2 } else { 32 };
+
+/// Fewest tasks that a worker takes from the global queue at once, if there are so many: one lock
+/// should not serve one task (seed 003).
+pub const GLOBAL_BATCH_MIN: usize = 4;
+
+/// Most tasks that a worker takes from the global queue at once: what it cannot run soon, others should
+/// (seed 003).
+pub const GLOBAL_BATCH_MAX: usize = 64;
+
+/// Tasks that a worker takes from its LIFO slot in a row before it looks into its ring: two tasks that
+/// wake each other must not keep the others waiting (seed 003).
+pub const LIFO_POLLS_MAX: u32 = 3;

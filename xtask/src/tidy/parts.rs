@@ -13,7 +13,11 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("inject", true),
     ("job", true),
     ("latch", true),
+    ("lifo", true),
     ("park/futex", true),
+    ("park/parker", true),
+    ("queue", true),
+    ("ring", true),
     ("sleep", true),
 ];
 

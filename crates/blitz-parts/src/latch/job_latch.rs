@@ -60,6 +60,13 @@ impl JobLatch {
         self.word.load(order) & STATE == SET // O2
     }
 
+    /// SET → UNSET, for a latch that is set again and again. Only by the worker that waits, and only while
+    /// it does not.
+    pub fn reset(&self) {
+        // Whoever set it did so before what the worker does next.
+        self.word.swap(0, AcqRel);
+    }
+
     /// UNSET → SLEEPING: the setter will notify the owner. False if the latch is set.
     pub(crate) fn mark_sleeping(&self) -> bool {
         self.replace_state(0, SLEEPING)

@@ -359,6 +359,20 @@ impl Sleep {
         self.wake_any(wanted.min(sleeping))
     }
 
+    /// Tells a sleeper of a task that the calling worker has just put where others can take it, unless
+    /// somebody looks for work already. Returns how many workers it woke. The jobs event counter stays as
+    /// it is: what was put there is public, so a sleeper's last look sees it (SLEEP-4).
+    #[inline]
+    pub fn new_task(&self) -> usize {
+        if self.asymmetric {
+            barrier::light();
+        } else {
+            fence(SeqCst); // O1
+        }
+        let seen = self.counters.load();
+        if seen.sleeping() == 0 || seen.awake_but_idle() > 0 { 0 } else { self.wake_any(1) }
+    }
+
     /// Notifies up to `count` parked workers, lowest index first; returns how many.
     fn wake_any(&self, count: usize) -> usize {
         let mut woken = 0;

@@ -40,6 +40,8 @@ pub struct Header {
     vtable: &'static Vtable,
     /// For whoever holds the task's [`Runnable`]: a queue. Not even initialised otherwise.
     link: UnsafeCell<MaybeUninit<*mut Header>>,
+    /// For whoever holds the task's [`Runnable`]: when it was scheduled, or zero.
+    stamp: UnsafeCell<u64>,
     /// The list that the task is in, if it is LINKED. Only the runner uses it.
     list: UnsafeCell<MaybeUninit<NonNull<Owned>>>,
     /// Guarded by the list's lock.
@@ -68,6 +70,7 @@ impl Header {
             state: State::new(),
             vtable,
             link: UnsafeCell::new(MaybeUninit::uninit()),
+            stamp: UnsafeCell::new(0),
             list: UnsafeCell::new(MaybeUninit::uninit()),
             neighbours: UnsafeCell::new(MaybeUninit::uninit()),
             join_waker: UnsafeCell::new(MaybeUninit::uninit()),

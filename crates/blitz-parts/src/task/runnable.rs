@@ -48,6 +48,24 @@ impl Runnable {
         self.0
     }
 
+    /// Notes when the task was scheduled, in the scheduler's own units; zero means that it was not noted.
+    #[inline]
+    pub fn set_stamp(&self, stamp: u64) {
+        // SAFETY: the entry's reference keeps the task alive.
+        let cell = unsafe { self.0.as_ref() }.stamp.get();
+        // SAFETY: there is one entry per task, and it is not `Sync`: nobody else is at the stamp.
+        unsafe { cell.write(stamp) };
+    }
+
+    /// What was noted since the last call.
+    #[inline]
+    pub fn take_stamp(&self) -> u64 {
+        // SAFETY: the entry's reference keeps the task alive.
+        let cell = unsafe { self.0.as_ref() }.stamp.get();
+        // SAFETY: there is one entry per task, and it is not `Sync`: nobody else is at the stamp.
+        unsafe { cell.replace(0) }
+    }
+
     /// The word itself, for a queue.
     #[inline]
     pub fn into_raw(self) -> NonNull<Header> {

@@ -8,8 +8,8 @@ use std::sync::mpsc;
 use std::task::Waker;
 
 #[test]
-fn a_header_is_one_cache_line() {
-    assert_eq!(size_of::<Header>(), 64);
+fn a_header_is_a_cache_line_and_a_stamp() {
+    assert_eq!(size_of::<Header>(), 72);
 }
 
 #[test]

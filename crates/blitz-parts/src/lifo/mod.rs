@@ -1,0 +1,124 @@
+//! One task, the newest that a worker scheduled: its data are still in the cache, so it runs next.
+//!
+//! # Who calls it
+//! Its worker: `put`, `take`. Whoever relieves a worker that is stuck in one poll: `take`.
+//!
+//! # State
+//! | value | meaning | who sets |
+//! |---|---|---|
+//! | null | nothing | whoever takes a task, by exchange |
+//! | a task | runs next | the owner only |
+//!
+//! # Transitions
+//! ```text
+//!  null ──put (store)──▶ a ──put (swap)──▶ b, a evicted
+//!                        └──take (exchange)──▶ null
+//! ```
+//!
+//! # Invariants
+//! - **LIFO-1** Every task that was put leaves once: taken, or evicted by the next.
+//! - **LIFO-2** Only the owner fills the slot: what it saw empty is empty when it fills it.
+//! - **LIFO-3** What was written before `put` is visible to whoever takes the task.
+//! - **LIFO-4** A task that is still in the slot when it is dropped is cancelled.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | store or exchange in `put` | Release | O2 | LIFO-3 |
+//! | O2 | exchange in `take` | Acquire | O1 | LIFO-3 |
+//!
+//! # What this does not do
+//! It wakes nobody, and workers that go to sleep do not look into others' slots: its owner runs the task
+//! before it does anything else, or somebody relieves the owner.
+//!
+//! # Lineage
+//! Seed 003, corrected: there another thread may fill the slot of a worker that is about to park, and the
+//! task is lost.
+
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+use crate::prim::{Acquire, AtomicPtr, Relaxed, Release, Step, broken};
+use crate::task::{Header, Runnable};
+use core::ptr::{NonNull, null_mut};
+
+/// Room for the task that a worker runs next.
+#[derive(Debug)]
+pub struct LifoSlot {
+    task: AtomicPtr<Header>,
+}
+
+impl LifoSlot {
+    /// An empty slot.
+    ///
+    /// ```
+    /// use blitz_parts::lifo::LifoSlot;
+    /// let slot = LifoSlot::new();
+    /// assert!(slot.is_empty() && slot.take().is_none());
+    /// ```
+    pub fn new() -> LifoSlot {
+        LifoSlot { task: AtomicPtr::new(null_mut()) }
+    }
+
+    /// Puts `task` into the slot and returns the one that it takes the place of.
+    ///
+    /// # Safety
+    /// 1. At any time at most one thread calls this for one slot, and a change of that thread is ordered
+    ///    by some other synchronisation.
+    #[inline]
+    pub unsafe fn put(&self, task: Runnable) -> Option<Runnable> {
+        let task = task.into_raw().as_ptr();
+        let order = if broken(Step::LifoPutRelease) { Relaxed } else { Release };
+        let before = self.task.load(Relaxed);
+        if before.is_null() || broken(Step::LifoEvictExchange) {
+            // Others only take, so it stays empty (LIFO-2).
+            self.task.store(task, order); // O1
+            return taken(before);
+        }
+        taken(self.task.swap(task, order)) // O1
+    }
+
+    /// Takes the task, if there is one.
+    #[inline]
+    pub fn take(&self) -> Option<Runnable> {
+        let mut seen = self.task.load(Relaxed);
+        while !seen.is_null() {
+            if broken(Step::LifoTakeExchange) {
+                self.task.store(null_mut(), Relaxed);
+                return taken(seen);
+            }
+            // It never writes null over null, so each null but the first has one who took the task before.
+            match self.task.compare_exchange(seen, null_mut(), Acquire, Relaxed) {
+                Ok(task) => return taken(task), // O2
+                Err(now) => seen = now,
+            }
+        }
+        None
+    }
+
+    /// Whether there is no task, at some recent moment.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.task.load(Relaxed).is_null()
+    }
+}
+
+/// What an exchange took out of a slot.
+fn taken(task: *mut Header) -> Option<Runnable> {
+    // SAFETY: it came from `Runnable::into_raw`, and by LIFO-1 it leaves the slot once.
+    NonNull::new(task).map(|task| unsafe { Runnable::from_raw(task) })
+}
+
+impl Default for LifoSlot {
+    fn default() -> Self {
+        LifoSlot::new()
+    }
+}
+
+impl Drop for LifoSlot {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}

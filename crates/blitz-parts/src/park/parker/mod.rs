@@ -1,0 +1,104 @@
+//! Parking a thread that polls a future by itself: a wake-up before, during or after the decision to
+//! block is never missed.
+//!
+//! # Who calls it
+//! `park`: the thread inside `block_on`, outside of every pool. `unpark`: its waker, any thread.
+//!
+//! # State
+//! | value | meaning | who sets |
+//! |---|---|---|
+//! | UNPARKED 0 | nothing happened since the last `park` returned | the parked thread |
+//! | PARKED 1 | the thread blocks, or is about to | the parked thread |
+//! | NOTIFIED 2 | `unpark` was called | any thread |
+//!
+//! # Transitions
+//! ```text
+//!  UNPARKED ──park──▶ PARKED ──unpark──▶ NOTIFIED ──park returns──▶ UNPARKED
+//!      └───────────unpark──────────────────▲
+//! ```
+//!
+//! # Invariants
+//! - **PARK-1** Each `unpark` makes the current or the next `park` return.
+//! - **PARK-2** What happened before an `unpark` is visible when the `park` that it ends returns.
+//! - **PARK-3** `park` does not return without an `unpark` since the last one returned.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | `unpark`: swap to NOTIFIED | AcqRel | O2 | PARK-2 |
+//! | O2 | `park`: swap to UNPARKED on the way out | AcqRel | O1 | PARK-2; a plain store would let an `unpark` in between go unseen |
+//!
+//! # What this does not do
+//! One thread parks at a time. There are no timeouts.
+//!
+//! # Lineage
+//! Seed 003's ParkState, with an exchange where it had a store, and without its timeout.
+
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+use super::futex;
+use crate::prim::{AcqRel, Acquire, AtomicU32, MODELLED, Relaxed, Step, broken, spin_loop};
+use crate::tuning;
+use std::time::Instant;
+
+const UNPARKED: u32 = 0;
+const PARKED: u32 = 1;
+const NOTIFIED: u32 = 2;
+
+/// Where one thread blocks until somebody unparks it.
+#[derive(Debug)]
+pub struct Parker {
+    word: AtomicU32,
+}
+
+impl Parker {
+    /// Not notified.
+    pub fn new() -> Parker {
+        Parker { word: AtomicU32::new(UNPARKED) }
+    }
+
+    /// Blocks until `unpark` is called, or was since the last `park`. Spins for a moment first: what is
+    /// waited for is often there sooner than a thread falls asleep.
+    pub fn park(&self) {
+        let since = Instant::now();
+        while !MODELLED && since.elapsed() < tuning::FOREIGN_PATIENCE {
+            for _ in 0..tuning::FOREIGN_SPINS {
+                if self.word.load(Relaxed) == NOTIFIED {
+                    return self.leave();
+                }
+                spin_loop();
+            }
+        }
+        if self.word.compare_exchange(UNPARKED, PARKED, AcqRel, Acquire).is_ok() {
+            while self.word.load(Acquire) == PARKED {
+                futex::wait(&self.word, PARKED);
+            }
+        }
+        self.leave();
+    }
+
+    fn leave(&self) {
+        if broken(Step::ParkLeaveSwap) {
+            self.word.store(UNPARKED, Relaxed);
+        } else {
+            self.word.swap(UNPARKED, AcqRel); // O2
+        }
+    }
+
+    /// Makes the current or the next `park` return.
+    pub fn unpark(&self) {
+        // O1
+        if self.word.swap(NOTIFIED, AcqRel) == PARKED && !broken(Step::ParkWake) {
+            futex::wake_one(&self.word);
+        }
+    }
+}
+
+impl Default for Parker {
+    fn default() -> Parker {
+        Parker::new()
+    }
+}

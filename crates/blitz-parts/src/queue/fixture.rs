@@ -1,0 +1,109 @@
+//! Tasks for the tests of queues.
+
+use crate::task::{self, Header, Owned, Payload, Ran, Runnable, Scheduler};
+use core::mem::ManuallyDrop;
+use core::ops::{Deref, Range};
+use core::ptr::NonNull;
+
+/// A task that calls `work` in its only poll, or drops it uncalled if it is cancelled. Nobody waits for it.
+pub(crate) fn task(work: impl FnOnce() + Send + 'static) -> Runnable {
+    task::new(async move { work() }, Nobody).0
+}
+
+/// Polls a task made by [`task`].
+pub(crate) fn run(task: Runnable) {
+    assert!(matches!(task.run(), Ran::Complete { cancelled: false }));
+}
+
+/// The scheduler of tasks that end in their first poll.
+#[derive(Clone, Copy)]
+struct Nobody;
+
+// SAFETY: it points to nothing, and nothing of it is ever called.
+unsafe impl Scheduler for Nobody {
+    fn schedule(&self, _: Runnable) {
+        unreachable!("nobody wakes it")
+    }
+
+    fn owned(&self) -> &Owned {
+        unreachable!("it never waits")
+    }
+
+    fn report_panic(&self, _: Payload) {
+        unreachable!("it does not panic")
+    }
+}
+
+/// Tasks that do nothing and are known by their numbers, from zero on.
+///
+/// They are plain addresses here: a task that nobody got, or that two got, makes a test fail before it is
+/// dropped twice or while the model checker is no longer there.
+#[derive(Clone)]
+pub(crate) struct Numbered(Vec<NonNull<Header>>);
+
+// SAFETY: the addresses are only compared, and made tasks where a test says that nobody else has them.
+unsafe impl Send for Numbered {}
+// SAFETY: as above.
+unsafe impl Sync for Numbered {}
+
+impl Numbered {
+    pub(crate) fn new(count: usize) -> Numbered {
+        Numbered((0..count).map(|_| task(|| ()).into_raw()).collect())
+    }
+
+    /// The task of this number, for whoever puts it into a queue.
+    pub(crate) fn give(&self, number: usize) -> Runnable {
+        // SAFETY: `new` or `take` made it an address, and tests give each task to one queue.
+        unsafe { Runnable::from_raw(self.0[number]) }
+    }
+
+    /// The tasks of these numbers.
+    pub(crate) fn give_all(&self, numbers: Range<usize>) -> impl Iterator<Item = Runnable> + '_ {
+        numbers.map(|number| self.give(number))
+    }
+
+    /// The number of a task that has left every queue.
+    pub(crate) fn take(&self, task: Runnable) -> usize {
+        let task = task.into_raw();
+        self.0.iter().position(|&known| known == task).expect("a task of this test")
+    }
+
+    /// The numbers of such tasks.
+    pub(crate) fn take_all(&self, tasks: impl IntoIterator<Item = Runnable>) -> Vec<usize> {
+        tasks.into_iter().map(|task| self.take(task)).collect()
+    }
+
+    /// Asserts that `taken` are all tasks, each once, in any order, and cancels them.
+    pub(crate) fn assert_each_once(&self, mut taken: Vec<usize>) {
+        taken.sort_unstable();
+        assert_eq!(taken, (0..self.0.len()).collect::<Vec<_>>());
+        self.give_all(0..self.0.len()).for_each(drop);
+    }
+}
+
+/// A queue that is not dropped while a test fails: the model checker, of which its tasks are made, is gone
+/// then.
+pub(crate) struct Kept<T>(ManuallyDrop<T>);
+
+impl<T> Kept<T> {
+    pub(crate) fn new(queue: T) -> Kept<T> {
+        Kept(ManuallyDrop::new(queue))
+    }
+}
+
+impl<T> Deref for Kept<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: it is not used any more.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The packed head of a ring: where thieves are done, and where the next taker begins.
+
+/// A reading of the head: `steal` in the upper half, `real` in the lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Slots before it are free: their tasks have left, and nobody reads them any more.
+    pub(super) steal: u32,
+    /// The oldest task that nobody has claimed.
+    pub(super) real: u32,
+}
+
+impl Head {
+    /// Both at `index`: nobody steals.
+    pub(super) fn at(index: u32) -> Head {
+        Head { steal: index, real: index }
+    }
+
+    /// Whether a thief has claimed tasks and not yet copied them.
+    pub(super) fn is_claimed(self) -> bool {
+        self.steal != self.real
+    }
+
+    /// The owner takes the oldest `count` tasks. A thief's slots, if there is one, stay the thief's.
+    pub(super) fn popped(self, count: u32) -> Head {
+        let real = self.real.wrapping_add(count);
+        Head { steal: if self.is_claimed() { self.steal } else { real }, real }
+    }
+
+    /// A thief claims the oldest `count` tasks: nobody else takes them, and nobody writes their slots.
+    pub(super) fn claimed(self, count: u32) -> Head {
+        Head { steal: self.steal, real: self.real.wrapping_add(count) }
+    }
+
+    /// The thief is done.
+    pub(super) fn released(self) -> Head {
+        Head::at(self.real)
+    }
+
+    pub(super) fn to_bits(self) -> u64 {
+        u64::from(self.steal) << 32 | u64::from(self.real)
+    }
+
+    pub(super) fn from_bits(bits: u64) -> Head {
+        Head { steal: (bits >> 32) as u32, real: bits as u32 }
+    }
+}

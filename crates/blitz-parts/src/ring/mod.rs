@@ -1,0 +1,368 @@
+//! A ring of tasks that one worker fills and empties and from which others steal half: each task leaves
+//! exactly once, and what a thief has claimed it delivers.
+//!
+//! # Who calls it
+//! The owner (one worker thread, through [`RingOwner`]): `push`, `pop`, `room`. Any thread that owns a
+//! ring itself: `steal_into`. Any thread: `len`. Callers: `blitz-core/worker`.
+//!
+//! # State
+//! Indices count up and wrap around at 2³²; index modulo `N` is the slot.
+//!
+//! | word | meaning | who writes |
+//! |---|---|---|
+//! | `head.steal` | slots before it are free | owner, if nobody steals; the thief, when it is done |
+//! | `head.real` | oldest task that nobody has claimed | owner and thieves, by exchange of both halves |
+//! | `tail` | end of the tasks | owner |
+//! | `slots` | the tasks from `real` to `tail`; from `steal` to `real` those that a thief still copies | owner |
+//!
+//! `steal <= real <= tail <= steal + N`. A thief is inside if `steal != real`; there is one at most.
+//!
+//! # Transitions
+//! ```text
+//!           thief                owner               owner
+//!             │                    │                   │
+//!    steal ───┴── being copied ── real ── tasks ───── tail ── free ─▶ steal + N
+//!
+//!  claim    (s, s) ──▶ (s, s + n)     n = half, rounded up; only if nobody is inside
+//!  release  (s, r) ──▶ (r, r)         whatever r is by now; never given up
+//!  pop      (s, r) ──▶ (s, r + 1), or (r + 1, r + 1) if nobody is inside
+//!  push     room (tail - s < N): slot, tail + 1
+//!           full, nobody inside: (s, s) ──▶ (s + N/2, s + N/2), these and the new one overflow
+//!           full, a thief inside: busy
+//! ```
+//!
+//! # Invariants
+//! - **RING-1** Every pushed task leaves once: by `pop`, by one thief, or in an overflow.
+//! - **RING-2** A thief delivers all that it claimed: one task to its caller, the others to its ring.
+//! - **RING-3** Tasks leave oldest first; a thief's ring gets them in their order.
+//! - **RING-4** What was written before `push` is visible to whoever gets the task.
+//! - **RING-5** A slot is written only when nobody reads it any more: not before its thief has released it.
+//! - **RING-6** At most one thief at a time is inside a ring; another finds nothing then.
+//! - **RING-7** A ring overflows only if it is full and nobody steals: `N / 2` oldest tasks and the new one,
+//!   in their order, in one piece.
+//! - **RING-8** All of this holds when the indices wrap around.
+//! - **RING-9** `is_empty` is right at the moment of its last load: a task that was pushed before, and that
+//!   nobody has taken or claimed, is seen.
+//! - **RING-10** A task that is still in a ring when it is dropped is cancelled.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | `tail` store in push and in the thief's own ring | Release | O2 | RING-4: the slots below `tail` are written |
+//! | O2 | `tail` load in steal | Acquire | O1 | RING-4 |
+//! | O3 | `head` exchange | Release | O4 | whoever sees the new head sees the tail of then, or a newer one: `tail - real` is a length |
+//! | O4 | `head` load in steal, also by an exchange that failed; in len, before the tail | Acquire | O3 | the same; RING-9 |
+//! | O5 | `head` exchange that releases | Release | O6 | RING-5: the thief has read the slots |
+//! | O6 | `head` load in push, room | Acquire | O5 | RING-5 |
+//!
+//! The model checker does not see what O5 and O6 are for: it never delays a load beyond a store that
+//! follows it.
+//!
+//! # What this does not do
+//! It wakes nobody. While a thief copies, what it has claimed is in no ring: whoever steals into its ring
+//! tells the sleep protocol afterwards, by `work_found` if it is counted as inactive and by `new_task`
+//! otherwise. It never grows.
+//!
+//! # Lineage
+//! Seed 003, with the claim and the release as this project's models corrected them: the document advances
+//! the wrong half and abandons a steal. Halves of 32 bits: with 16, the indices come around within 65,536
+//! pushes, and a thief that stood still for so long would take its old reading for a new one.
+
+mod head;
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+use crate::prim::{Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Step, broken};
+use crate::queue::Chain;
+use crate::task::{Header, Runnable};
+use core::marker::PhantomData;
+use core::ptr::{NonNull, null_mut};
+use crossbeam_utils::CachePadded;
+use head::Head;
+
+/// The shared ring. The owner works on it through [`Ring::owner`], everybody else directly.
+pub struct Ring<const N: usize> {
+    head: CachePadded<AtomicU64>,
+    tail: CachePadded<AtomicU32>,
+    slots: [AtomicPtr<Header>; N],
+}
+
+/// The owner's end. Neither `Send` nor `Sync`: it stays on the thread that made it.
+pub struct RingOwner<'a, const N: usize> {
+    ring: &'a Ring<N>,
+    stays_here: PhantomData<*mut ()>,
+}
+
+impl<const N: usize> Clone for RingOwner<'_, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<const N: usize> Copy for RingOwner<'_, N> {}
+
+/// What became of a task that was pushed.
+#[must_use = "a task that did not go into the ring has to go elsewhere"]
+#[derive(Debug)]
+pub enum Pushed {
+    /// It is in the ring.
+    Ok,
+    /// The ring was full: these have to go elsewhere, the pushed one last.
+    Overflow(Chain),
+    /// The ring is full and a thief is about to make room: this one has to go elsewhere.
+    Busy(Runnable),
+}
+
+/// What a thief got.
+#[must_use = "a task that is dropped is cancelled"]
+#[derive(Debug)]
+pub struct Stolen {
+    /// The oldest task, to run now.
+    pub first: Runnable,
+    /// How many were stolen, this one included; the others are in the thief's ring.
+    pub count: usize,
+}
+
+impl<const N: usize> Ring<N> {
+    /// Half of it overflows at a time, so there are two slots at least; and indices wrap around in the middle
+    /// of nothing only if `N` divides 2³².
+    const SLOTS: u32 = {
+        assert!(N.is_power_of_two() && N >= 2 && N <= 1 << 16);
+        N as u32
+    };
+
+    /// An empty ring.
+    ///
+    /// ```
+    /// use blitz_parts::ring::Ring;
+    /// assert!(Ring::<32>::new().is_empty());
+    /// ```
+    pub fn new() -> Ring<N> {
+        Ring::starting_at(0)
+    }
+
+    /// An empty ring whose first task gets this index.
+    fn starting_at(index: u32) -> Ring<N> {
+        Ring {
+            head: CachePadded::new(AtomicU64::new(Head::at(index).to_bits())),
+            tail: CachePadded::new(AtomicU32::new(index)),
+            slots: core::array::from_fn(|_| AtomicPtr::new(null_mut())),
+        }
+    }
+
+    /// How many tasks nobody has claimed, at some recent moment; never fewer than at the moment of the
+    /// last load.
+    #[inline]
+    pub fn len(&self) -> usize {
+        if broken(Step::RingLenHeadFirst) {
+            let tail = self.tail.load(Acquire);
+            return tail.saturating_sub(self.load_head().real) as usize;
+        }
+        // The head first: if it is old, then the difference is too large, and never zero by mistake.
+        let real = self.load_head().real; // O4
+        let tail = self.tail.load(Relaxed);
+        (tail.wrapping_sub(real) as usize).min(N)
+    }
+
+    /// Whether there is no task that nobody has claimed (RING-9).
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The owner's end.
+    ///
+    /// # Safety
+    /// 1. At any time at most one thread uses `RingOwner`s of this ring, and a change of that thread
+    ///    is ordered by some other synchronisation.
+    #[inline(always)]
+    pub unsafe fn owner(&self) -> RingOwner<'_, N> {
+        RingOwner { ring: self, stays_here: PhantomData }
+    }
+
+    /// Steals half of the tasks, rounded up, but no more than `into` has room for besides the one that is
+    /// returned. Finds nothing while another thief is inside.
+    pub fn steal_into<const M: usize>(&self, into: RingOwner<'_, M>) -> Option<Stolen> {
+        let room = into.room() as u32;
+        let (claimed, count) = self.claim(room + 1)?;
+        let first = self.slot(claimed.steal).load(Relaxed);
+        for offset in 1..count {
+            let task = self.slot(claimed.steal.wrapping_add(offset)).load(Relaxed);
+            into.write(offset - 1, task);
+        }
+        if !self.release(claimed) {
+            return None;
+        }
+        into.advance_tail(count - 1);
+        match taken(first) {
+            Some(first) => Some(Stolen { first, count: count as usize }),
+            None => unreachable!("a claimed slot holds a task"),
+        }
+    }
+
+    /// Phase one: claims up to `limit` of the oldest tasks, if nobody else is inside.
+    fn claim(&self, limit: u32) -> Option<(Head, u32)> {
+        let mut head = self.load_head(); // O4
+        loop {
+            if head.is_claimed() && !broken(Step::RingOneThief) {
+                return None; // RING-6
+            }
+            let tail = self.tail.load(Acquire); // O2
+            let count = tail.wrapping_sub(head.real).div_ceil(2).min(limit);
+            if count == 0 {
+                return None;
+            }
+            let claimed = head.claimed(count);
+            // If the head has not changed then no task has left, and the tail read later is no smaller.
+            match self.exchange(head, claimed) {
+                Ok(()) => return Some((claimed, count)),
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// Phase three: the claimed slots are read. The owner may have popped meanwhile, so the exchange is
+    /// tried until it succeeds (RING-2); nobody else changes `steal`.
+    fn release(&self, claimed: Head) -> bool {
+        let mut head = claimed;
+        while let Err(now) = self.exchange(head, head.released()) {
+            if broken(Step::RingNeverAbandon) {
+                return false;
+            }
+            head = now;
+        }
+        true
+    }
+
+    #[inline]
+    fn load_head(&self) -> Head {
+        Head::from_bits(self.head.load(Acquire))
+    }
+
+    /// Exchanges the head; returns what it is if it is not `old`.
+    #[inline]
+    fn exchange(&self, old: Head, new: Head) -> Result<(), Head> {
+        let order = if broken(Step::RingHeadRelease) { Relaxed } else { Release };
+        match self.head.compare_exchange(old.to_bits(), new.to_bits(), order, Acquire) {
+            Ok(_) => Ok(()),                       // O3, O5
+            Err(now) => Err(Head::from_bits(now)), // O4
+        }
+    }
+
+    #[inline]
+    fn slot(&self, index: u32) -> &AtomicPtr<Header> {
+        &self.slots[(index % Self::SLOTS) as usize]
+    }
+}
+
+impl<'a, const N: usize> RingOwner<'a, N> {
+    /// Puts a task behind the newest, if there is room.
+    #[inline]
+    pub fn push(self, task: Runnable) -> Pushed {
+        let ring = self.ring;
+        loop {
+            let head = ring.load_head(); // O6
+            if self.room_beyond(head) > 0 {
+                self.write(0, task.into_raw().as_ptr());
+                self.advance_tail(1);
+                return Pushed::Ok;
+            }
+            if head.is_claimed() {
+                return Pushed::Busy(task);
+            }
+            if let Some(mut overflow) = self.pop_half(head) {
+                overflow.push(task);
+                return Pushed::Overflow(overflow);
+            }
+        }
+    }
+
+    /// Takes the oldest task.
+    #[inline]
+    pub fn pop(self) -> Option<Runnable> {
+        let ring = self.ring;
+        let tail = self.tail();
+        let mut head = Head::from_bits(ring.head.load(Relaxed));
+        loop {
+            if head.real == tail {
+                return None;
+            }
+            match ring.exchange(head, head.popped(1)) {
+                // Nobody but the owner writes slots, so the task is still there.
+                Ok(()) => return taken(ring.slot(head.real).load(Relaxed)),
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// How many tasks there is room for, at least: thieves only make more.
+    #[inline]
+    pub fn room(self) -> usize {
+        self.room_beyond(self.ring.load_head()) as usize // O6
+    }
+
+    /// Takes the older half of a full ring, unless somebody else took a task first.
+    #[cold]
+    fn pop_half(self, head: Head) -> Option<Chain> {
+        let half = Ring::<N>::SLOTS / 2;
+        self.ring.exchange(head, head.popped(half)).ok()?;
+        let mut chain = Chain::new();
+        for offset in 0..half {
+            let task = self.ring.slot(head.real.wrapping_add(offset)).load(Relaxed);
+            taken(task).into_iter().for_each(|task| chain.push(task));
+        }
+        Some(chain)
+    }
+
+    fn room_beyond(self, head: Head) -> u32 {
+        let start = if broken(Step::RingSlotsOfThief) { head.real } else { head.steal };
+        Ring::<N>::SLOTS - self.tail().wrapping_sub(start)
+    }
+
+    /// The end of the tasks; only the owner changes it.
+    #[inline]
+    fn tail(self) -> u32 {
+        self.ring.tail.load(Relaxed)
+    }
+
+    /// Writes a free slot, `offset` behind the tail.
+    #[inline]
+    fn write(self, offset: u32, task: *mut Header) {
+        self.ring.slot(self.tail().wrapping_add(offset)).store(task, Relaxed);
+    }
+
+    /// Makes the `count` slots behind the tail count.
+    #[inline]
+    fn advance_tail(self, count: u32) {
+        let order = if broken(Step::RingPushRelease) { Relaxed } else { Release };
+        self.ring.tail.store(self.tail().wrapping_add(count), order); // O1
+    }
+}
+
+/// What was read from a slot by the one who took it.
+#[inline]
+fn taken(task: *mut Header) -> Option<Runnable> {
+    // SAFETY: it came from `Runnable::into_raw`, and by RING-1 one taker gets it.
+    NonNull::new(task).map(|task| unsafe { Runnable::from_raw(task) })
+}
+
+impl<const N: usize> Default for Ring<N> {
+    fn default() -> Self {
+        Ring::new()
+    }
+}
+
+impl<const N: usize> Drop for Ring<N> {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the ring any more.
+        let own = unsafe { self.owner() };
+        core::iter::from_fn(|| own.pop()).for_each(drop);
+    }
+}
+
+impl<const N: usize> core::fmt::Debug for Ring<N> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Ring").field("head", &self.load_head()).field("len", &self.len()).finish()
+    }
+}
