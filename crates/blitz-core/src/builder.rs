@@ -4,11 +4,14 @@ use crate::error::BuildError;
 use crate::global;
 use crate::panic::Payload;
 use crate::pool::Pool;
+use crate::task;
 use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::sleep::{SleepPolicy, WORKERS_MAX};
+use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY};
 use std::io;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// What a worker may run while it waits inside a `join` or `scope`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +35,6 @@ type NameFn = Box<dyn FnMut(usize) -> String>;
 type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
 
 /// What a running pool needs to remember of its builder.
-#[derive(Default)]
 pub(crate) struct Config {
     pub(crate) sleep: SleepPolicy,
     pub(crate) wait: WaitPolicy,
@@ -44,6 +46,38 @@ pub(crate) struct Config {
     pub(crate) start_handler: Option<IndexHandler>,
     pub(crate) exit_handler: Option<IndexHandler>,
     pub(crate) panic_handler: Option<PanicHandler>,
+    pub(crate) slow_poll: Option<SlowPoll>,
+    pub(crate) queue_capacity: usize,
+    /// Workers take tasks from each other.
+    pub(crate) stealing: bool,
+    pub(crate) blocking_threads: usize,
+    pub(crate) blocking_keep_alive: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            sleep: SleepPolicy::default(),
+            wait: WaitPolicy::default(),
+            use_current_thread: false,
+            detach_on_drop: false,
+            publish_all: false,
+            start_handler: None,
+            exit_handler: None,
+            panic_handler: None,
+            slow_poll: None,
+            queue_capacity: QUEUE_CAPACITY,
+            stealing: true,
+            blocking_threads: BLOCKING_THREADS_MAX,
+            blocking_keep_alive: BLOCKING_KEEP_ALIVE,
+        }
+    }
+}
+
+/// Who is told of polls that take too long.
+pub(crate) struct SlowPoll {
+    pub(crate) limit: Duration,
+    pub(crate) handler: Box<dyn Fn(task::Id, Duration) + Send + Sync>,
 }
 
 /// Settings for a [`Pool`].
@@ -193,6 +227,72 @@ impl PoolBuilder {
         self
     }
 
+    /// How many tasks may wait in the queue that all workers share before
+    /// [`Handle::try_spawn`](crate::Handle::try_spawn) refuses more. Default: 65,536. Other ways to spawn do
+    /// not look at it.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).global_queue_capacity(0).build().unwrap();
+    /// assert!(pool.handle().try_spawn(async {}).is_err());
+    /// ```
+    pub fn global_queue_capacity(mut self, tasks: usize) -> Self {
+        self.config.queue_capacity = tasks;
+        self
+    }
+
+    /// Whether workers take tasks from each other. Default: yes. If not, a task that was woken on a worker
+    /// is polled there; tasks from elsewhere still go to whoever is free, and jobs are stolen in any case.
+    pub fn enable_stealing(mut self, stealing: bool) -> Self {
+        self.config.stealing = stealing;
+        self
+    }
+
+    /// How many threads [`spawn_blocking`](crate::spawn_blocking) may start, besides the workers. Default:
+    /// 512. Zero is an error: closures would wait for ever.
+    ///
+    /// ```
+    /// let error = blitz::Pool::builder().max_blocking_threads(0).build().unwrap_err();
+    /// assert!(error.is_invalid_config());
+    /// ```
+    pub fn max_blocking_threads(mut self, threads: usize) -> Self {
+        self.config.blocking_threads = threads;
+        self
+    }
+
+    /// How long a thread of `spawn_blocking` waits for more to do before it ends. Default: 10 s.
+    pub fn thread_keep_alive(mut self, time: Duration) -> Self {
+        self.config.blocking_keep_alive = time;
+        self
+    }
+
+    /// Called with the task and the time after each poll that took `limit` or longer. Times every poll,
+    /// which otherwise only one in some is. The handler must not block.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    /// use std::time::Duration;
+    /// static SLOW: AtomicBool = AtomicBool::new(false);
+    /// let pool = blitz::Pool::builder()
+    ///     .workers(1)
+    ///     .slow_poll_handler(Duration::ZERO, |task, time| {
+    ///         println!("task {task} took {time:?}");
+    ///         SLOW.store(true, Relaxed);
+    ///     })
+    ///     .build()
+    ///     .unwrap();
+    /// pool.spawn(async {}).join().unwrap();
+    /// drop(pool);
+    /// assert!(SLOW.load(Relaxed));
+    /// ```
+    pub fn slow_poll_handler(
+        mut self,
+        limit: Duration,
+        handler: impl Fn(task::Id, Duration) + Send + Sync + 'static,
+    ) -> Self {
+        self.config.slow_poll = Some(SlowPoll { limit, handler: Box::new(handler) });
+        self
+    }
+
     /// Called on each worker's thread, with its index, before it works. A panic in it goes to the panic
     /// handler; the worker works on.
     pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
@@ -271,6 +371,13 @@ impl PoolBuilder {
                 "{workers} workers are too many; a pool can have up to {WORKERS_MAX}, \
                  and 0 means one per core"
             )));
+        }
+        if self.config.blocking_threads == 0 {
+            return Err(BuildError::config(
+                "max_blocking_threads is 0; what spawn_blocking is given would wait for ever: allow at \
+                 least one thread"
+                    .to_owned(),
+            ));
         }
         self.start(workers, spawn)
     }
@@ -463,7 +570,7 @@ impl Drop for ThreadBuilder {
                 worker.disown();
             }
             start.team.count_in();
-            start.team.count_out();
+            start.team.leave();
         }
     }
 }

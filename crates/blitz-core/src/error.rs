@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 use crate::panic::{self, Payload};
+use std::any::Any;
 use std::fmt;
 use std::io;
+use std::sync::{Mutex, PoisonError};
 
 /// Why a pool could not be built.
 ///
@@ -102,7 +104,7 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// Why a spawned job has no result.
+/// Why a spawned task or job has no result.
 ///
 /// ```
 /// let error = blitz::spawn_cpu(|| panic!("oh")).join().unwrap_err();
@@ -111,29 +113,78 @@ impl std::error::Error for BuildError {
 /// assert_eq!(*error.into_panic().downcast_ref::<&str>().unwrap(), "oh");
 /// ```
 pub struct JoinError {
-    payload: std::sync::Mutex<Payload>,
+    /// "task" or "job".
+    what: &'static str,
+    cause: Cause,
+}
+
+enum Cause {
+    Cancelled,
+    // In a mutex, because errors are shared between threads and payloads may not be.
+    Panicked(Mutex<Payload>),
 }
 
 impl JoinError {
-    pub(crate) fn panicked(payload: Payload) -> JoinError {
-        JoinError { payload: std::sync::Mutex::new(payload) }
+    pub(crate) fn panicked(what: &'static str, payload: Payload) -> JoinError {
+        JoinError { what, cause: Cause::Panicked(Mutex::new(payload)) }
     }
 
-    /// The job panicked.
+    pub(crate) fn cancelled(what: &'static str) -> JoinError {
+        JoinError { what, cause: Cause::Cancelled }
+    }
+
+    /// It was cancelled: by an abort, or because its pool ended.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.cause, Cause::Cancelled)
+    }
+
+    /// It panicked.
     pub fn is_panic(&self) -> bool {
-        true
+        matches!(self.cause, Cause::Panicked(_))
     }
 
-    /// What the job panicked with, for [`std::panic::resume_unwind`].
-    pub fn into_panic(self) -> Box<dyn std::any::Any + Send + 'static> {
-        self.payload.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// What it panicked with, for [`std::panic::resume_unwind`].
+    ///
+    /// # Panics
+    /// If it did not panic but was cancelled: see [`try_into_panic`](JoinError::try_into_panic).
+    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            Err(error) => panic!("into_panic was called on an error that is no panic: {error}"),
+        }
+    }
+
+    /// What it panicked with, if it did.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let error = blitz::spawn(async { panic!("oh") }).await.unwrap_err();
+    /// assert_eq!(error.to_string(), "the task panicked: oh");
+    /// assert_eq!(*error.try_into_panic().unwrap().downcast_ref::<&str>().unwrap(), "oh");
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// The error itself, if it was cancelled.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
+        match self.cause {
+            Cause::Panicked(payload) => {
+                Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
+            }
+            Cause::Cancelled => Err(self),
+        }
     }
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let payload = self.payload.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        write!(f, "the job panicked: {}", panic::message(&payload))
+        match &self.cause {
+            Cause::Cancelled => write!(f, "the {} was cancelled", self.what),
+            Cause::Panicked(payload) => {
+                let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
+                write!(f, "the {} panicked: {}", self.what, panic::message(&payload))
+            }
+        }
     }
 }
 

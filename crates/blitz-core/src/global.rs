@@ -4,6 +4,7 @@
 
 use crate::builder::{PoolBuilder, default_workers};
 use crate::error::BuildError;
+use crate::handle::with_current_team;
 use crate::pool::Pool;
 use crate::team::Team;
 use crate::worker::{Worker, current};
@@ -160,7 +161,7 @@ pub fn current_worker_has_jobs() -> Option<bool> {
 /// If the global pool is needed and cannot be built: see [`global`].
 #[doc(alias = "current_num_threads")]
 pub fn current_num_workers() -> usize {
-    current_team_or_global(Team::num_workers)
+    with_current_team(Team::num_workers)
 }
 
 /// The global pool's team.
@@ -172,15 +173,6 @@ pub(crate) fn team() -> &'static Team {
     match global() {
         Ok(pool) => pool.team(),
         Err(error) => panic!("the global pool could not be built: {error}"),
-    }
-}
-
-/// Calls `f` with the team of the current worker, else with the global one.
-pub(crate) fn current_team_or_global<R>(f: impl FnOnce(&Team) -> R) -> R {
-    let _visit = current::visit();
-    match current::current() {
-        Some(worker) => f(worker.team()),
-        None => f(team()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::sched::TaskMetrics;
 use crate::team::Team;
 use crate::worker::Worker;
 use blitz_parts::counter::Counter;
@@ -108,6 +109,8 @@ impl WorkerMetrics {
 pub struct PoolMetrics {
     /// One entry per worker, by index.
     pub workers: Vec<WorkerMetrics>,
+    /// What was done with tasks.
+    pub tasks: TaskMetrics,
     /// Panics that went to the panic handler.
     pub panics_reported: u64,
 }
@@ -116,6 +119,7 @@ impl PoolMetrics {
     pub(crate) fn of(team: &Team) -> PoolMetrics {
         PoolMetrics {
             workers: team.workers().map(WorkerMetrics::of).collect(),
+            tasks: TaskMetrics::of(team),
             panics_reported: team.panics.get(),
         }
     }
@@ -157,6 +161,9 @@ impl fmt::Display for PoolMetrics {
             row(f, &index.to_string(), worker)?;
         }
         row(f, "all", &self.total())?;
+        if self.tasks.spawned > 0 {
+            writeln!(f, "{}", self.tasks)?;
+        }
         match self.panics_reported {
             0 => Ok(()),
             panics => writeln!(f, "panics that nobody waited for: {panics}"),

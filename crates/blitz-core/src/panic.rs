@@ -57,7 +57,7 @@ impl Team {
     }
 
     /// A panic that nobody waits for: the handler's, or one line on standard error.
-    fn report_panic_of(&self, who: &str, payload: Payload) {
+    pub(crate) fn report_panic_of(&self, who: &str, payload: Payload) {
         self.panics.add_shared(1);
         match &self.config.panic_handler {
             Some(handler) => {

@@ -6,16 +6,18 @@
 //! 3. Whoever brings the count to zero stops the sleep protocol: every worker wakes and stays awake.
 //! 4. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and what
 //!    that spawned, gives up its seat and counts itself out. Mail that comes later its sender runs.
+//!    Tasks are cancelled from step 3 on, wherever one is found; the last to leave, worker or handle,
+//!    cancels those that wait (see `sched/cancel`).
 //! 5. The handle's drop joins the threads, so their thread-local destructors have run, too. Threads
 //!    from a custom spawner are waited for up to step 4 only: their handles are the spawner's.
 //!
-//! A handle that is dropped on one of the pool's own workers cannot wait for itself: it does not wait.
+//! A handle that is dropped on one of the pool's own threads cannot wait for itself: it does not wait.
 //! Nor does one whose pool was built with `detach_on_drop`.
 
 use crate::panic::AbortOnUnwind;
 use crate::team::Team;
 use crate::worker::current::{self, Seat};
-use crate::worker::{Look, Worker};
+use crate::worker::{Found, Look, Worker};
 use blitz_parts::prim::{AcqRel, Acquire, Relaxed};
 use std::sync::PoisonError;
 
@@ -29,6 +31,8 @@ impl Team {
     pub(crate) fn release(&self) {
         if self.alive.fetch_sub(1, AcqRel) == 1 {
             self.sleep().stop();
+            self.watch.stop();
+            self.blocking.stop();
         }
     }
 
@@ -36,11 +40,11 @@ impl Team {
     pub(crate) fn give_up(&self, unstarted: usize) {
         for _ in 0..unstarted {
             self.count_in();
-            self.count_out();
+            self.leave();
         }
         self.count_in();
         self.release();
-        self.count_out();
+        self.leave();
         // Threads that a custom spawner started end by themselves; it may have kept some for later.
         if !self.config.detach_on_drop {
             self.join_own_threads();
@@ -50,7 +54,7 @@ impl Team {
     /// What the handle's drop does.
     pub(crate) fn shut_down(&self) {
         self.release();
-        self.count_out();
+        self.leave();
         let adopted = current::is_adopted_by(self);
         if current::current().is_some_and(|worker| worker.is_in(self)) {
             // Inside of one of the pool's own operations, whose frames need the worker until they end.
@@ -69,7 +73,7 @@ impl Team {
             current::end_adoption();
             drop(visit);
         }
-        if self.config.detach_on_drop {
+        if self.config.detach_on_drop || self.blocking.is_here() {
             return;
         }
         if let Some(worker) = current::current() {
@@ -86,23 +90,24 @@ impl Team {
             let found = worker
                 .take_oldest()
                 .or_else(|| worker.open_mail())
-                .or_else(|| worker.find_elsewhere(Look::Hard));
+                .map(Found::Job)
+                .or_else(|| worker.next_task().map(Found::Task))
+                .or_else(|| worker.find_elsewhere(Look::Hard, true));
             match found {
-                Some(work) => worker.execute(work),
+                Some(found) => worker.run(found),
                 None => std::thread::yield_now(),
             }
         }
     }
 
     fn join_own_threads(&self) {
-        let threads = {
-            let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *threads)
-        };
-        for thread in threads {
+        let next = || self.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // One by one, for a worker may start the watch while others are waited for already.
+        while let Some(thread) = next() {
             // A worker thread does not unwind; if it did, there is nobody left to tell.
             let _ = thread.join();
         }
+        self.blocking.join();
     }
 }
 

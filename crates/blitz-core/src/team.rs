@@ -1,7 +1,11 @@
 //! What all workers of a pool share.
 
+use crate::blocking::Blocking;
 use crate::builder::{Config, WaitPolicy, default_workers};
 use crate::ops::fifo::Fifo;
+use crate::sched::TaskCounters;
+use crate::sched::watch::Watch;
+use crate::task::context;
 use crate::worker::{Help, Worker, current};
 use blitz_parts::barrier;
 use blitz_parts::counter::Counter;
@@ -9,8 +13,10 @@ use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{CountLatch, Latch, OnceLatch};
 use blitz_parts::prim::{AcqRel, AtomicBool, AtomicUsize, Relaxed};
+use blitz_parts::queue::Queue;
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
+use blitz_parts::tuning::POLL_DEPTH_MAX;
 use crossbeam_utils::CachePadded;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -38,6 +44,16 @@ pub(crate) struct Team {
     guests: Mutex<Vec<usize>>,
     guest_count: AtomicUsize,
     asymmetric: bool,
+    /// Tasks that no worker has yet.
+    pub(crate) tasks: CachePadded<Queue>,
+    /// What was counted outside of the workers.
+    pub(crate) outside: TaskCounters,
+    pub(crate) watch: Watch,
+    pub(crate) blocking: Blocking,
+    /// Workers that may still work, and the handle: the last one to leave cancels the tasks that are left.
+    pub(crate) leaving: AtomicUsize,
+    /// Threads that cancel a task of this team while the team is being dropped.
+    pub(crate) late: AtomicUsize,
     me: Weak<Team>,
 }
 
@@ -59,11 +75,19 @@ impl Drop for Guest<'_> {
     }
 }
 
+impl Drop for Team {
+    fn drop(&mut self) {
+        // A thread that a pool had adopted may have ended without leaving.
+        self.cancel_all();
+    }
+}
+
 impl Team {
     /// A team of `workers` workers, none of which has a thread yet.
     pub(crate) fn new(config: Config, workers: usize) -> Arc<Team> {
         let threads = workers - usize::from(config.use_current_thread);
         let asymmetric = barrier::available() && !config.publish_all;
+        let blocking = Blocking::new(config.blocking_threads, config.blocking_keep_alive);
         let team = Arc::new_cyclic(|me| Team {
             sleep: Sleep::new(config.sleep, asymmetric, default_workers()),
             injector: CachePadded::new(Injector::new()),
@@ -78,6 +102,12 @@ impl Team {
             guests: Mutex::new(Vec::new()),
             guest_count: AtomicUsize::new(0),
             asymmetric,
+            tasks: CachePadded::new(Queue::new()),
+            outside: TaskCounters::default(),
+            watch: Watch::new(workers, asymmetric),
+            blocking,
+            leaving: AtomicUsize::new(workers + 1),
+            late: AtomicUsize::new(0),
             me: me.clone(),
         });
         for _ in 0..workers {
@@ -122,9 +152,14 @@ impl Team {
         self.workers.iter().map(|worker| &**worker)
     }
 
+    /// A counted handle, unless the team is being dropped.
+    pub(crate) fn try_arc(&self) -> Option<Arc<Team>> {
+        self.me.upgrade()
+    }
+
     /// A counted handle, for whoever has to keep the team alive.
     pub(crate) fn arc(&self) -> Arc<Team> {
-        match self.me.upgrade() {
+        match self.try_arc() {
             Some(team) => team,
             None => unreachable!("a reference to a team comes from a counted one"),
         }
@@ -182,11 +217,23 @@ impl Team {
         }
     }
 
-    /// What a worker of this team may do while it waits for its own jobs.
+    /// What a worker of this team may do while it waits for jobs of this team. A task that waits does
+    /// not have others polled on top of it: each might wait in its turn, and the stack would grow with
+    /// every task there is.
     pub(crate) fn help<'a>(&self, injected: Option<&'a AtomicBool>) -> Help<'a> {
+        self.help_up_to(1, injected)
+    }
+
+    /// The same, for jobs of another team or for something else that may need tasks of this team to be
+    /// polled here.
+    pub(crate) fn help_with_tasks<'a>(&self, injected: Option<&'a AtomicBool>) -> Help<'a> {
+        self.help_up_to(POLL_DEPTH_MAX, injected)
+    }
+
+    fn help_up_to<'a>(&self, depth: u32, injected: Option<&'a AtomicBool>) -> Help<'a> {
         match self.config.wait {
-            WaitPolicy::StealAnything => Help::Anything,
-            WaitPolicy::DescendantsOnly => Help::Descendants { injected },
+            WaitPolicy::StealAnything if context::depth() < depth => Help::Anything,
+            _ => Help::Descendants { injected },
         }
     }
 }

@@ -4,7 +4,7 @@ use super::detached;
 use super::latch::AnyLatch;
 use super::scope::{Scope, SendPtr};
 use super::scope_fifo::ScopeFifo;
-use crate::global;
+use crate::handle;
 use crate::panic;
 use crate::pool::Pool;
 use crate::team::Team;
@@ -30,7 +30,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    global::current_team_or_global(|team| broadcast_in(team, op))
+    handle::with_current_team(|team| broadcast_in(team, op))
 }
 
 /// Runs `op` once on every worker of the current or the global pool, some time; returns at once. A panic
@@ -45,7 +45,7 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    global::current_team_or_global(|team| spawn_broadcast_in(team, op));
+    handle::with_current_team(|team| spawn_broadcast_in(team, op));
 }
 
 impl Pool {

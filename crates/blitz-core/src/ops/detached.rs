@@ -1,6 +1,6 @@
 //! Jobs that nobody's frame waits for: they keep the pool working until they have run.
 
-use crate::global;
+use crate::handle;
 use crate::pool::Pool;
 use crate::team::Team;
 use crate::worker::current;
@@ -20,7 +20,7 @@ pub fn spawn_detached<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    global::current_team_or_global(|team| spawn_in(team, f));
+    handle::with_current_team(|team| spawn_in(team, f));
 }
 
 /// As [`spawn_detached`]; jobs that the same worker spawned this way start in that order, wherever they
@@ -41,7 +41,7 @@ pub fn spawn_detached_fifo<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    global::current_team_or_global(|team| spawn_fifo_in(team, f));
+    handle::with_current_team(|team| spawn_fifo_in(team, f));
 }
 
 impl Pool {
@@ -97,12 +97,16 @@ pub(crate) fn job(team: &Team, f: impl FnOnce() + Send + 'static) -> Work {
 }
 
 /// Keeps the team at work.
-struct Hold(Arc<Team>);
+pub(crate) struct Hold(Arc<Team>);
 
 impl Hold {
-    fn new(team: &Team) -> Hold {
+    pub(crate) fn new(team: &Team) -> Hold {
         team.hold();
         Hold(team.arc())
+    }
+
+    pub(crate) fn team(&self) -> Arc<Team> {
+        self.0.clone()
     }
 }
 

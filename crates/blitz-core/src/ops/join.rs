@@ -4,7 +4,7 @@
 //! was stolen and is waited for. The frame must not go before both are done, so a panic of `a` is
 //! held until `b` is through.
 
-use crate::global;
+use crate::handle;
 use crate::panic::{self, Payload};
 use crate::pool::Pool;
 use crate::worker::{Worker, current};
@@ -131,7 +131,9 @@ where
     match current::current() {
         Some(worker) => join_on(worker, false, a, b),
         // Both closures leave the caller's thread, also if one worker runs them.
-        None => global::team().in_worker(|worker, _| join_on(worker, true, a, |_| b(true))),
+        None => handle::with_current_team(|team| {
+            team.in_worker(|worker, _| join_on(worker, true, a, |_| b(true)))
+        }),
     }
 }
 

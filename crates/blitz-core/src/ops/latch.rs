@@ -46,7 +46,7 @@ impl AnyLatch {
         static ALWAYS: AtomicBool = AtomicBool::new(true);
         let help = match current::current() {
             Some(worker) if worker.is_in(team) => team.help(Some(injected)),
-            Some(worker) => worker.team().help(Some(&ALWAYS)),
+            Some(worker) => worker.team().help_with_tasks(Some(&ALWAYS)),
             None => Help::Anything,
         };
         self.wait(base, help);

@@ -1,7 +1,7 @@
 //! `scope`: any number of jobs that may borrow from the frame that waits for them.
 
 use super::latch::AnyLatch;
-use crate::global;
+use crate::handle;
 use crate::panic::{self, Payload};
 use crate::pool::Pool;
 use crate::team::Team;
@@ -33,7 +33,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    global::current_team_or_global(|team| team.in_worker(|_, _| in_place(team, op)))
+    handle::with_current_team(|team| team.in_worker(|_, _| in_place(team, op)))
 }
 
 /// As [`scope`], but `op` itself runs on the current thread, whichever that is, and need not be
@@ -48,7 +48,7 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    global::current_team_or_global(|team| in_place(team, op))
+    handle::with_current_team(|team| in_place(team, op))
 }
 
 impl Pool {

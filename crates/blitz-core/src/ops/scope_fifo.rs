@@ -2,7 +2,7 @@
 
 use super::fifo::Fifo;
 use super::scope::{ScopeCore, SendPtr};
-use crate::global;
+use crate::handle;
 use crate::pool::Pool;
 use crate::team::Team;
 use crate::worker::current;
@@ -25,7 +25,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    global::current_team_or_global(|team| team.in_worker(|_, _| in_place(team, op)))
+    handle::with_current_team(|team| team.in_worker(|_, _| in_place(team, op)))
 }
 
 /// As [`in_place_scope`](crate::in_place_scope), with jobs in the order of their spawning.
@@ -39,7 +39,7 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    global::current_team_or_global(|team| in_place(team, op))
+    handle::with_current_team(|team| in_place(team, op))
 }
 
 impl Pool {

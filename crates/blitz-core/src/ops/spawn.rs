@@ -5,19 +5,22 @@
 use super::detached;
 use super::latch::AnyLatch;
 use crate::error::JoinError;
-use crate::global;
+use crate::handle;
 use crate::panic::Payload;
 use crate::pool::Pool;
+use crate::task::{Id, JobHandle, JoinHandle, Joinable};
 use crate::team::Team;
-use crate::worker::current;
+use crate::worker::{Worker, current};
 use blitz_parts::prim::AtomicBool;
-use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 /// Runs `f` on the current pool, or on the global one, and returns at once.
 ///
-/// Dropping the handle detaches the job; it still runs. Jobs that one worker spawns run newest first on
-/// that worker.
+/// Await the handle inside of async code, or join it elsewhere. Dropping it detaches the job, which still
+/// runs. Jobs that one worker spawns run newest first on that worker.
 ///
 /// ```
 /// let handle = blitz::spawn_cpu(|| 6 * 7);
@@ -28,7 +31,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    global::current_team_or_global(|team| spawn_in(team, f))
+    handle::with_current_team(|team| spawn_in(team, f))
 }
 
 impl Pool {
@@ -56,80 +59,17 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let packet = Arc::new(Packet {
-        team: team.arc(),
-        state: Mutex::new(State { detached: false, waiter: None, stage: Stage::Queued(f) }),
-    });
+    let packet = Packet::new(team, true, f);
     let job = packet.clone();
     team.push_or_inject(detached::job(team, move || job.run()));
-    JoinHandle { packet }
-}
-
-/// The way to a spawned job's result.
-///
-/// Dropped, it leaves the job to itself: the job still runs, its result is dropped, and a panic goes
-/// to the pool's panic handler.
-#[must_use = "dropping the handle detaches the job; use `spawn_detached`, or say `drop(handle)`, if that is meant"]
-pub struct JoinHandle<T> {
-    packet: Arc<dyn Joinable<T> + Send + Sync>,
-}
-
-impl<T> JoinHandle<T> {
-    /// Waits for the job and returns what it returned.
-    ///
-    /// On a worker of the job's pool, a job that has not begun is run right here, and otherwise the wait
-    /// helps with other work. A worker of another pool works for its own pool meanwhile. A thread
-    /// outside of every pool blocks until a worker has run the job.
-    ///
-    /// # Errors
-    /// If the job panicked; [`JoinError::into_panic`] has the payload.
-    ///
-    /// # Blocking
-    /// A thread outside of the pool blocks.
-    pub fn join(self) -> Result<T, JoinError> {
-        self.packet.join().map_err(JoinError::panicked)
-    }
-
-    /// Whether the job is done, so that [`JoinHandle::join`] would return at once.
-    ///
-    /// ```
-    /// let handle = blitz::spawn_cpu(|| ());
-    /// while !handle.is_finished() {
-    ///     std::thread::yield_now();
-    /// }
-    /// handle.join().unwrap();
-    /// ```
-    pub fn is_finished(&self) -> bool {
-        self.packet.is_finished()
-    }
-}
-
-impl<T> Drop for JoinHandle<T> {
-    fn drop(&mut self) {
-        self.packet.detach();
-    }
-}
-
-// What a panic leaves half done it leaves in the job, and there it comes out as an error.
-impl<T> UnwindSafe for JoinHandle<T> {}
-impl<T> RefUnwindSafe for JoinHandle<T> {}
-
-impl<T> std::fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("JoinHandle").field("finished", &self.is_finished()).finish()
-    }
-}
-
-/// What a handle can do without knowing the closure's type.
-trait Joinable<T> {
-    fn join(&self) -> Result<T, Payload>;
-    fn detach(&self);
-    fn is_finished(&self) -> bool;
+    JoinHandle::of_job(packet)
 }
 
 /// What the job and its handle share.
-struct Packet<F, T> {
+pub(crate) struct Packet<F, T> {
     team: Arc<Team>,
+    /// A worker that waits for the job may run it.
+    on_workers: bool,
     state: Mutex<State<F, T>>,
 }
 
@@ -137,29 +77,70 @@ struct State<F, T> {
     /// The handle is gone.
     detached: bool,
     /// Whoever waits already.
-    waiter: Option<Arc<AnyLatch>>,
+    waiter: Option<Waiter>,
     stage: Stage<F, T>,
 }
 
 enum Stage<F, T> {
     Queued(F),
     Running,
-    Done(Result<T, Payload>),
+    Done(Outcome<T>),
     /// The result was taken.
     Gone,
+}
+
+enum Outcome<T> {
+    Returned(T),
+    Panicked(Payload),
+    Cancelled,
+}
+
+/// How to tell whoever waits.
+enum Waiter {
+    Thread(Arc<AnyLatch>),
+    Task(Waker),
+}
+
+impl Waiter {
+    fn tell(self) {
+        match self {
+            Waiter::Thread(latch) => AnyLatch::set_shared(&latch),
+            Waiter::Task(waker) => waker.wake(),
+        }
+    }
+}
+
+impl<T> Outcome<T> {
+    fn into_result(self) -> Result<T, JoinError> {
+        match self {
+            Outcome::Returned(value) => Ok(value),
+            Outcome::Panicked(payload) => Err(JoinError::panicked("job", payload)),
+            Outcome::Cancelled => Err(JoinError::cancelled("job")),
+        }
+    }
 }
 
 impl<F, T> Packet<F, T>
 where
     F: FnOnce() -> T,
 {
+    fn new(team: &Team, on_workers: bool, f: F) -> Arc<Packet<F, T>> {
+        let state = State { detached: false, waiter: None, stage: Stage::Queued(f) };
+        Arc::new(Packet { team: team.arc(), on_workers, state: Mutex::new(state) })
+    }
+
+    /// A job that does not run on workers.
+    pub(crate) fn elsewhere(team: &Team, f: F) -> Arc<Packet<F, T>> {
+        Packet::new(team, false, f)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State<F, T>> {
         // User code never runs under the lock, so it cannot be left half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs the job, unless its handle did.
-    fn run(&self) {
+    pub(crate) fn run(&self) {
         let mut state = self.lock();
         if !matches!(state.stage, Stage::Queued(_)) {
             return;
@@ -168,72 +149,125 @@ where
             unreachable!("checked above, under the same lock")
         };
         drop(state);
-        let result = catch_unwind(AssertUnwindSafe(f));
-        let mut state = self.lock();
+        let outcome = match catch_unwind(AssertUnwindSafe(f)) {
+            Ok(value) => Outcome::Returned(value),
+            Err(payload) => Outcome::Panicked(payload),
+        };
+        self.finish(self.lock(), outcome);
+    }
+
+    /// The job has ended, in whatever way.
+    fn finish(&self, mut state: MutexGuard<'_, State<F, T>>, outcome: Outcome<T>) {
         let waiter = state.waiter.take();
         let unwanted = if state.detached {
             state.stage = Stage::Gone;
-            Some(result)
+            Some(outcome)
         } else {
-            state.stage = Stage::Done(result);
+            state.stage = Stage::Done(outcome);
             None
         };
         drop(state);
         if let Some(waiter) = waiter {
-            AnyLatch::set_shared(&waiter);
+            self.team.catch("a waker", || waiter.tell());
         }
-        if let Some(result) = unwanted {
-            self.discard(result);
+        if let Some(outcome) = unwanted {
+            self.discard(outcome);
         }
     }
 
     /// Drops a result that nobody wants; a panic is somebody's business all the same.
-    fn discard(&self, result: Result<T, Payload>) {
-        match result {
+    fn discard(&self, outcome: Outcome<T>) {
+        match outcome {
             // The value's own drop may panic, too.
-            Ok(value) => self.team.catch("the drop of a result", || drop(value)),
-            Err(payload) => self.team.report_panic(payload),
+            Outcome::Returned(value) => self.team.catch("the drop of a result", || drop(value)),
+            Outcome::Panicked(payload) => self.team.report_panic(payload),
+            Outcome::Cancelled => {}
         }
     }
 }
 
-impl<F, T> Joinable<T> for Packet<F, T>
+impl<F, T> Joinable for Packet<F, T>
 where
-    F: FnOnce() -> T,
+    F: FnOnce() -> T + Send,
+    T: Send,
 {
-    fn join(&self) -> Result<T, Payload> {
+    fn abort(&self) {
+        let mut state = self.lock();
+        if matches!(state.stage, Stage::Queued(_)) {
+            let queued = std::mem::replace(&mut state.stage, Stage::Running);
+            self.finish(state, Outcome::Cancelled);
+            // The closure's drop is user code, too.
+            self.team.catch("the drop of an aborted job", || drop(queued));
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        matches!(self.lock().stage, Stage::Done(_) | Stage::Gone)
+    }
+
+    fn id(&self) -> Id {
+        Id::of_address(ptr::from_ref(self).cast())
+    }
+}
+
+impl<F, T> JobHandle<T> for Packet<F, T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
+        let mut state = self.lock();
+        if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
+            let waker = Waiter::Task(cx.waker().clone());
+            let before = state.waiter.replace(waker);
+            drop(state);
+            drop(before);
+            return Poll::Pending;
+        }
+        match std::mem::replace(&mut state.stage, Stage::Gone) {
+            Stage::Done(outcome) => Poll::Ready(outcome.into_result()),
+            _ => panic!("a JoinHandle was polled after it had returned its result"),
+        }
+    }
+
+    fn join(&self) -> Result<T, JoinError> {
         let _visit = current::visit();
         // A job that waits in a queue might wait behind us.
-        if current::current().is_some_and(|worker| worker.is_in(&self.team)) {
+        let here = |worker: &Worker| self.on_workers && worker.is_in(&self.team);
+        if current::current().is_some_and(here) {
             self.run();
         }
         let mut state = self.lock();
         if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
             let latch = Arc::new(AnyLatch::for_current_thread());
-            state.waiter = Some(latch.clone());
+            state.waiter = Some(Waiter::Thread(latch.clone()));
             drop(state);
             latch.wait_for_jobs_of(&self.team, AnyLatch::base(), &AtomicBool::new(true));
             state = self.lock();
         }
         match std::mem::replace(&mut state.stage, Stage::Gone) {
-            Stage::Done(result) => result,
-            _ => unreachable!("a handle is joined once"),
+            Stage::Done(outcome) => outcome.into_result(),
+            _ => panic!("a JoinHandle was joined after it had returned its result"),
         }
     }
 
     fn detach(&self) {
         let mut state = self.lock();
         state.detached = true;
+        let waiter = state.waiter.take();
         if matches!(state.stage, Stage::Done(_)) {
             let done = std::mem::replace(&mut state.stage, Stage::Gone);
             drop(state);
-            if let Stage::Done(result) = done {
-                self.discard(result);
+            if let Stage::Done(outcome) = done {
+                self.discard(outcome);
             }
+        } else {
+            drop(state);
         }
+        drop(waiter);
     }
 
-    fn is_finished(&self) -> bool {
-        matches!(self.lock().stage, Stage::Done(_) | Stage::Gone)
+    fn to_joinable(self: Arc<Self>) -> Arc<dyn Joinable> {
+        self
     }
 }

@@ -3,8 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::pool::Pool;
-use crate::worker::{Look, current};
-use blitz_parts::job::Work;
+use crate::worker::{Found, Look, current};
 
 /// What a yield did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +26,8 @@ pub fn yield_now() -> Option<Yield> {
     let found = worker
         .take_oldest()
         .or_else(|| worker.open_mail())
-        .or_else(|| worker.find_elsewhere(Look::Public));
+        .map(Found::Job)
+        .or_else(|| worker.find_elsewhere(Look::Public, false));
     Some(run(found))
 }
 
@@ -39,13 +39,13 @@ pub fn yield_now() -> Option<Yield> {
 pub fn yield_local() -> Option<Yield> {
     let _visit = current::visit();
     let worker = current::current()?;
-    Some(run(worker.take_oldest().or_else(|| worker.open_mail())))
+    Some(run(worker.take_oldest().or_else(|| worker.open_mail()).map(Found::Job)))
 }
 
-fn run(found: Option<Work>) -> Yield {
+fn run(found: Option<Found>) -> Yield {
     match (found, current::current()) {
-        (Some(work), Some(worker)) => {
-            worker.execute(work);
+        (Some(found), Some(worker)) => {
+            worker.run(found);
             Yield::Executed
         }
         _ => Yield::Idle,

@@ -105,11 +105,13 @@ pub(crate) struct Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        // The pool's handle was dropped meanwhile: nobody will come back for what is left.
-        if !is_adopted_by(&self.team) {
-            if let Some(worker) = current() {
-                worker.retire();
-            }
+        let Some(worker) = current() else { return };
+        if is_adopted_by(&self.team) {
+            // Nobody polls these until the next visit, if there is one.
+            worker.give_tasks_away();
+        } else {
+            // The pool's handle was dropped meanwhile: nobody will come back for what is left.
+            worker.retire();
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Where a worker looks for work, and in which order.
 //!
-//! Own deque (newest first), own mail, injected jobs (all of them: one is kept, the rest goes onto
-//! the own deque), other workers' deques from a random start (oldest first). A worker that is about
-//! to sleep looks harder: it also forces private jobs of workers that sit in a long leaf into the
-//! open.
+//! Own tasks (see `sched`), own deque (newest first), own mail, injected jobs (all of them: one is kept,
+//! the rest goes onto the own deque), the task queue, other workers' deques and rings from a random
+//! start (oldest first). A worker that is about to sleep looks harder: it also forces private jobs of
+//! workers that sit in a long leaf into the open. Once per interval of polls what comes from elsewhere
+//! goes first.
 
 use super::Worker;
 use crate::team::Team;
 use blitz_parts::deque::Steal;
 use blitz_parts::job::{Header, Work};
+use blitz_parts::task::Runnable;
 use std::ptr::NonNull;
 
 /// How hard to look.
@@ -20,15 +22,57 @@ pub(crate) enum Look {
     Hard,
 }
 
+/// What a worker found.
+pub(crate) enum Found {
+    /// A job, to be run to its end.
+    Job(Work),
+    /// A task, to be polled once.
+    Task(Runnable),
+}
+
 impl Worker {
     /// Any work at all, for the main loop. Own thread only.
-    pub(crate) fn find(&self, look: Look) -> Option<Work> {
-        self.pop().or_else(|| self.open_mail()).or_else(|| self.find_elsewhere(look))
+    pub(crate) fn find(&self, look: Look) -> Option<Found> {
+        if self.is_fair_turn() {
+            if let Some(found) = self.find_fairly() {
+                return Some(found);
+            }
+        }
+        self.next_task()
+            .map(Found::Task)
+            .or_else(|| self.find_job().map(Found::Job))
+            .or_else(|| self.find_elsewhere(look, true))
     }
 
-    /// Work of others. Own thread only.
-    pub(crate) fn find_elsewhere(&self, look: Look) -> Option<Work> {
-        self.take_injected().or_else(|| self.steal(look))
+    fn find_job(&self) -> Option<Work> {
+        self.pop().or_else(|| self.open_mail())
+    }
+
+    /// What the own tasks would keep waiting for ever, a different kind first each time.
+    #[cold]
+    fn find_fairly(&self) -> Option<Found> {
+        let own = || self.open_mail().or_else(|| self.pop()).map(Found::Job);
+        let injected = || self.take_injected().map(Found::Job);
+        let queued = || self.take_queued().map(Found::Task);
+        match self.rng.below(3) {
+            0 => own().or_else(injected).or_else(queued),
+            1 => injected().or_else(queued).or_else(own),
+            _ => queued().or_else(own).or_else(injected),
+        }
+    }
+
+    /// Work of others; `tasks`: also tasks. Own thread only.
+    pub(crate) fn find_elsewhere(&self, look: Look, tasks: bool) -> Option<Found> {
+        let injected = self.take_injected().map(Found::Job);
+        if injected.is_some() {
+            return injected;
+        }
+        if tasks {
+            if let Some(task) = self.take_queued() {
+                return Some(Found::Task(task));
+            }
+        }
+        self.steal(look, tasks)
     }
 
     /// The newest own job. Own thread only, and only where no frame still counts on its job being the
@@ -84,7 +128,7 @@ impl Worker {
         Some(first)
     }
 
-    fn steal(&self, look: Look) -> Option<Work> {
+    fn steal(&self, look: Look, tasks: bool) -> Option<Found> {
         let team = self.team();
         let workers = team.num_workers();
         if workers < 2 {
@@ -98,11 +142,18 @@ impl Worker {
                 .filter(|&index| index != self.index)
                 .filter_map(|index| team.worker(index))
         };
-        let public = victims().find_map(|victim| victim.give());
+        let public = victims().find_map(|victim| {
+            let job = victim.give().map(Found::Job);
+            if job.is_some() || !tasks {
+                return job;
+            }
+            self.steal_tasks(victim).map(Found::Task)
+        });
         let found = match look {
             Look::Public => public,
             Look::Hard => public.or_else(|| {
-                victims().find_map(|victim| if victim.force() { victim.give() } else { None })
+                let force = |victim: &Worker| if victim.force() { victim.give() } else { None };
+                victims().find_map(force).map(Found::Job)
             }),
         };
         self.counters.steals_won.add(u64::from(found.is_some()));
@@ -135,6 +186,11 @@ fn taken(job: NonNull<Header>) -> Work {
 impl Team {
     /// Whether there is work that an arbitrary worker could take, private jobs included.
     pub(crate) fn has_work(&self) -> bool {
-        !self.injector().is_empty() || self.workers().any(|worker| !worker.deque.is_empty())
+        let steals_tasks = self.config.stealing;
+        !self.injector().is_empty()
+            || !self.tasks.is_empty()
+            || self.workers().any(|worker| {
+                !worker.deque.is_empty() || steals_tasks && worker.tasks().has_public()
+            })
     }
 }

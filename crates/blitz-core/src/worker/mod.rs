@@ -5,10 +5,11 @@ mod find;
 mod run;
 mod wait;
 
-pub(crate) use find::Look;
+pub(crate) use find::{Found, Look};
 pub(crate) use wait::Help;
 
 use crate::metrics::WorkerCounters;
+use crate::sched::TaskQueues;
 use crate::team::Team;
 use blitz_parts::barrier;
 use blitz_parts::deque::{Deque, Owner, Published, TakeBack};
@@ -44,14 +45,15 @@ pub(crate) struct Worker {
     /// No thread is this worker any more, or ever will be.
     gone: AtomicBool,
     pub(crate) counters: WorkerCounters,
+    tasks: TaskQueues,
     // ------
     rng: XorShift64Star,
     runs: Cell<u32>,
     opened_mail: RefCell<VecDeque<Work>>,
 }
 
-// SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `opened_mail` and the owner's
-// end of the deque are used only through methods that the worker's own thread calls, which it reaches
+// SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `opened_mail`, the cells of
+// `tasks` and the owner's ends of deque, rings and LIFO slot are used only through methods that the worker's own thread calls, which it reaches
 // through `current` alone. The pointers point into the team that holds the worker.
 unsafe impl Sync for Worker {}
 // SAFETY: as above; a worker is made on one thread and then belongs to another.
@@ -77,6 +79,7 @@ impl Worker {
             waits_for: AtomicU64::new(0),
             gone: AtomicBool::new(false),
             counters: WorkerCounters::default(),
+            tasks: TaskQueues::new(),
             rng: XorShift64Star::new(bed.index() as u64 + 1),
             runs: Cell::new(0),
             opened_mail: RefCell::new(VecDeque::new()),
@@ -114,6 +117,12 @@ impl Worker {
     #[inline]
     pub(crate) fn deque(&self) -> &Deque<Header> {
         &self.deque
+    }
+
+    /// This worker's tasks.
+    #[inline]
+    pub(crate) fn tasks(&self) -> &TaskQueues {
+        &self.tasks
     }
 
     /// The end of the deque that belongs to this worker's thread, which must be the caller.
@@ -226,7 +235,9 @@ impl Worker {
         while let Some(work) = next() {
             self.execute(work);
         }
+        self.give_tasks_away();
         self.disown();
+        self.team().cancel_if_last();
     }
 
     /// Whether jobs for this worker alone wait.

@@ -1,7 +1,7 @@
 //! The main loop of a worker: find, run, sleep.
 //!
 //! ```text
-//!   find ──yes──▶ run ──▶ find …
+//!   find ──yes──▶ run ──▶ find …          a job is run to its end, a task polled once
 //!    │ no
 //!   start_looking ─▶ find ──yes──▶ work_found (wakes another if more is left) ─▶ run ─▶ find …
 //!                     │ no   ▲
@@ -10,7 +10,7 @@
 //!                    end
 //! ```
 
-use super::{Look, Worker};
+use super::{Found, Look, Worker};
 use crate::panic::AbortOnUnwind;
 use blitz_parts::job::Work;
 use blitz_parts::latch::Runner;
@@ -21,34 +21,60 @@ impl Worker {
     pub(crate) fn run_until_stopped(&self) {
         let sleep = self.team().sleep();
         loop {
-            while let Some(work) = self.find(Look::Public) {
-                self.execute(work);
+            while let Some(found) = self.find(Look::Public) {
+                self.run(found);
             }
             let mut idle = sleep.start_looking(self.bed());
             let found = loop {
+                let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
+                if let Some(found) = self.find(look) {
+                    break Some(found);
+                }
                 if sleep.is_stopping() {
                     break None;
                 }
-                let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
-                if let Some(work) = self.find(look) {
-                    break Some(work);
-                }
-                sleep.no_work_found(self.bed(), &mut idle, None, || {
-                    self.has_mail() || self.team().has_work()
+                self.while_parking(|| {
+                    sleep.no_work_found(self.bed(), &mut idle, None, || self.sees_work());
                 });
             };
             let woken = sleep.work_found(self.bed(), idle, || self.team().has_work());
             self.counters.wakes_sent.add(woken as u64);
             match found {
-                Some(work) => self.execute(work),
+                Some(found) => self.run(found),
                 None => return,
             }
+        }
+    }
+
+    /// Whether there is a reason for this worker not to sleep: what it looks at last.
+    pub(super) fn sees_work(&self) -> bool {
+        self.has_mail() || self.team().has_work()
+    }
+
+    /// Runs what this worker found. Own thread only.
+    #[inline]
+    pub(crate) fn run(&self, found: Found) {
+        match found {
+            Found::Job(work) => self.execute(work),
+            Found::Task(task) => self.poll(task),
         }
     }
 
     /// Runs a job that this worker found somewhere. Own thread only.
     pub(crate) fn execute(&self, work: Work) {
         self.counters.executed.add(1);
+        self.in_run(|runner| {
+            // A job keeps its panics to itself; one that does not would leave its waiter waiting.
+            let guard = AbortOnUnwind("a job");
+            work.run(runner);
+            std::mem::forget(guard);
+        });
+    }
+
+    /// Calls `f`, which must not unwind, as a run of its own: jobs that it pushes are nobody else's
+    /// descendants.
+    #[inline]
+    pub(crate) fn in_run<R>(&self, f: impl FnOnce(Option<Runner>) -> R) -> R {
         let outer = (self.run.load(Relaxed), self.waits_for.load(Relaxed));
         let run = self.runs.get().wrapping_add(1);
         self.runs.set(run);
@@ -63,12 +89,10 @@ impl Worker {
             Ok(index) if self.deque().is_empty() => Some(Runner { index, run }),
             _ => None,
         };
-        // A job keeps its panics to itself; one that does not would leave its waiter waiting.
-        let guard = AbortOnUnwind("a job");
-        work.run(runner);
-        std::mem::forget(guard);
+        let result = f(runner);
         self.run.store(outer.0, Release);
         self.waits_for.store(outer.1, Release);
+        result
     }
 
     /// Whether this worker is still in the run that `runner` names.

@@ -1,6 +1,7 @@
 //! What a worker does while it waits for a latch.
 
-use super::{Look, Worker};
+use super::{Found, Look, Worker};
+use crate::handle::Entered;
 use crate::panic::AbortOnUnwind;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{JobLatch, Runner};
@@ -11,7 +12,8 @@ use blitz_parts::tuning;
 /// What a waiting worker may run.
 #[derive(Clone, Copy)]
 pub(crate) enum Help<'a> {
-    /// Whatever there is, like Rayon.
+    /// Whatever there is, jobs and tasks. Who waits like this counts among those who look for work, and
+    /// so may leave nothing aside.
     Anything,
     /// Only its own newer jobs and descendants of what it waits for; then it parks.
     Descendants {
@@ -28,6 +30,7 @@ impl Worker {
     pub(crate) fn wait_until(&self, latch: &JobLatch, base: isize, help: Help<'_>) {
         // The latch lies in a frame that must not go before it is set.
         let guard = AbortOnUnwind("a wait");
+        let _entered = Entered::none();
         let outer = self.waits_for.load(Relaxed);
         match help {
             Help::Anything => self.wait_helping_all(latch, base),
@@ -59,20 +62,31 @@ impl Worker {
                 Some(idle) if idle.is_sleepy() => Look::Hard,
                 _ => Look::Public,
             };
-            let found = self
-                .pop_above(base)
-                .or_else(|| self.open_mail())
-                .or_else(|| self.leapfrog(latch.runner(), look))
-                .or_else(|| self.take_oldest())
-                .or_else(|| self.find_elsewhere(look));
-            if let Some(work) = found {
+            let own = || {
+                self.pop_above(base)
+                    .or_else(|| self.open_mail())
+                    .or_else(|| self.leapfrog(latch.runner(), look))
+                    .or_else(|| self.take_oldest())
+            };
+            let found = own()
+                .map(Found::Job)
+                .or_else(|| self.next_task().map(Found::Task))
+                .or_else(|| self.find_elsewhere(look, true));
+            if let Some(found) = found {
                 stop_looking(&mut idle);
-                self.execute(work);
+                self.run(found);
+                continue;
+            }
+            if sleep.is_stopping() {
+                // What this waits for may itself wait for a task that nobody will poll any more.
+                stop_looking(&mut idle);
+                self.team().cancel_waiting_tasks();
+                yield_now();
                 continue;
             }
             let idle = idle.get_or_insert_with(|| sleep.start_looking(self.bed()));
-            sleep.no_work_found(self.bed(), idle, Some(latch), || {
-                self.has_mail() || self.team().has_work()
+            self.while_parking(|| {
+                sleep.no_work_found(self.bed(), idle, Some(latch), || self.sees_work());
             });
         }
         stop_looking(&mut idle);

@@ -1,0 +1,249 @@
+//! Threads for closures that block: started when needed, ended when idle for a while.
+//!
+//! ```text
+//!  spawn_blocking ─▶ queue ─▶ an idle thread, else a new one up to the cap, else whoever is free next
+//!  thread: take, run, …, wait at most `keep_alive` for more, end
+//! ```
+//!
+//! A closure that waits in the queue or runs holds the pool, as a detached job does: the pool ends after
+//! it.
+
+#![forbid(unsafe_code)]
+
+use crate::handle::{self, Entered, Handle};
+use crate::ops::detached::Hold;
+use crate::ops::spawn::Packet;
+use crate::pool::Pool;
+use crate::task::JoinHandle;
+use crate::team::Team;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Runs `f` on a thread where it may block, and returns at once. Await the handle, or join it.
+///
+/// The pool's workers are for code that does not block; this is for code that does, such as file access or
+/// a call into a library. The threads are the current pool's, else the global one's; there are up to 512
+/// unless [`PoolBuilder::max_blocking_threads`](crate::PoolBuilder::max_blocking_threads) says otherwise,
+/// and beyond that closures wait for their turn.
+///
+/// ```
+/// # blitz::block_on(async {
+/// let text = blitz::spawn_blocking(|| std::fs::read_to_string("Cargo.toml")).await.unwrap();
+/// assert!(text.unwrap().contains("[package]"));
+/// # });
+/// ```
+pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    handle::with_current_team(|team| team.spawn_blocking(f))
+}
+
+impl Pool {
+    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads.
+    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.team().spawn_blocking(f)
+    }
+}
+
+impl Handle {
+    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads.
+    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.team().spawn_blocking(f)
+    }
+}
+
+impl Team {
+    fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let packet = Packet::elsewhere(self, f);
+        let hold = Hold::new(self);
+        let work = packet.clone();
+        self.blocking.submit(Box::new(move || {
+            let entered = Entered::new(hold.team());
+            work.run();
+            drop(entered);
+            drop(hold);
+        }));
+        JoinHandle::of_job(packet)
+    }
+}
+
+/// A closure that keeps its panics to itself, and the pool alive.
+type Errand = Box<dyn FnOnce() + Send>;
+
+/// The threads of one pool.
+pub(crate) struct Blocking {
+    shared: Arc<Shop>,
+    handles: Mutex<Vec<thread::JoinHandle<()>>>,
+}
+
+/// What the threads see.
+struct Shop {
+    state: Mutex<State>,
+    /// Something to do, or the end.
+    news: Condvar,
+    threads_max: usize,
+    keep_alive: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Errand>,
+    /// Threads that are there.
+    threads: usize,
+    /// Those among them that wait for something to do.
+    idle: usize,
+    /// How many were ever started, for names.
+    started: usize,
+    stopping: bool,
+}
+
+impl Blocking {
+    pub(crate) fn new(threads_max: usize, keep_alive: Duration) -> Blocking {
+        let state = Mutex::new(State::default());
+        let shop = Shop { state, news: Condvar::new(), threads_max, keep_alive };
+        Blocking { shared: Arc::new(shop), handles: Mutex::new(Vec::new()) }
+    }
+
+    fn submit(&self, errand: Errand) {
+        let shop = &self.shared;
+        let mut state = shop.lock();
+        state.queue.push_back(errand);
+        shop.news.notify_one();
+        if state.queue.len() <= state.idle || state.threads >= shop.threads_max {
+            return;
+        }
+        state.threads += 1;
+        state.started += 1;
+        let number = state.started;
+        drop(state);
+        if self.start(number).is_err() {
+            self.do_without_thread();
+        }
+    }
+
+    fn start(&self, number: usize) -> io::Result<()> {
+        let shop = self.shared.clone();
+        let handle = thread::Builder::new()
+            .name(format!("blitz-blocking-{number}"))
+            .spawn(move || shop.serve())?;
+        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        handles.retain(|handle| !handle.is_finished());
+        handles.push(handle);
+        Ok(())
+    }
+
+    /// The system starts no more threads. Others will come to the errand; if there are none, it is done
+    /// right here: late is better than never.
+    #[cold]
+    fn do_without_thread(&self) {
+        let mut state = self.shared.lock();
+        state.threads -= 1;
+        if state.threads > 0 {
+            return;
+        }
+        let errands = std::mem::take(&mut state.queue);
+        drop(state);
+        for errand in errands {
+            errand();
+        }
+    }
+
+    /// The pool ends: so do the threads, once they have nothing to do.
+    pub(crate) fn stop(&self) {
+        self.shared.lock().stopping = true;
+        self.shared.news.notify_all();
+    }
+
+    /// Waits for the threads to end.
+    pub(crate) fn join(&self) {
+        let next = || self.handles.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        while let Some(handle) = next() {
+            // Errands keep their panics to themselves.
+            let _ = handle.join();
+        }
+    }
+
+    /// Whether the current thread is one of these.
+    pub(crate) fn is_here(&self) -> bool {
+        HERE.try_with(Cell::get).is_ok_and(|here| std::ptr::eq(here, &*self.shared))
+    }
+
+    /// Threads that are there now, and closures that wait for one.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let state = self.shared.lock();
+        (state.threads, state.queue.len())
+    }
+}
+
+thread_local! {
+    /// Whose thread this is, if it is one of those.
+    static HERE: Cell<*const Shop> = const { Cell::new(std::ptr::null()) };
+}
+
+impl Shop {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No user code runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self) {
+        HERE.set(self);
+        let mut state = self.lock();
+        loop {
+            while let Some(errand) = state.queue.pop_front() {
+                drop(state);
+                errand();
+                state = self.lock();
+            }
+            if state.stopping {
+                break;
+            }
+            let deadline = Instant::now().checked_add(self.keep_alive);
+            state.idle += 1;
+            let mut due = false;
+            while state.queue.is_empty() && !state.stopping && !due {
+                state = self.wait(state, deadline);
+                due = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            }
+            state.idle -= 1;
+            if state.queue.is_empty() {
+                break;
+            }
+        }
+        state.threads -= 1;
+    }
+
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        deadline: Option<Instant>,
+    ) -> MutexGuard<'a, State> {
+        match deadline {
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let waited = self.news.wait_timeout(state, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            // Longer than the clock can tell.
+            None => self.news.wait(state).unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+}

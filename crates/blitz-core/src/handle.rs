@@ -1,0 +1,202 @@
+//! The current pool: that of the worker, or the one that was entered.
+
+#![forbid(unsafe_code)]
+
+use crate::global;
+use crate::metrics::PoolMetrics;
+use crate::pool::Pool;
+use crate::task::{JoinHandle, TrySpawnError};
+use crate::team::Team;
+use crate::worker::current;
+use std::cell::RefCell;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A way into a pool that can be cloned and sent anywhere. It does not keep the pool working: what is
+/// spawned after the pool has ended is cancelled at once.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+/// let handle = pool.handle();
+/// let seven = std::thread::spawn(move || handle.spawn(async { 7 }).join()).join().unwrap();
+/// assert_eq!(seven.unwrap(), 7);
+/// ```
+#[derive(Clone)]
+pub struct Handle {
+    team: Arc<Team>,
+}
+
+impl Handle {
+    /// The current pool: the one that was entered, else that of the worker that calls.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    /// pool.block_on(async { blitz::Handle::current().spawn(async {}).await.unwrap() });
+    /// ```
+    ///
+    /// # Panics
+    /// Outside of every pool; [`try_current`](Handle::try_current) returns `None` there.
+    pub fn current() -> Handle {
+        match Handle::try_current() {
+            Some(handle) => handle,
+            None => panic!(
+                "Handle::current was called outside of every pool: call it inside block_on or a task, or \
+                 after Handle::enter"
+            ),
+        }
+    }
+
+    /// The current pool, if there is one.
+    ///
+    /// ```
+    /// assert!(blitz::Handle::try_current().is_none());
+    /// ```
+    pub fn try_current() -> Option<Handle> {
+        let of_worker = || current::with_worker(|worker| worker.team().arc());
+        entered().or_else(of_worker).map(|team| Handle { team })
+    }
+
+    /// Makes this the current pool of this thread until the guard is dropped.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    /// let handle = pool.handle();
+    /// let guard = handle.enter();
+    /// assert_eq!(blitz::spawn(async { 7 }).join().unwrap(), 7);
+    /// drop(guard);
+    /// assert_eq!(pool.metrics().tasks.spawned, 1);
+    /// ```
+    pub fn enter(&self) -> EnterGuard<'_> {
+        EnterGuard { _entered: Entered::new(self.team.clone()), handle: PhantomData }
+    }
+
+    /// As [`spawn`](crate::spawn), on this pool.
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.team.spawn(future)
+    }
+
+    /// As [`spawn`](Handle::spawn), unless `global_queue_capacity` tasks wait already: for callers that
+    /// had rather wait, or refuse work, than queue without end.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    /// let handle = pool.handle().try_spawn(async { 7 }).unwrap();
+    /// assert_eq!(handle.join().unwrap(), 7);
+    /// ```
+    ///
+    /// # Errors
+    /// If the queue is full; the error has the future.
+    pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.team.try_spawn(future)
+    }
+
+    /// As [`block_on`](crate::block_on); what the future spawns goes to this pool.
+    ///
+    /// # Blocking
+    /// A thread outside of every pool blocks.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.team.block_on(future)
+    }
+
+    /// What the workers have done so far.
+    pub fn metrics(&self) -> PoolMetrics {
+        PoolMetrics::of(&self.team)
+    }
+
+    pub(crate) fn team(&self) -> &Team {
+        &self.team
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("workers", &self.team.num_workers()).finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// A way into the pool that can be cloned and sent anywhere.
+    pub fn handle(&self) -> Handle {
+        Handle { team: self.team().arc() }
+    }
+
+    /// Makes this the current pool of this thread until the guard is dropped: see [`Handle::enter`].
+    pub fn enter(&self) -> EnterGuard<'_> {
+        EnterGuard { _entered: Entered::new(self.team().arc()), handle: PhantomData }
+    }
+}
+
+/// The entered pool is the current one until this is dropped.
+#[derive(Debug)]
+#[must_use = "dropped at once, it has no effect"]
+pub struct EnterGuard<'a> {
+    _entered: Entered,
+    handle: PhantomData<&'a Handle>,
+}
+
+thread_local! {
+    static ENTERED: RefCell<Option<Arc<Team>>> = const { RefCell::new(None) };
+}
+
+fn entered() -> Option<Arc<Team>> {
+    ENTERED.try_with(|entered| entered.borrow().clone()).ok().flatten()
+}
+
+/// A pool, or none, is this thread's entered one until this is dropped; not for other threads.
+pub(crate) struct Entered {
+    before: Option<Arc<Team>>,
+    here: PhantomData<*const ()>,
+}
+
+impl Entered {
+    pub(crate) fn new(team: Arc<Team>) -> Entered {
+        Entered::replace(Some(team))
+    }
+
+    /// No pool is entered: for work that has nothing to do with what the thread is in.
+    pub(crate) fn none() -> Entered {
+        Entered::replace(None)
+    }
+
+    fn replace(team: Option<Arc<Team>>) -> Entered {
+        let before = ENTERED.try_with(|entered| entered.replace(team)).ok().flatten();
+        Entered { before, here: PhantomData }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let before = self.before.take();
+        // The team that is left may end here; not while the cell is borrowed.
+        let left = ENTERED.try_with(|entered| entered.replace(before));
+        drop(left);
+    }
+}
+
+impl fmt::Debug for Entered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Entered")
+    }
+}
+
+/// Calls `f` with the current team, else with the global one.
+pub(crate) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
+    if let Some(team) = entered() {
+        return f(&team);
+    }
+    let _visit = current::visit();
+    match current::current() {
+        Some(worker) => f(worker.team()),
+        None => f(global::team()),
+    }
+}

@@ -1,0 +1,143 @@
+//! `block_on`: running a future to its end on the current thread, whatever thread that is.
+
+use crate::handle::Entered;
+use crate::pool::Pool;
+use crate::task::context;
+use crate::team::Team;
+use crate::worker::{Help, Worker, current};
+use blitz_parts::latch::{JobLatch, Latch};
+use blitz_parts::park::parker::Parker;
+use blitz_parts::prim::AtomicBool;
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Runs `future` to its end on the current thread and returns its result.
+///
+/// It may be called anywhere. A worker, inside of a task too, goes on with its pool's jobs and tasks while
+/// the future waits. Any other thread blocks. What the future spawns goes to the current pool, else to the
+/// global one.
+///
+/// ```
+/// let seven = blitz::block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
+/// assert_eq!(seven, 7);
+/// ```
+///
+/// # Blocking
+/// A thread outside of every pool blocks.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let future = pin!(future);
+    let _visit = current::visit();
+    match current::current() {
+        Some(worker) => block_on_worker(worker, future),
+        None => block_on_foreign_thread(future),
+    }
+}
+
+impl Pool {
+    /// As [`block_on`](crate::block_on); what the future spawns goes to this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+    /// let seven = pool.block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
+    /// assert_eq!(seven, 7);
+    /// assert_eq!(pool.metrics().tasks.spawned, 1);
+    /// ```
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.team().block_on(future)
+    }
+}
+
+impl Team {
+    pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _entered = Entered::new(self.arc());
+        block_on(future)
+    }
+}
+
+/// One poll of what `block_on` runs: it is no task, and has a task's budget.
+fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    context::outside_of_tasks(|| future.poll(&mut Context::from_waker(waker)))
+}
+
+fn block_on_worker<F: Future>(worker: &Worker, mut future: Pin<&mut F>) -> F::Output {
+    static ALWAYS: AtomicBool = AtomicBool::new(true);
+    let bell = Arc::new(Bell { latch: JobLatch::new(worker.bed_ptr()), team: worker.team().arc() });
+    let waker = Waker::from(bell.clone());
+    loop {
+        bell.latch.reset();
+        if let Poll::Ready(result) = poll(future.as_mut(), &waker) {
+            return result;
+        }
+        // What the future waits for may be any task of this pool. At the limit others have to poll it.
+        let help = if worker.may_poll() {
+            Help::Anything
+        } else {
+            worker.give_tasks_away();
+            Help::Descendants { injected: Some(&ALWAYS) }
+        };
+        worker.wait_until(&bell.latch, worker.bottom(), help);
+    }
+}
+
+/// What wakes a worker that waits in `block_on`.
+struct Bell {
+    latch: JobLatch,
+    /// Holds the worker and the bed that the latch points to.
+    #[expect(dead_code, reason = "held for what it keeps alive")]
+    team: Arc<Team>,
+}
+
+// SAFETY: the latch is made of atomics and a pointer to a bed, which the team beside it keeps alive.
+unsafe impl Send for Bell {}
+// SAFETY: as above.
+unsafe impl Sync for Bell {}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // SAFETY: the caller's count keeps the latch alive, and the latch's bed with it.
+        unsafe { JobLatch::set(&raw const self.latch) };
+    }
+}
+
+thread_local! {
+    /// This thread's parker, while no `block_on` uses it.
+    static PARKER: RefCell<Option<(Arc<Doorbell>, Waker)>> = const { RefCell::new(None) };
+}
+
+/// What wakes a foreign thread.
+struct Doorbell(Parker);
+
+impl Wake for Doorbell {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on_foreign_thread<F: Future>(mut future: Pin<&mut F>) -> F::Output {
+    // A late wake-up for an earlier future makes one vain poll of this one, which futures allow. The
+    // thread's locals may be gone already.
+    let kept = PARKER.try_with(RefCell::take).ok().flatten();
+    let (bell, waker) = kept.unwrap_or_else(|| {
+        let bell = Arc::new(Doorbell(Parker::new()));
+        (bell.clone(), Waker::from(bell))
+    });
+    let result = loop {
+        match poll(future.as_mut(), &waker) {
+            Poll::Ready(result) => break result,
+            Poll::Pending => bell.0.park(),
+        }
+    };
+    let _ = PARKER.try_with(|parker| parker.replace(Some((bell, waker))));
+    result
+}

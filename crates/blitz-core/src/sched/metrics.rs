@@ -1,0 +1,174 @@
+//! What was done with tasks: owner-written counters, always on, and readings of them.
+
+#![forbid(unsafe_code)]
+
+use super::histogram::{Histogram, Times};
+use crate::team::Team;
+use blitz_parts::counter::Counter;
+use blitz_parts::task::Runnable;
+use blitz_parts::tuning::POLLS_PER_SAMPLE;
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// One worker's counters, or those of everybody else together.
+#[derive(Default)]
+pub(crate) struct TaskCounters {
+    pub(crate) spawned: Counter,
+    pub(crate) polled: Counter,
+    pub(crate) completed: Counter,
+    pub(crate) cancelled: Counter,
+    pub(crate) again: Counter,
+    pub(crate) stolen: Counter,
+    pub(crate) overflowed: Counter,
+    pub(crate) lifo_hits: Counter,
+    pub(crate) rescued: Counter,
+    pub(crate) from_queue: Counter,
+    pub(crate) budget_spent: Counter,
+    pub(crate) poll_times: Times,
+    latencies: Times,
+    scheduled: Counter,
+}
+
+impl TaskCounters {
+    /// Notes the time at which a task became runnable; of one in many.
+    #[inline]
+    pub(crate) fn stamp(&self, task: &Runnable) {
+        self.scheduled.add(1);
+        if self.scheduled.get() % u64::from(POLLS_PER_SAMPLE) == 0 {
+            task.set_stamp(now());
+        }
+    }
+
+    /// A task is about to be polled: how long it waited, if that was noted.
+    #[inline]
+    pub(crate) fn note_latency(&self, task: &Runnable) {
+        let stamp = task.take_stamp();
+        if stamp != 0 {
+            self.latencies.add(Duration::from_nanos(now().saturating_sub(stamp)));
+        }
+    }
+}
+
+/// Nanoseconds since some moment of this process, never zero.
+fn now() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let since = START.get_or_init(Instant::now).elapsed();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1)
+}
+
+/// A reading of what a pool did with tasks. Taken while the pool works, it is not of one moment.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+/// assert_eq!(pool.block_on(pool.spawn(async { 7 })).unwrap(), 7);
+/// let metrics = pool.metrics().tasks;
+/// assert_eq!((metrics.spawned, metrics.polled), (1, 1));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskMetrics {
+    /// Tasks spawned, from wherever.
+    pub spawned: u64,
+    /// Polls.
+    pub polled: u64,
+    /// Tasks that returned or panicked.
+    pub completed: u64,
+    /// Tasks that were cancelled.
+    pub cancelled: u64,
+    /// Polls that woke their own task, as yielding does.
+    pub yielded: u64,
+    /// Tasks that workers took from each other.
+    pub stolen: u64,
+    /// Tasks that went from a full ring to the queue.
+    pub overflowed: u64,
+    /// Polls of the task that was woken last.
+    pub lifo_hits: u64,
+    /// Tasks that were taken from behind a stuck worker.
+    pub rescued: u64,
+    /// Batches taken from the queue.
+    pub queue_batches: u64,
+    /// Times that a task was made to yield because its budget was spent.
+    pub budget_yields: u64,
+    /// Tasks that wait to be woken, and have been polled before.
+    pub waiting: u64,
+    /// Tasks in the queue right now.
+    pub queue_depth: u64,
+    /// Tasks in each worker's own queues right now.
+    pub worker_queue_depths: Vec<u64>,
+    /// Threads of `spawn_blocking` right now.
+    pub blocking_threads: u64,
+    /// Closures that wait for one of them.
+    pub blocking_queue_depth: u64,
+    /// How long polls took, of one in some.
+    pub poll_times: Histogram,
+    /// How long tasks waited between becoming runnable and being polled, of one in some.
+    pub schedule_latencies: Histogram,
+}
+
+impl TaskMetrics {
+    pub(crate) fn of(team: &Team) -> TaskMetrics {
+        let (threads, errands) = team.blocking.counts();
+        let mut metrics = TaskMetrics {
+            queue_depth: team.tasks.len() as u64,
+            blocking_threads: threads as u64,
+            blocking_queue_depth: errands as u64,
+            ..Self::default()
+        };
+        metrics.add(&team.outside);
+        for worker in team.workers() {
+            let tasks = worker.tasks();
+            metrics.add(&tasks.counters);
+            metrics.waiting += tasks.owned.len() as u64;
+            metrics.worker_queue_depths.push(tasks.len() as u64);
+        }
+        metrics
+    }
+
+    fn add(&mut self, counters: &TaskCounters) {
+        self.spawned += counters.spawned.get();
+        self.polled += counters.polled.get();
+        self.completed += counters.completed.get();
+        self.cancelled += counters.cancelled.get();
+        self.yielded += counters.again.get();
+        self.stolen += counters.stolen.get();
+        self.overflowed += counters.overflowed.get();
+        self.lifo_hits += counters.lifo_hits.get();
+        self.rescued += counters.rescued.get();
+        self.queue_batches += counters.from_queue.get();
+        self.budget_yields += counters.budget_spent.get();
+        self.poll_times.add(&counters.poll_times.read());
+        self.schedule_latencies.add(&counters.latencies.read());
+    }
+}
+
+impl fmt::Display for TaskMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "tasks: {} spawned, {} completed, {} cancelled, {} waiting; {} polls, {} yielded \
+             ({} for the budget), {} newest first",
+            self.spawned,
+            self.completed,
+            self.cancelled,
+            self.waiting,
+            self.polled,
+            self.yielded,
+            self.budget_yields,
+            self.lifo_hits,
+        )?;
+        writeln!(
+            f,
+            "queues: {} in the shared one, {:?} at the workers; {} stolen, {} overflowed, {} batches, \
+             {} rescued",
+            self.queue_depth,
+            self.worker_queue_depths,
+            self.stolen,
+            self.overflowed,
+            self.queue_batches,
+            self.rescued,
+        )?;
+        writeln!(f, "polls: {}", self.poll_times)?;
+        write!(f, "waits until polled: {}", self.schedule_latencies)
+    }
+}

@@ -1,0 +1,138 @@
+//! Tasks on the workers: where a runnable task waits, and who takes it from there.
+//!
+//! ```text
+//!  woken or spawned on a worker ─▶ its LIFO slot ─evicts─▶ its ring ─overflows─▶ the queue
+//!  woken during its own poll ───────────────────────────▶ its ring
+//!  woken or spawned elsewhere ─────────────────────────────────────────────────▶ the queue
+//!
+//!  a worker takes: batch buffer, LIFO slot (three in a row at most), ring; every `interval` polls, or
+//!  when it has none of its own: a fair batch of the queue; else half of another's ring
+//! ```
+//!
+//! The sleep protocol is that of jobs: what is put where others can take it is told to a sleeper if
+//! nobody looks for work. A LIFO slot is its owner's: if the owner is stuck, `watch` moves what is in it
+//! to the queue.
+
+pub(crate) mod cancel;
+mod histogram;
+mod metrics;
+mod steal;
+mod tick;
+pub(crate) mod watch;
+
+pub use histogram::Histogram;
+pub(crate) use metrics::TaskCounters;
+pub use metrics::TaskMetrics;
+
+use crate::panic::Payload;
+use crate::team::Team;
+use crate::worker::current;
+use blitz_parts::lifo::LifoSlot;
+use blitz_parts::ring::Ring;
+use blitz_parts::task::{LateReport, Owned, Runnable, Scheduler};
+use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
+use std::cell::Cell;
+use std::ptr::NonNull;
+use tick::Tick;
+
+/// One worker's tasks. The fields below the line are touched by its own thread only.
+pub(crate) struct TaskQueues {
+    lifo: LifoSlot,
+    /// Taken from the queue in one batch; a ring, so that others can take them back.
+    batch: Ring<BATCH_SLOTS>,
+    ring: Ring<RING_SLOTS>,
+    /// Tasks that wait after a first poll on this worker.
+    pub(crate) owned: Owned,
+    pub(crate) counters: TaskCounters,
+    // ------
+    tick: Tick,
+    /// Polls in a row whose task came from the LIFO slot.
+    lifo_polls: Cell<u32>,
+    /// This worker is between its last task and sleep: what is woken now goes to the queue.
+    parking: Cell<bool>,
+}
+
+impl TaskQueues {
+    pub(crate) fn new() -> TaskQueues {
+        TaskQueues {
+            lifo: LifoSlot::new(),
+            batch: Ring::new(),
+            ring: Ring::new(),
+            owned: Owned::new(),
+            counters: TaskCounters::default(),
+            tick: Tick::new(),
+            lifo_polls: Cell::new(0),
+            parking: Cell::new(false),
+        }
+    }
+
+    /// Whether there is a task that other workers could take.
+    pub(crate) fn has_public(&self) -> bool {
+        !self.ring.is_empty() || !self.batch.is_empty()
+    }
+
+    /// Tasks that wait in this worker's queues, the LIFO slot included.
+    pub(crate) fn len(&self) -> usize {
+        self.ring.len() + self.batch.len() + usize::from(!self.lifo.is_empty())
+    }
+}
+
+/// Whose panic nobody waits for.
+const DETACHED: &str = "a detached task";
+
+/// The team that a task belongs to, in one word. It counts nothing: a team does not end before each of
+/// its tasks is complete (see `cancel`), and a task that is complete asks nothing of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Home(NonNull<Team>);
+
+// SAFETY: a team is shared between threads; the pointer is followed only while the team is alive.
+unsafe impl Send for Home {}
+// SAFETY: as above.
+unsafe impl Sync for Home {}
+
+impl Home {
+    pub(crate) fn of(team: &Team) -> Home {
+        Home(NonNull::from(team))
+    }
+
+    fn team(&self) -> &Team {
+        // SAFETY: the task that asks is not complete, so its team is alive.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+// SAFETY: a team is not gone before its tasks are complete, and whoever runs or drops one of them keeps the
+// team meanwhile: workers do, `try_arc` does, and a team that is being dropped waits (`late`). The lists are
+// the workers', which the team keeps in place. Nothing here unwinds: the panic handler's own panics are
+// caught.
+unsafe impl Scheduler for Home {
+    fn schedule(&self, task: Runnable) {
+        let team = self.team();
+        match current::current() {
+            Some(worker) if worker.is_in(team) => worker.schedule(task),
+            // Once the task is in the queue it may be run, and the team may end: it is kept until
+            // everybody has been told. A team that is being dropped waits for its tasks to be complete.
+            _ => match team.try_arc() {
+                Some(team) => team.schedule_from_outside(task),
+                None => team.cancel_late(task),
+            },
+        }
+    }
+
+    fn owned(&self) -> &Owned {
+        match current::current() {
+            // SAFETY: a task is polled on its own team's workers, which live as long as the team does.
+            Some(worker) => unsafe { &*&raw const worker.tasks().owned },
+            None => unreachable!("tasks are polled on workers"),
+        }
+    }
+
+    fn report_panic(&self, payload: Payload) {
+        self.team().report_panic_of(DETACHED, payload);
+    }
+
+    fn late_report(&self) -> Option<LateReport> {
+        let team = self.team().try_arc()?;
+        Some(Box::new(move |payload| team.report_panic_of(DETACHED, payload)))
+    }
+}

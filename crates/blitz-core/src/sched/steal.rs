@@ -1,0 +1,252 @@
+//! The work-stealing scheduler: putting tasks into queues, taking them out, polling them.
+
+use super::TaskQueues;
+use crate::task::Id;
+use crate::task::context::{self, Polling};
+use crate::team::Team;
+use crate::worker::Worker;
+use blitz_parts::queue::{Chain, fair_batch};
+use blitz_parts::ring::Pushed;
+use blitz_parts::task::{Ran, Runnable};
+use blitz_parts::tuning::{LIFO_POLLS_MAX, POLL_DEPTH_MAX};
+use std::time::Instant;
+
+impl Worker {
+    /// Puts a task that was woken or spawned on this worker where it is polled next. Own thread only.
+    pub(crate) fn schedule(&self, task: Runnable) {
+        let tasks = self.tasks();
+        if tasks.parking.get() {
+            return self.team().schedule_from_outside(task);
+        }
+        tasks.counters.stamp(&task);
+        // SAFETY: own thread.
+        match unsafe { tasks.lifo.put(task) } {
+            Some(evicted) => self.put_back(evicted, true),
+            None => self.team().watch.lifo_in_use(self.team()),
+        }
+    }
+
+    /// Puts a task behind all others of this worker. `tell`: others may want it. Own thread only.
+    fn put_back(&self, task: Runnable, tell: bool) {
+        // SAFETY: own thread.
+        let ring = unsafe { self.tasks().ring.owner() };
+        match ring.push(task) {
+            Pushed::Ok => {
+                if tell {
+                    self.tell_of_task();
+                }
+            }
+            Pushed::Overflow(tasks) => {
+                self.tasks().counters.overflowed.add(tasks.len() as u64);
+                self.team().queue_chain(tasks);
+            }
+            Pushed::Busy(task) => {
+                self.tasks().counters.overflowed.add(1);
+                self.team().queue_one(task);
+            }
+        }
+    }
+
+    fn tell_of_task(&self) {
+        let woken = self.team().sleep().new_task();
+        if woken > 0 {
+            self.counters.wakes_sent.add(woken as u64);
+        }
+    }
+
+    /// The next of this worker's own tasks. Own thread only.
+    pub(crate) fn next_task(&self) -> Option<Runnable> {
+        let tasks = self.tasks();
+        if !tasks.batch.is_empty() {
+            // SAFETY: own thread.
+            let batched = unsafe { tasks.batch.owner() }.pop();
+            if batched.is_some() {
+                return batched;
+            }
+        }
+        let polls = tasks.lifo_polls.get();
+        if polls < LIFO_POLLS_MAX {
+            if let Some(newest) = tasks.lifo.take() {
+                tasks.lifo_polls.set(polls + 1);
+                tasks.counters.lifo_hits.add(1);
+                return Some(newest);
+            }
+        }
+        tasks.lifo_polls.set(0);
+        // SAFETY: own thread.
+        unsafe { tasks.ring.owner() }.pop().or_else(|| tasks.lifo.take())
+    }
+
+    /// Whether it is time to let the work of others go first. Own thread only.
+    #[inline]
+    pub(crate) fn is_fair_turn(&self) -> bool {
+        self.tasks().tick.is_fair_turn()
+    }
+
+    /// A fair part of the queue: one task to poll, the others into the batch buffer. Own thread only.
+    pub(crate) fn take_queued(&self) -> Option<Runnable> {
+        let team = self.team();
+        let len = team.tasks.len();
+        if len == 0 {
+            return None;
+        }
+        let tasks = self.tasks();
+        // SAFETY: own thread.
+        let batch = unsafe { tasks.batch.owner() };
+        // SAFETY: own thread.
+        let ring = unsafe { tasks.ring.owner() };
+        // What does not fit into the buffer goes to the ring, and only as much as fits there.
+        let room = batch.room() + ring.room();
+        let mut taken = team.tasks.pop_batch(fair_batch(len, team.num_workers()).min(room + 1));
+        let first = taken.next()?;
+        tasks.counters.from_queue.add(1);
+        let more = taken.len() > 0;
+        for task in taken {
+            if batch.room() > 0 {
+                match batch.push(task) {
+                    Pushed::Ok => {}
+                    Pushed::Overflow(chain) => team.queue_chain(chain),
+                    Pushed::Busy(task) => team.queue_one(task),
+                }
+            } else {
+                self.put_back(task, false);
+            }
+        }
+        if more {
+            self.tell_of_task();
+        }
+        Some(first)
+    }
+
+    /// Half of `victim`'s tasks: one to poll, the others into the own ring. Own thread only.
+    pub(crate) fn steal_tasks(&self, victim: &Worker) -> Option<Runnable> {
+        let (theirs, own) = (victim.tasks(), self.tasks());
+        if !theirs.has_public() || !self.team().config.stealing {
+            return None;
+        }
+        // SAFETY: own thread.
+        let into = || unsafe { own.ring.owner() };
+        let stolen = theirs.ring.steal_into(into()).or_else(|| theirs.batch.steal_into(into()))?;
+        own.counters.stolen.add(stolen.count as u64);
+        if stolen.count > 1 {
+            self.tell_of_task();
+        }
+        Some(stolen.first)
+    }
+
+    /// Polls a task. Own thread only.
+    pub(crate) fn poll(&self, task: Runnable) {
+        let tasks = self.tasks();
+        if self.team().sleep().is_stopping() {
+            tasks.counters.cancelled.add(1);
+            return drop(task);
+        }
+        let turn = tasks.tick.begin_poll();
+        tasks.counters.polled.add(1);
+        tasks.counters.note_latency(&task);
+        let slow = self.team().config.slow_poll.as_ref();
+        let since = if turn.timed || slow.is_some() { Some(Instant::now()) } else { None };
+        let id = task.header();
+        let ran = self.in_run(|_| {
+            let _polling = Polling::begin(id);
+            task.run()
+        });
+        if let Some(since) = since {
+            let time = since.elapsed();
+            tasks.tick.end_poll(time);
+            tasks.counters.poll_times.add(time);
+            if let Some(slow) = slow.filter(|slow| time >= slow.limit) {
+                let id = Id::of_address(id.as_ptr().cast());
+                self.team().catch("the slow-poll handler", || (slow.handler)(id, time));
+            }
+        }
+        match ran {
+            Ran::Idle => {}
+            Ran::Complete { cancelled: false } => tasks.counters.completed.add(1),
+            Ran::Complete { cancelled: true } => tasks.counters.cancelled.add(1),
+            Ran::Again(task) => {
+                tasks.counters.again.add(1);
+                // Alone it is for this worker; behind another one somebody else might take it.
+                let tell = !tasks.ring.is_empty();
+                self.put_back(task, tell);
+            }
+        }
+    }
+
+    /// Whether this worker may begin another poll on top of those that are on its stack already.
+    pub(crate) fn may_poll(&self) -> bool {
+        context::depth() < POLL_DEPTH_MAX
+    }
+
+    /// Marks the worker as on its way to sleep while `f` runs: user code that runs in there does not
+    /// put tasks where only this worker looks. Own thread only.
+    pub(crate) fn while_parking<R>(&self, f: impl FnOnce() -> R) -> R {
+        let parking = &self.tasks().parking;
+        let before = parking.replace(true);
+        let result = f();
+        parking.set(before);
+        result
+    }
+
+    /// Cancels what is in this worker's queues and returns how many there were. Own thread only, or
+    /// when no thread is this worker any more.
+    pub(super) fn cancel_queued(&self) -> usize {
+        let mut cancelled = 0;
+        while let Some(task) = self.next_task() {
+            drop(task);
+            cancelled += 1;
+        }
+        cancelled
+    }
+
+    /// Hands every task of this worker to the queue: its thread has other things to do. Own thread only.
+    pub(crate) fn give_tasks_away(&self) {
+        let mut chain = Chain::new();
+        while let Some(task) = self.next_task() {
+            chain.push(task);
+        }
+        if chain.len() > 0 {
+            self.team().queue_chain(chain);
+        }
+    }
+}
+
+impl TaskQueues {
+    /// Takes the task that waits for an owner who is stuck. Any thread.
+    pub(super) fn rescue(&self) -> Option<Runnable> {
+        self.lifo.take()
+    }
+
+    pub(super) fn has_lifo(&self) -> bool {
+        !self.lifo.is_empty()
+    }
+}
+
+impl Team {
+    /// Puts a task into the queue, from any thread that keeps the team alive.
+    pub(crate) fn schedule_from_outside(&self, task: Runnable) {
+        self.outside.stamp(&task);
+        self.queue_one(task);
+    }
+
+    fn queue_one(&self, task: Runnable) {
+        match self.tasks.push(task) {
+            Ok(_) => self.tell_of_queued(),
+            // The team has ended, and with it the task.
+            Err(task) => drop(task),
+        }
+    }
+
+    pub(crate) fn queue_chain(&self, chain: Chain) {
+        match self.tasks.push_chain(chain) {
+            Ok(_) => self.tell_of_queued(),
+            Err(chain) => drop(chain),
+        }
+    }
+
+    fn tell_of_queued(&self) {
+        // One worker is told of however many, and only if nobody looks for work already: whoever takes
+        // a part and leaves some wakes the next (SLEEP-3).
+        self.sleep().new_jobs(1, true);
+    }
+}

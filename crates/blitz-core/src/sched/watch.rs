@@ -1,0 +1,147 @@
+//! The watch: a thread that looks after LIFO slots whose owners are stuck.
+//!
+//! A task in a LIFO slot is polled as soon as its owner is done with the task that woke it; nobody else
+//! is told of it. If the owner computes or blocks in there, perhaps waiting for that very task, then
+//! the watch, which looks once per millisecond, moves the task to the queue.
+//!
+//! The watch starts when a slot is first used, sleeps without a timer while no slot is, and never
+//! works itself. A pool with one worker has none: there is nobody else to poll the task.
+
+#![forbid(unsafe_code)]
+
+use crate::team::Team;
+use blitz_parts::barrier;
+use blitz_parts::prim::{AcqRel, Acquire, AtomicBool, Relaxed, Release, SeqCst, fence};
+use blitz_parts::tuning::{WATCH_LOOKS_IDLE, WATCH_PERIOD};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+
+pub(crate) struct Watch {
+    /// Somebody looks, or nobody needs to.
+    on: AtomicBool,
+    stopping: AtomicBool,
+    /// Owners pass only a compiler fence between filling the slot and reading `on`.
+    asymmetric: bool,
+    thread: OnceLock<Thread>,
+    starting: Mutex<()>,
+}
+
+impl Watch {
+    pub(crate) fn new(workers: usize, asymmetric: bool) -> Watch {
+        Watch {
+            on: AtomicBool::new(workers < 2),
+            stopping: AtomicBool::new(false),
+            asymmetric,
+            thread: OnceLock::new(),
+            starting: Mutex::new(()),
+        }
+    }
+
+    /// A worker has just filled its LIFO slot.
+    #[inline]
+    pub(crate) fn lifo_in_use(&self, team: &Team) {
+        if self.asymmetric {
+            barrier::light();
+        } else {
+            fence(SeqCst);
+        }
+        if !self.on.load(Relaxed) {
+            self.turn_on(team);
+        }
+    }
+
+    #[cold]
+    fn turn_on(&self, team: &Team) {
+        if self.stopping.load(Acquire) || self.on.swap(true, AcqRel) {
+            return;
+        }
+        match self.thread.get() {
+            Some(thread) => thread.unpark(),
+            None => self.start(team),
+        }
+    }
+
+    fn start(&self, team: &Team) {
+        let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.thread.get().is_some() {
+            return;
+        }
+        let watched = team.arc();
+        let builder = thread::Builder::new().name("blitz-watch".to_owned());
+        // Without a thread there is no rescue for tasks behind a stuck worker, as in other runtimes.
+        if let Ok(handle) = builder.spawn(move || watched.watch_until_stopped()) {
+            let _ = self.thread.set(handle.thread().clone());
+            team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        }
+    }
+
+    /// The team ends.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Release);
+        // A watch that is just being started sees the flag first.
+        let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Acquire)
+    }
+
+    fn is_on(&self) -> bool {
+        self.on.load(Acquire)
+    }
+}
+
+impl Team {
+    fn watch_until_stopped(self: Arc<Team>) {
+        let mut polls: Vec<u64> = Vec::new();
+        let mut idle_looks = 0;
+        while !self.watch.is_stopping() {
+            if !self.watch.is_on() {
+                // Whoever fills a slot turns us on and unparks us.
+                thread::park();
+                continue;
+            }
+            thread::park_timeout(WATCH_PERIOD);
+            idle_looks = if self.rescue_tasks(&mut polls) { 0 } else { idle_looks + 1 };
+            if idle_looks >= WATCH_LOOKS_IDLE && self.turn_watch_off() {
+                idle_looks = 0;
+            }
+        }
+    }
+
+    /// Moves tasks that wait behind the same poll as in the last look. Says whether any slot was full.
+    fn rescue_tasks(&self, polls: &mut Vec<u64>) -> bool {
+        let mut in_use = false;
+        polls.resize(self.num_workers(), u64::MAX);
+        for (worker, seen) in self.workers().zip(polls) {
+            let now = worker.tasks().counters.polled.get();
+            let before = std::mem::replace(seen, now);
+            if !worker.tasks().has_lifo() {
+                continue;
+            }
+            in_use = true;
+            if before == now {
+                if let Some(task) = worker.tasks().rescue() {
+                    worker.tasks().counters.rescued.add_shared(1);
+                    self.schedule_from_outside(task);
+                }
+            }
+        }
+        in_use
+    }
+
+    /// Says whether the watch is off: not, if a slot was filled meanwhile.
+    fn turn_watch_off(&self) -> bool {
+        self.watch.on.store(false, Release);
+        // Pairs with `lifo_in_use`: either we see the slot, or its owner sees us off.
+        barrier::heavy();
+        let in_use = self.workers().any(|worker| worker.tasks().has_lifo());
+        if in_use {
+            self.watch.on.store(true, Release);
+        }
+        !in_use
+    }
+}

@@ -1,0 +1,73 @@
+//! Ending a task from outside.
+
+#![forbid(unsafe_code)]
+
+use super::{Id, Joinable};
+use blitz_parts::task::TaskRef;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a handle's owner can give away so that others can cancel the task, too.
+///
+/// ```
+/// # blitz::block_on(async {
+/// let handle = blitz::spawn(std::future::pending::<()>());
+/// let abort = handle.abort_handle();
+/// abort.abort();
+/// assert!(handle.await.unwrap_err().is_cancelled());
+/// assert!(abort.is_finished());
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct AbortHandle {
+    target: Target,
+}
+
+#[derive(Clone)]
+enum Target {
+    Task(TaskRef),
+    Job(Arc<dyn Joinable>),
+}
+
+impl AbortHandle {
+    pub(crate) fn of_task(task: TaskRef) -> AbortHandle {
+        AbortHandle { target: Target::Task(task) }
+    }
+
+    pub(crate) fn of_job(job: Arc<dyn Joinable>) -> AbortHandle {
+        AbortHandle { target: Target::Job(job) }
+    }
+
+    /// Cancels the task: see [`JoinHandle::abort`](crate::JoinHandle::abort).
+    pub fn abort(&self) {
+        match &self.target {
+            Target::Task(task) => task.abort(),
+            Target::Job(job) => job.abort(),
+        }
+    }
+
+    /// Whether the task has ended, in whatever way.
+    pub fn is_finished(&self) -> bool {
+        match &self.target {
+            Target::Task(task) => task.is_finished(),
+            Target::Job(job) => job.is_finished(),
+        }
+    }
+
+    /// What tells the task from others.
+    pub fn id(&self) -> Id {
+        match &self.target {
+            Target::Task(task) => Id::of(task),
+            Target::Job(job) => job.id(),
+        }
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortHandle")
+            .field("id", &self.id())
+            .field("finished", &self.is_finished())
+            .finish()
+    }
+}

@@ -1,0 +1,98 @@
+//! Cooperation: a task that could go on for ever without waiting lets others go first now and then.
+//!
+//! Each poll of a task begins with a budget. Futures of this runtime spend one unit whenever they are
+//! ready at once; when nothing is left they say that they are not ready, and wake the task again.
+
+#![forbid(unsafe_code)]
+
+use super::context::{self, Budget};
+use crate::worker::current;
+use pin_project_lite::pin_project;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// A unit of budget that an operation has spent, and gets back if it is not ready after all.
+#[must_use]
+pub(crate) struct Spent {
+    used: bool,
+}
+
+impl Spent {
+    /// The operation was ready: the unit stays spent.
+    pub(crate) fn made_progress(mut self) {
+        self.used = true;
+    }
+}
+
+impl Drop for Spent {
+    fn drop(&mut self) {
+        if !self.used {
+            context::unspend();
+        }
+    }
+}
+
+/// Ready with a unit, or the task is woken again and has to let others go first.
+#[inline]
+pub(crate) fn poll_spend(cx: &mut Context<'_>) -> Poll<Spent> {
+    if context::spend() {
+        return Poll::Ready(Spent { used: false });
+    }
+    if let Some(worker) = current::current() {
+        worker.tasks().counters.budget_spent.add(1);
+    }
+    cx.waker().wake_by_ref();
+    Poll::Pending
+}
+
+/// Spends one unit of the task's budget, and lets other tasks go first if none is left. For loops that
+/// await nothing of this runtime.
+///
+/// ```
+/// # blitz::block_on(async {
+/// let mut sum = 0u64;
+/// for n in 0..1_000 {
+///     sum += n;
+///     blitz::task::consume_budget().await;
+/// }
+/// assert_eq!(sum, 499_500);
+/// # });
+/// ```
+pub async fn consume_budget() {
+    std::future::poll_fn(|cx| {
+        ready!(poll_spend(cx)).made_progress();
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// Polls `future` without a budget: it is never made to yield. It can starve other tasks.
+///
+/// ```
+/// # blitz::block_on(async {
+/// let seven = blitz::task::unconstrained(async { 7 }).await;
+/// assert_eq!(seven, 7);
+/// # });
+/// ```
+pub fn unconstrained<F: Future>(future: F) -> Unconstrained<F> {
+    Unconstrained { future }
+}
+
+pin_project! {
+    /// What [`unconstrained`] returns.
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Unconstrained<F> {
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Unconstrained<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        context::with_budget(Budget::UNLIMITED, || self.project().future.poll(cx))
+    }
+}

@@ -1,0 +1,128 @@
+//! Which task the current thread polls, and what it has left of its budget.
+
+use blitz_parts::task::{Header, TaskRef};
+use blitz_parts::tuning::BUDGET_PER_POLL;
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+thread_local! {
+    static POLLED: Polled = const {
+        Polled { task: Cell::new(ptr::null_mut()), budget: Cell::new(Budget::UNLIMITED), depth: Cell::new(0) }
+    };
+}
+
+struct Polled {
+    task: Cell<*mut Header>,
+    budget: Cell<Budget>,
+    /// How many polls of tasks are on this thread's stack.
+    depth: Cell<u32>,
+}
+
+/// How many more operations may succeed at once in this poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget(Option<u32>);
+
+impl Budget {
+    /// No limit: outside of tasks, and in `unconstrained`.
+    pub(crate) const UNLIMITED: Budget = Budget(None);
+    /// What every poll of a task begins with.
+    pub(crate) const FULL: Budget = Budget(Some(BUDGET_PER_POLL));
+
+    fn spend(self) -> Option<Budget> {
+        match self.0 {
+            None => Some(self),
+            Some(0) => None,
+            Some(left) => Some(Budget(Some(left - 1))),
+        }
+    }
+}
+
+/// A poll of a task, on this thread, until dropped.
+pub(crate) struct Polling {
+    before: (*mut Header, Budget),
+}
+
+impl Polling {
+    /// The current thread polls `task` from now on, which must be alive until the end.
+    #[inline]
+    pub(crate) fn begin(task: NonNull<Header>) -> Polling {
+        POLLED.with(|polled| {
+            polled.depth.set(polled.depth.get() + 1);
+            Polling {
+                before: (polled.task.replace(task.as_ptr()), polled.budget.replace(Budget::FULL)),
+            }
+        })
+    }
+}
+
+impl Drop for Polling {
+    #[inline]
+    fn drop(&mut self) {
+        POLLED.with(|polled| {
+            polled.depth.set(polled.depth.get() - 1);
+            polled.task.set(self.before.0);
+            polled.budget.set(self.before.1);
+        });
+    }
+}
+
+/// The task that the current thread polls. None inside `block_on`'s own future.
+pub(crate) fn task() -> Option<TaskRef> {
+    let header = POLLED.try_with(|polled| polled.task.get()).ok().and_then(NonNull::new)?;
+    // SAFETY: whoever polls holds a reference until `Polling` is dropped.
+    Some(unsafe { TaskRef::from_header(header) })
+}
+
+/// How many polls of tasks are on this thread's stack.
+#[inline]
+pub(crate) fn depth() -> u32 {
+    POLLED.try_with(|polled| polled.depth.get()).unwrap_or(0)
+}
+
+/// Puts another budget in place while `f` runs.
+pub(crate) fn with_budget<R>(budget: Budget, f: impl FnOnce() -> R) -> R {
+    struct Restore(Budget);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = POLLED.try_with(|polled| polled.budget.set(self.0));
+        }
+    }
+    let before = POLLED.try_with(|polled| polled.budget.replace(budget));
+    let _restore = before.map(Restore);
+    f()
+}
+
+/// Spends one unit; false if none is left.
+pub(crate) fn spend() -> bool {
+    POLLED
+        .try_with(|polled| match polled.budget.get().spend() {
+            Some(left) => {
+                polled.budget.set(left);
+                true
+            }
+            None => false,
+        })
+        .unwrap_or(true)
+}
+
+/// Gives one unit back: the operation did not succeed after all.
+pub(crate) fn unspend() {
+    let _ = POLLED.try_with(|polled| {
+        if let Budget(Some(left)) = polled.budget.get() {
+            polled.budget.set(Budget(Some((left + 1).min(BUDGET_PER_POLL))));
+        }
+    });
+}
+
+/// A future of another context, as that of `block_on`: no task, its own budget.
+pub(crate) fn outside_of_tasks<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(*mut Header);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = POLLED.try_with(|polled| polled.task.set(self.0));
+        }
+    }
+    let before = POLLED.try_with(|polled| polled.task.replace(ptr::null_mut()));
+    let _restore = before.map(Restore);
+    with_budget(Budget::FULL, f)
+}

@@ -1,0 +1,181 @@
+//! The way to the result of a task or job.
+
+#![forbid(unsafe_code)]
+
+use super::{AbortHandle, Id, budget};
+use crate::error::JoinError;
+use crate::ops::block_on;
+use blitz_parts::task::{Failure, Join};
+use std::fmt;
+use std::future::Future;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// The way to the result of what [`spawn`](crate::spawn), [`spawn_cpu`](crate::spawn_cpu) or
+/// [`spawn_blocking`](crate::spawn_blocking) started: await it, or [`join`](JoinHandle::join) it where
+/// there is nothing to await with.
+///
+/// Dropped, it leaves the task to itself: the task still runs, its result is dropped, and a panic goes to
+/// the pool's panic handler.
+///
+/// ```
+/// let task = blitz::spawn(async { 6 * 7 });
+/// let job = blitz::spawn_cpu(|| (1..=10).sum::<i32>());
+/// let sum = blitz::block_on(async { task.await.unwrap() + job.await.unwrap() });
+/// assert_eq!(sum, 42 + 55);
+/// ```
+#[must_use = "dropping the handle detaches what it belongs to; say `drop(handle)` if that is meant"]
+pub struct JoinHandle<T> {
+    kind: Kind<T>,
+}
+
+enum Kind<T> {
+    Task(Join<T>),
+    Job(Arc<dyn JobHandle<T>>),
+}
+
+/// What the handle of a job can do without knowing the job's result.
+pub(crate) trait Joinable: Send + Sync {
+    fn abort(&self);
+    fn is_finished(&self) -> bool;
+    fn id(&self) -> Id;
+}
+
+/// What it can do without knowing the closure's type.
+pub(crate) trait JobHandle<T>: Joinable {
+    /// Ready once, with the result.
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>>;
+    /// Waits, helping with the pool's work where the thread can.
+    fn join(&self) -> Result<T, JoinError>;
+    fn detach(&self);
+    fn to_joinable(self: Arc<Self>) -> Arc<dyn Joinable>;
+}
+
+impl<T> JoinHandle<T> {
+    pub(crate) fn of_task(join: Join<T>) -> JoinHandle<T> {
+        JoinHandle { kind: Kind::Task(join) }
+    }
+
+    pub(crate) fn of_job(job: Arc<dyn JobHandle<T>>) -> JoinHandle<T> {
+        JoinHandle { kind: Kind::Job(job) }
+    }
+
+    /// Waits for the result: what `.await` does, for code that is not async.
+    ///
+    /// On a worker, a job of the worker's own pool that has not begun is run right here, and otherwise the
+    /// wait helps with other work of that pool. A thread outside of every pool blocks.
+    ///
+    /// # Errors
+    /// If it panicked ([`JoinError::into_panic`] has the payload) or was cancelled.
+    ///
+    /// # Blocking
+    /// A thread outside of the pool blocks.
+    pub fn join(self) -> Result<T, JoinError> {
+        match &self.kind {
+            Kind::Job(job) => job.join(),
+            Kind::Task(_) => block_on::block_on(self),
+        }
+    }
+
+    /// Whether it has ended, so that waiting would return at once.
+    ///
+    /// ```
+    /// let handle = blitz::spawn_cpu(|| ());
+    /// while !handle.is_finished() {
+    ///     std::thread::yield_now();
+    /// }
+    /// handle.join().unwrap();
+    /// ```
+    pub fn is_finished(&self) -> bool {
+        match &self.kind {
+            Kind::Task(join) => join.is_finished(),
+            Kind::Job(job) => job.is_finished(),
+        }
+    }
+
+    /// Cancels it.
+    ///
+    /// A task is dropped at its next poll, or now if it waits, unless it is
+    /// [shielded](crate::task::shield); its handle then returns a [`JoinError`] that
+    /// [`is_cancelled`](JoinError::is_cancelled). A job that has not begun never does; one that has runs to
+    /// its end. What has ended stays as it is.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let handle = blitz::spawn(std::future::pending::<()>());
+    /// handle.abort();
+    /// assert!(handle.await.unwrap_err().is_cancelled());
+    /// # });
+    /// ```
+    pub fn abort(&self) {
+        match &self.kind {
+            Kind::Task(join) => join.abort(),
+            Kind::Job(job) => job.abort(),
+        }
+    }
+
+    /// What others can cancel it with.
+    pub fn abort_handle(&self) -> AbortHandle {
+        match &self.kind {
+            Kind::Task(join) => AbortHandle::of_task(join.task()),
+            Kind::Job(job) => AbortHandle::of_job(job.clone().to_joinable()),
+        }
+    }
+
+    /// What tells it from other tasks and jobs.
+    pub fn id(&self) -> Id {
+        match &self.kind {
+            Kind::Task(join) => Id::of(&join.task()),
+            Kind::Job(job) => job.id(),
+        }
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let spent = ready!(budget::poll_spend(cx));
+        let result = match &mut self.kind {
+            Kind::Task(join) => ready!(join.poll(cx)).map_err(JoinError::of_task),
+            Kind::Job(job) => ready!(job.poll(cx)),
+        };
+        spent.made_progress();
+        Poll::Ready(result)
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        // A task's own half detaches by itself.
+        if let Kind::Job(job) = &self.kind {
+            job.detach();
+        }
+    }
+}
+
+// Nothing in a handle is pinned: the task's future is elsewhere.
+impl<T> Unpin for JoinHandle<T> {}
+// What a panic leaves half done it leaves in the task, and there it comes out as an error.
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle")
+            .field("id", &self.id())
+            .field("finished", &self.is_finished())
+            .finish()
+    }
+}
+
+impl JoinError {
+    fn of_task(failure: Failure) -> JoinError {
+        match failure {
+            Failure::Cancelled => JoinError::cancelled("task"),
+            Failure::Panicked(payload) => JoinError::panicked("task", payload),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Tasks: futures that the workers poll.
+
+mod abort;
+pub(crate) mod budget;
+pub(crate) mod context;
+mod id;
+mod join_handle;
+mod shield;
+mod spawn;
+mod yield_now;
+
+pub use abort::AbortHandle;
+pub use budget::{Unconstrained, consume_budget, unconstrained};
+pub use id::{Id, id, try_id};
+pub use join_handle::JoinHandle;
+pub(crate) use join_handle::{JobHandle, Joinable};
+pub use shield::{Shield, shield};
+pub use spawn::{TrySpawnError, spawn};
+pub use yield_now::{YieldNow, yield_now};

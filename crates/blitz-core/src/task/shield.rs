@@ -1,0 +1,102 @@
+//! Sections of a task that a cancellation does not interrupt.
+
+#![forbid(unsafe_code)]
+
+use super::context;
+use crate::ops::detached::Hold;
+use crate::worker::current;
+use blitz_parts::task::TaskRef;
+use pin_project_lite::pin_project;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Runs `future` to its end even if the task is aborted meanwhile. The abort is remembered and takes
+/// effect the next time that the task waits after its last shield has ended. Shields nest.
+///
+/// A shield begins with its first poll. A pool does not end while a task of it is shielded. Outside of a
+/// task there is nothing to shield from, and `future` simply runs. A shield protects from aborts only:
+/// who drops the future, as `select!` does, ends it.
+///
+/// ```
+/// # blitz::block_on(async {
+/// let (started, wait) = blitz::sync::oneshot::channel();
+/// let (go, commit) = blitz::sync::oneshot::channel();
+/// let (committed, is_committed) = blitz::sync::oneshot::channel();
+/// let handle = blitz::spawn(async move {
+///     blitz::task::shield(async move {
+///         started.send(()).unwrap();
+///         commit.await.unwrap(); // an abort does not get in here
+///         committed.send(()).unwrap();
+///     })
+///     .await;
+///     std::future::pending::<()>().await; // it takes effect here
+/// });
+/// wait.await.unwrap();
+/// handle.abort();
+/// go.send(()).unwrap();
+/// assert!(handle.await.unwrap_err().is_cancelled());
+/// is_committed.await.unwrap();
+/// # });
+/// ```
+pub fn shield<F: Future>(future: F) -> Shield<F> {
+    Shield { future, guard: None }
+}
+
+pin_project! {
+    /// What [`shield`] returns.
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Shield<F> {
+        // Dropped in this order: what is protected before the protection.
+        #[pin]
+        future: F,
+        guard: Option<Guard>,
+    }
+}
+
+impl<F: Future> Future for Shield<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        if let Some(task) = context::task() {
+            // A future may move to another task between two polls, and its shield with it.
+            if this.guard.as_ref().is_none_or(|guard| guard.task != task) {
+                *this.guard = Some(Guard::new(task));
+            }
+        }
+        let result = std::task::ready!(this.future.poll(cx));
+        *this.guard = None;
+        Poll::Ready(result)
+    }
+}
+
+/// One level of protection.
+struct Guard {
+    task: TaskRef,
+    /// The pool does not end meanwhile.
+    #[expect(dead_code, reason = "held for its drop")]
+    hold: Option<Hold>,
+}
+
+impl Guard {
+    fn new(task: TaskRef) -> Guard {
+        if task.add_shield().is_err() {
+            panic!("a task can have up to 255 shields at once; this one would be one more");
+        }
+        Guard { task, hold: current::current().map(|worker| Hold::new(worker.team())) }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.task.remove_shield();
+    }
+}
+
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guard").field("task", &self.task.id()).finish_non_exhaustive()
+    }
+}
