@@ -63,8 +63,22 @@ pub use blitz_core::{BroadcastContext, broadcast, spawn_broadcast};
 pub use blitz_core::{JoinError, JoinHandle, spawn_cpu, spawn_detached, spawn_detached_fifo};
 // The current worker.
 pub use blitz_core::{Yield, current_num_workers, current_worker_index, yield_local, yield_now};
+// Tasks.
+pub use blitz_core::{AbortHandle, TrySpawnError, block_on, spawn, spawn_blocking, task};
+// The runtime.
+pub use blitz_core::{EnterGuard, Handle};
+pub use builder::{Builder, Scheduler};
+pub use runtime::Runtime;
+// Channels, locks and other meeting points of tasks.
+#[doc(no_inline)]
+pub use tokio::sync;
 // Looking inside.
-pub use blitz_core::{Diagnostics, PoolMetrics, WorkerMetrics, diagnostics};
+pub use blitz_core::{
+    Diagnostics, Histogram, PoolMetrics, TaskMetrics, WorkerMetrics, diagnostics,
+};
+
+mod builder;
+mod runtime;
 
 #[cfg(doctest)]
 mod misuse;

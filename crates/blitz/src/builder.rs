@@ -1,0 +1,115 @@
+//! The settings of a runtime.
+
+use crate::{Runtime, SleepPolicy, WaitPolicy};
+use blitz_core::{BuildError, PoolBuilder};
+use std::time::Duration;
+
+/// How a runtime's tasks find a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scheduler {
+    /// Each worker has queues of its own, and takes from others when they are empty.
+    #[default]
+    Stealing,
+}
+
+/// Settings for a [`Runtime`]; [`PoolBuilder`] has those that concern threads and handlers, and
+/// [`Builder::from_pool`] takes them over.
+///
+/// ```
+/// # fn main() -> Result<(), blitz::BuildError> {
+/// let runtime = blitz::Runtime::builder()
+///     .workers(2)
+///     .scheduler(blitz::Scheduler::Stealing)
+///     .global_queue_capacity(1_000)
+///     .build()?;
+/// assert_eq!(runtime.pool().num_workers(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "a builder does nothing until `build`"]
+pub struct Builder {
+    pool: PoolBuilder,
+    scheduler: Scheduler,
+}
+
+impl Builder {
+    /// All defaults.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// All defaults, but for what `pool` says.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).thread_name(|index| format!("async-{index}"));
+    /// let runtime = blitz::Builder::from_pool(pool).build()?;
+    /// let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) });
+    /// assert_eq!(name.join().unwrap().as_deref(), Some("async-0"));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn from_pool(pool: PoolBuilder) -> Builder {
+        Builder { pool, scheduler: Scheduler::default() }
+    }
+
+    /// How many workers; 0, the default, means one per core.
+    #[doc(alias = "worker_threads")]
+    #[doc(alias = "num_workers")]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.pool = self.pool.workers(workers);
+        self
+    }
+
+    /// How tasks find a worker. Default: [`Scheduler::Stealing`].
+    pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
+        self.scheduler = scheduler;
+        self
+    }
+
+    /// See [`PoolBuilder::sleep_policy`].
+    pub fn sleep_policy(mut self, policy: SleepPolicy) -> Self {
+        self.pool = self.pool.sleep_policy(policy);
+        self
+    }
+
+    /// See [`PoolBuilder::wait_policy`].
+    pub fn wait_policy(mut self, policy: WaitPolicy) -> Self {
+        self.pool = self.pool.wait_policy(policy);
+        self
+    }
+
+    /// See [`PoolBuilder::global_queue_capacity`].
+    pub fn global_queue_capacity(mut self, tasks: usize) -> Self {
+        self.pool = self.pool.global_queue_capacity(tasks);
+        self
+    }
+
+    /// See [`PoolBuilder::enable_stealing`].
+    pub fn enable_stealing(mut self, stealing: bool) -> Self {
+        self.pool = self.pool.enable_stealing(stealing);
+        self
+    }
+
+    /// See [`PoolBuilder::max_blocking_threads`].
+    pub fn max_blocking_threads(mut self, threads: usize) -> Self {
+        self.pool = self.pool.max_blocking_threads(threads);
+        self
+    }
+
+    /// See [`PoolBuilder::thread_keep_alive`].
+    pub fn thread_keep_alive(mut self, time: Duration) -> Self {
+        self.pool = self.pool.thread_keep_alive(time);
+        self
+    }
+
+    /// Starts the workers.
+    ///
+    /// # Errors
+    /// If a setting cannot be used or the system would not start a thread.
+    pub fn build(self) -> Result<Runtime, BuildError> {
+        match self.scheduler {
+            Scheduler::Stealing => Ok(Runtime::of(self.pool.build()?)),
+        }
+    }
+}
