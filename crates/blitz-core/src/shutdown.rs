@@ -17,7 +17,7 @@
 use crate::panic::AbortOnUnwind;
 use crate::team::Team;
 use crate::worker::current::{self, Seat};
-use crate::worker::{Found, Look, Worker};
+use crate::worker::{Found, Look, Wanted, Worker};
 use blitz_parts::prim::{AcqRel, Acquire, Relaxed};
 use std::sync::PoisonError;
 
@@ -92,7 +92,7 @@ impl Team {
                 .or_else(|| worker.open_mail())
                 .map(Found::Job)
                 .or_else(|| worker.next_task().map(Found::Task))
-                .or_else(|| worker.find_elsewhere(Look::Hard, true));
+                .or_else(|| worker.find_elsewhere(Look::Hard, Wanted::ALL));
             match found {
                 Some(found) => worker.run(found),
                 None => std::thread::yield_now(),

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::pool::Pool;
-use crate::worker::{Found, Look, current};
+use crate::worker::{Found, Look, Wanted, current};
 
 /// What a yield did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub fn yield_now() -> Option<Yield> {
         .take_oldest()
         .or_else(|| worker.open_mail())
         .map(Found::Job)
-        .or_else(|| worker.find_elsewhere(Look::Public, false));
+        .or_else(|| worker.find_elsewhere(Look::Public, Wanted::NONE));
     Some(run(found))
 }
 

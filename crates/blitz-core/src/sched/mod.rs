@@ -121,8 +121,7 @@ unsafe impl Scheduler for Home {
 
     fn owned(&self) -> &Owned {
         match current::current() {
-            // SAFETY: a task is polled on its own team's workers, which live as long as the team does.
-            Some(worker) => unsafe { &*&raw const worker.tasks().owned },
+            Some(worker) => &worker.tasks().owned,
             None => unreachable!("tasks are polled on workers"),
         }
     }

@@ -100,7 +100,7 @@ impl Worker {
         let mut taken = team.tasks.pop_batch(fair_batch(len, team.num_workers()).min(room + 1));
         let first = taken.next()?;
         tasks.counters.from_queue.add(1);
-        let more = taken.len() > 0;
+        let more = !taken.is_empty();
         for task in taken {
             if batch.room() > 0 {
                 match batch.push(task) {
@@ -205,7 +205,7 @@ impl Worker {
         while let Some(task) = self.next_task() {
             chain.push(task);
         }
-        if chain.len() > 0 {
+        if !chain.is_empty() {
             self.team().queue_chain(chain);
         }
     }

@@ -94,6 +94,11 @@ impl Watch {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "only time tells whether a worker is stuck")]
+fn wait_a_period() {
+    thread::park_timeout(WATCH_PERIOD);
+}
+
 impl Team {
     fn watch_until_stopped(self: Arc<Team>) {
         let mut polls: Vec<u64> = Vec::new();
@@ -104,7 +109,7 @@ impl Team {
                 thread::park();
                 continue;
             }
-            thread::park_timeout(WATCH_PERIOD);
+            wait_a_period();
             idle_looks = if self.rescue_tasks(&mut polls) { 0 } else { idle_looks + 1 };
             if idle_looks >= WATCH_LOOKS_IDLE && self.turn_watch_off() {
                 idle_looks = 0;

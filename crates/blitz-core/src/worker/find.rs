@@ -22,6 +22,20 @@ pub(crate) enum Look {
     Hard,
 }
 
+/// Which tasks of others a worker looks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    /// Those in the queue that all share.
+    pub(crate) queued: bool,
+    /// Those in other workers' rings.
+    pub(crate) stolen: bool,
+}
+
+impl Wanted {
+    pub(crate) const ALL: Wanted = Wanted { queued: true, stolen: true };
+    pub(crate) const NONE: Wanted = Wanted { queued: false, stolen: false };
+}
+
 /// What a worker found.
 pub(crate) enum Found {
     /// A job, to be run to its end.
@@ -31,8 +45,8 @@ pub(crate) enum Found {
 }
 
 impl Worker {
-    /// Any work at all, for the main loop. Own thread only.
-    pub(crate) fn find(&self, look: Look) -> Option<Found> {
+    /// Any work at all, for the main loop; `search`: also in the rings of others. Own thread only.
+    pub(crate) fn find(&self, look: Look, search: bool) -> Option<Found> {
         if self.is_fair_turn() {
             if let Some(found) = self.find_fairly() {
                 return Some(found);
@@ -41,7 +55,7 @@ impl Worker {
         self.next_task()
             .map(Found::Task)
             .or_else(|| self.find_job().map(Found::Job))
-            .or_else(|| self.find_elsewhere(look, true))
+            .or_else(|| self.find_elsewhere(look, Wanted { queued: true, stolen: search }))
     }
 
     fn find_job(&self) -> Option<Work> {
@@ -61,18 +75,18 @@ impl Worker {
         }
     }
 
-    /// Work of others; `tasks`: also tasks. Own thread only.
-    pub(crate) fn find_elsewhere(&self, look: Look, tasks: bool) -> Option<Found> {
+    /// Work of others: jobs, and the `wanted` tasks. Own thread only.
+    pub(crate) fn find_elsewhere(&self, look: Look, wanted: Wanted) -> Option<Found> {
         let injected = self.take_injected().map(Found::Job);
         if injected.is_some() {
             return injected;
         }
-        if tasks {
+        if wanted.queued {
             if let Some(task) = self.take_queued() {
                 return Some(Found::Task(task));
             }
         }
-        self.steal(look, tasks)
+        self.steal(look, wanted.stolen)
     }
 
     /// The newest own job. Own thread only, and only where no frame still counts on its job being the

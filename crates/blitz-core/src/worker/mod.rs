@@ -5,7 +5,7 @@ mod find;
 mod run;
 mod wait;
 
-pub(crate) use find::{Found, Look};
+pub(crate) use find::{Found, Look, Wanted};
 pub(crate) use wait::Help;
 
 use crate::metrics::WorkerCounters;

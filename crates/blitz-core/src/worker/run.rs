@@ -21,13 +21,13 @@ impl Worker {
     pub(crate) fn run_until_stopped(&self) {
         let sleep = self.team().sleep();
         loop {
-            while let Some(found) = self.find(Look::Public) {
+            while let Some(found) = self.find(Look::Public, true) {
                 self.run(found);
             }
             let mut idle = sleep.start_looking(self.bed());
             let found = loop {
                 let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
-                if let Some(found) = self.find(look) {
+                if let Some(found) = self.find(look, idle.may_search()) {
                     break Some(found);
                 }
                 if sleep.is_stopping() {

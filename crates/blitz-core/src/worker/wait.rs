@@ -1,6 +1,6 @@
 //! What a worker does while it waits for a latch.
 
-use super::{Found, Look, Worker};
+use super::{Found, Look, Wanted, Worker};
 use crate::handle::Entered;
 use crate::panic::AbortOnUnwind;
 use blitz_parts::job::Work;
@@ -71,7 +71,7 @@ impl Worker {
             let found = own()
                 .map(Found::Job)
                 .or_else(|| self.next_task().map(Found::Task))
-                .or_else(|| self.find_elsewhere(look, true));
+                .or_else(|| self.find_elsewhere(look, Wanted::ALL));
             if let Some(found) = found {
                 stop_looking(&mut idle);
                 self.run(found);

@@ -108,12 +108,20 @@ pub struct Idle {
     rounds: u32,
     sleepy_at: u32,
     snapshot: u32,
+    searches: bool,
 }
 
 impl Idle {
     /// Whether the worker has announced to be sleepy: time to look in the most thorough way.
     pub fn is_sleepy(&self) -> bool {
         self.rounds > self.sleepy_at
+    }
+
+    /// Whether the worker should search the queues of all others: not if half of the workers do so
+    /// already, unless it is about to sleep. Then it has to, for what it sees in its last look somebody
+    /// must take.
+    pub fn may_search(&self) -> bool {
+        self.searches || self.is_sleepy()
     }
 }
 
@@ -166,7 +174,8 @@ impl Sleep {
     /// The worker has run out of work.
     pub fn start_looking(&self, bed: &Bed) -> Idle {
         let before = self.counters.add_inactive();
-        Idle { rounds: 0, sleepy_at: self.patience(bed, before), snapshot: 0 }
+        let searches = 2 * before.awake_but_idle() < self.beds.len();
+        Idle { rounds: 0, sleepy_at: self.patience(bed, before), snapshot: 0, searches }
     }
 
     /// How many rounds a worker waits that starts to look beside `others`.
