@@ -5,10 +5,12 @@
 //! start others is [`Runtime::Tasks`]: nothing for runtimes that find themselves through a
 //! thread-local, as their users would have it, and a reference for smol's executor.
 
+mod blitz;
 mod forte;
 mod smol;
 mod tokio;
 
+pub use blitz::Blitz;
 pub use forte::Forte;
 pub use smol::Smol;
 pub use tokio::Tokio;
@@ -57,6 +59,10 @@ macro_rules! with_runtime {
     ($kind:expr, $runtime:ident => $body:expr) => {{
         use $crate::rival::RivalKind;
         match $kind {
+            RivalKind::Blitz => {
+                type $runtime = $crate::runtime::Blitz;
+                $body
+            }
             RivalKind::Tokio => {
                 type $runtime = $crate::runtime::Tokio;
                 $body

@@ -4,7 +4,8 @@
 use super::*;
 use crate::workload::{Metric, Sample, Workload};
 
-const RUNTIMES: [RivalKind; 3] = [RivalKind::Tokio, RivalKind::Smol, RivalKind::Forte];
+const RUNTIMES: [RivalKind; 4] =
+    [RivalKind::Blitz, RivalKind::Tokio, RivalKind::Smol, RivalKind::Forte];
 
 #[track_caller]
 fn take_turns(workload: TaskWorkload, rival: RivalKind, workers: usize) -> Sample {
@@ -60,7 +61,7 @@ fn a_chain_of_tasks() {
 
 #[test]
 fn a_wake_by_a_foreign_thread() {
-    for rival in [RivalKind::Tokio, RivalKind::Smol] {
+    for rival in [RivalKind::Blitz, RivalKind::Tokio, RivalKind::Smol] {
         let sample = take_turns(TaskWorkload::ForeignWake, rival, 2);
         assert!(sample[&Metric::StartP50] <= sample[&Metric::StartP99]);
     }
