@@ -69,6 +69,8 @@ pub use blitz_core::{AbortHandle, TrySpawnError, block_on, spawn, spawn_blocking
 pub use blitz_core::{EnterGuard, Handle};
 pub use builder::{Builder, Scheduler};
 pub use runtime::Runtime;
+// Async functions as programs and tests.
+pub use blitz_macros::{main, test};
 // Channels, locks and other meeting points of tasks.
 #[doc(no_inline)]
 pub use tokio::sync;
@@ -77,8 +79,15 @@ pub use blitz_core::{
     Diagnostics, Histogram, PoolMetrics, TaskMetrics, WorkerMetrics, diagnostics,
 };
 
+mod attributes;
 mod builder;
 mod runtime;
+
+/// What the attributes expand to; not for people.
+#[doc(hidden)]
+pub mod __macros {
+    pub use crate::attributes::run;
+}
 
 #[cfg(doctest)]
 mod misuse;

@@ -171,3 +171,126 @@ pub struct ContextsStayOnTheirThread;
 /// pool.install(|| *shared);
 /// ```
 pub struct InstallNeedsSend;
+
+/// `#[blitz::main]` is for async functions.
+///
+/// ```compile_fail
+/// #[blitz::main]
+/// fn main() {}
+/// ```
+/// ```
+/// #[blitz::main]
+/// async fn main() {}
+/// ```
+pub struct MainIsAsync;
+
+/// There is nobody to pass arguments to it.
+///
+/// ```compile_fail
+/// #[blitz::main]
+/// async fn run(workers: usize) {}
+/// # fn main() {}
+/// ```
+/// ```
+/// #[blitz::main]
+/// async fn run() {}
+/// # fn main() {}
+/// ```
+pub struct MainHasNoArguments;
+
+/// Nor to choose its generics.
+///
+/// ```compile_fail
+/// #[blitz::main]
+/// async fn run<T>() {}
+/// # fn main() {}
+/// ```
+/// ```
+/// #[blitz::main]
+/// async fn run() {}
+/// # fn main() {}
+/// ```
+pub struct MainHasNoGenerics;
+
+/// It is safe to call, whenever.
+///
+/// ```compile_fail
+/// #[blitz::main]
+/// async unsafe fn run() {}
+/// # fn main() {}
+/// ```
+/// ```
+/// #[blitz::main]
+/// pub async fn run() {}
+/// # fn main() {}
+/// ```
+pub struct MainIsSafe;
+
+/// It is a function.
+///
+/// ```compile_fail
+/// #[blitz::main]
+/// struct Run;
+/// # fn main() {}
+/// ```
+pub struct MainIsAFunction;
+
+/// Schedulers have names, and others have not.
+///
+/// ```compile_fail
+/// #[blitz::main(scheduler = "stealin")]
+/// async fn main() {}
+/// ```
+/// ```compile_fail
+/// #[blitz::main(scheduler = blitz::Scheduler::Stealin)]
+/// async fn main() {}
+/// ```
+/// ```
+/// #[blitz::main(scheduler = "stealing")]
+/// async fn main() {}
+/// ```
+/// ```
+/// #[blitz::main(scheduler = blitz::Scheduler::Stealing)]
+/// async fn main() {}
+/// ```
+pub struct SchedulersHaveNames;
+
+/// So have arguments; each is given once, with a value.
+///
+/// ```compile_fail
+/// #[blitz::main(worker_threads = 2)]
+/// async fn main() {}
+/// ```
+/// ```compile_fail
+/// #[blitz::main(workers)]
+/// async fn main() {}
+/// ```
+/// ```compile_fail
+/// #[blitz::main(workers = "2")]
+/// async fn main() {}
+/// ```
+/// ```compile_fail
+/// #[blitz::main(workers = 2, workers = 2)]
+/// async fn main() {}
+/// ```
+/// ```
+/// #[blitz::main(workers = 2)]
+/// async fn main() {}
+/// ```
+pub struct ArgumentsAreChecked;
+
+/// `#[blitz::test]` is a `#[test]` already.
+///
+/// ```compile_fail
+/// # fn main() {}
+/// #[blitz::test]
+/// #[test]
+/// async fn run() {}
+/// ```
+/// ```
+/// # fn main() {}
+/// #[blitz::test]
+/// #[ignore]
+/// async fn run() {}
+/// ```
+pub struct TestsAreMarkedOnce;

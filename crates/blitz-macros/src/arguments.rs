@@ -1,0 +1,151 @@
+//! What stands in the attribute's parentheses.
+
+use crate::tokens::{at, group, is_mark, parse};
+use crate::{Error, Kind};
+use proc_macro::{Delimiter, Span, TokenStream, TokenTree};
+
+/// How each scheduler is called in an attribute, and by its variant of `Scheduler`.
+const SCHEDULERS: &[(&str, &str)] = &[("stealing", "Stealing")];
+
+/// What may stand in the parentheses.
+const KNOWN: &str = "`workers = N`, `scheduler = \"stealing\"`, `crate = path`";
+
+/// The arguments, checked, as tokens.
+#[derive(Default)]
+pub struct Arguments {
+    workers: Option<TokenStream>,
+    scheduler: Option<Choice>,
+    library: Option<TokenStream>,
+}
+
+/// A scheduler.
+enum Choice {
+    /// A variant's name, and where it was asked for.
+    Variant(&'static str, Span),
+    /// The path to one, as it was written.
+    Path(TokenStream),
+}
+
+impl Arguments {
+    pub fn parse(tokens: TokenStream) -> Result<Arguments, Error> {
+        let mut arguments = Arguments::default();
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for argument in tokens.split(|token| is_mark(Some(token), ',')) {
+            // Behind a last comma there is nothing.
+            if let Some((name, rest)) = argument.split_first() {
+                arguments.add(name, rest)?;
+            }
+        }
+        Ok(arguments)
+    }
+
+    fn add(&mut self, name: &TokenTree, rest: &[TokenTree]) -> Result<(), Error> {
+        let text = name.to_string();
+        let given = match text.as_str() {
+            "workers" => self.workers.is_some(),
+            "scheduler" => self.scheduler.is_some(),
+            "crate" => self.library.is_some(),
+            _ => {
+                let message = format!("there is no argument `{text}`; there are {KNOWN}");
+                return Err(Error::new(name.span(), message));
+            }
+        };
+        if given {
+            return Err(Error::new(name.span(), format!("`{text}` is given twice")));
+        }
+        let value = match rest.split_first() {
+            Some((equals, value)) if is_mark(Some(equals), '=') && !value.is_empty() => value,
+            _ => {
+                let message = format!("`{text}` needs a value; the arguments are {KNOWN}");
+                return Err(Error::new(name.span(), message));
+            }
+        };
+        match text.as_str() {
+            "workers" => self.workers = Some(workers(value)?),
+            "scheduler" => self.scheduler = Some(scheduler(value)?),
+            _ => self.library = Some(path_or_text(value)?),
+        }
+        Ok(())
+    }
+
+    /// The path to the library.
+    pub fn library(&self) -> TokenStream {
+        self.library.clone().unwrap_or_else(|| parse("::blitz"))
+    }
+
+    /// An expression for the runtime's builder.
+    pub fn builder(&self, kind: Kind) -> TokenStream {
+        let mut builder = self.library();
+        builder.extend(parse("::Builder::new()"));
+        let default = match kind {
+            Kind::Main => None,
+            Kind::Test => Some(parse("1")),
+        };
+        if let Some(workers) = self.workers.clone().or(default) {
+            builder.extend([parse(".workers"), group(Delimiter::Parenthesis, workers)]);
+        }
+        if let Some(choice) = &self.scheduler {
+            let scheduler = match choice {
+                Choice::Path(path) => path.clone(),
+                Choice::Variant(name, span) => {
+                    let variant = at(*span, parse(&format!("::Scheduler::{name}")));
+                    [self.library(), variant].into_iter().collect()
+                }
+            };
+            builder.extend([parse(".scheduler"), group(Delimiter::Parenthesis, scheduler)]);
+        }
+        builder
+    }
+}
+
+/// A number of workers: any expression, but a literal has to be a number.
+fn workers(value: &[TokenTree]) -> Result<TokenStream, Error> {
+    if let [TokenTree::Literal(literal)] = value {
+        let digits = literal.to_string().replace('_', "");
+        if digits.trim_end_matches("usize").parse::<usize>().is_err() {
+            let message = "`workers` is a whole number, as in `workers = 4`; 0 means one per core";
+            return Err(Error::new(literal.span(), message));
+        }
+    }
+    Ok(value.iter().cloned().collect())
+}
+
+/// A scheduler by its name, by its variant, or by a path that ends in its variant.
+fn scheduler(value: &[TokenTree]) -> Result<Choice, Error> {
+    let Some(last) = value.last() else { unreachable!("a value is not empty") };
+    let known = |named: &str| {
+        let entry = SCHEDULERS.iter().find(|(name, variant)| named == *name || named == *variant);
+        let unknown = || {
+            let names: Vec<String> =
+                SCHEDULERS.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
+            let message = format!("there is no scheduler `{named}`; there is {}", names.join(", "));
+            Error::new(last.span(), message)
+        };
+        entry.map(|(_, variant)| *variant).ok_or_else(unknown)
+    };
+    if let [TokenTree::Literal(literal)] = value {
+        let text = literal.to_string();
+        return Ok(Choice::Variant(known(text.trim_matches('"'))?, literal.span()));
+    }
+    let variant = known(&last.to_string())?;
+    if value.len() == 1 {
+        return Ok(Choice::Variant(variant, last.span()));
+    }
+    Ok(Choice::Path(value.iter().cloned().collect()))
+}
+
+/// A path, also one in quotes.
+fn path_or_text(value: &[TokenTree]) -> Result<TokenStream, Error> {
+    let [TokenTree::Literal(literal)] = value else {
+        return Ok(value.iter().cloned().collect());
+    };
+    let text = literal.to_string();
+    let path = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    match path.and_then(|path| path.parse::<TokenStream>().ok()) {
+        Some(path) if !path.is_empty() => Ok(at(literal.span(), path)),
+        _ => Err(Error::new(
+            literal.span(),
+            "`crate` is a path, as in `crate = my_framework::blitz`",
+        )),
+    }
+}

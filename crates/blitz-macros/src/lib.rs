@@ -1,0 +1,148 @@
+//! The attributes of the Blitz runtime. Use them through `blitz-rt`.
+//!
+//! An async function becomes a plain one of the same name. The async one goes inside, word for word, so that
+//! the compiler speaks of what the user wrote:
+//!
+//! ```text
+//! #[blitz::main(workers = 2)]          fn main() -> Outcome {
+//! async fn main() -> Outcome {             async fn main() -> Outcome { … }
+//!     …                          ───▶      ::blitz::__macros::run(
+//! }                                            ::blitz::Builder::new().workers(2),
+//!                                              main(),
+//!                                          )
+//!                                      }
+//! ```
+
+#![forbid(unsafe_code)]
+
+extern crate proc_macro;
+
+mod arguments;
+mod error;
+mod function;
+mod tokens;
+
+use arguments::Arguments;
+use error::Error;
+use function::Function;
+use proc_macro::{Delimiter, TokenStream};
+use tokens::{group, parse};
+
+/// Runs an async function on a runtime of its own, for which it becomes a plain one: mostly `main`.
+///
+/// The function is run by `Runtime::block_on` on the thread that calls it; what it spawns goes to the
+/// runtime. When it returns, the runtime is dropped: tasks that are left are cancelled, but for shielded
+/// sections, which end first, as jobs do.
+///
+/// It may return anything that a function can return; what `main` can is what
+/// [`Termination`](std::process::Termination) is for. It has no arguments and no generics. If the runtime
+/// cannot be built it panics.
+///
+/// | argument | meaning | default |
+/// |---|---|---|
+/// | `workers = N` | how many workers, any expression of type `usize` | one per core |
+/// | `scheduler = "stealing"` | how tasks find a worker: a name, or a path as `Scheduler::Stealing` | `"stealing"` |
+/// | `crate = path` | where the library is, for those who re-export it | `::blitz` |
+///
+/// ```
+/// #[blitz::main(workers = 2, scheduler = "stealing")]
+/// async fn main() -> Result<(), blitz::JoinError> {
+///     let answer = blitz::spawn(async { 6 * 7 }).await?;
+///     assert_eq!(answer, 42);
+///     Ok(())
+/// }
+/// ```
+///
+/// ```
+/// mod framework {
+///     pub use blitz as runtime;
+/// }
+///
+/// #[framework::runtime::main(crate = framework::runtime)]
+/// async fn main() {
+///     assert_eq!(framework::runtime::spawn(async { 7 }).await.unwrap(), 7);
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand(arguments, item, Kind::Main)
+}
+
+/// Makes a test of an async function, with a runtime of its own.
+///
+/// Arguments and demands are those of [`main`](macro@main), but for the number of workers: it is 1 by
+/// default, since tests run beside each other already. Other attributes, such as `#[should_panic]` and `#[ignore]`, keep their
+/// meaning. A test that returns an `Err` fails.
+///
+/// ```
+/// # fn main() {} // A test in an example is compiled, and not run.
+/// #[blitz::test]
+/// async fn a_task_returns_its_result() {
+///     assert_eq!(blitz::spawn(async { 7 }).await.unwrap(), 7);
+/// }
+///
+/// #[blitz::test(workers = 4)]
+/// #[should_panic(expected = "no number")]
+/// async fn a_panic_is_the_tests_own() {
+///     "seven".parse::<u32>().expect("no number");
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand(arguments, item, Kind::Test)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Main,
+    Test,
+}
+
+impl Kind {
+    /// As users write it.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Main => "#[blitz::main]",
+            Kind::Test => "#[blitz::test]",
+        }
+    }
+}
+
+fn expand(arguments: TokenStream, item: TokenStream, kind: Kind) -> TokenStream {
+    let function = match Function::parse(item.clone(), kind) {
+        Ok(function) => function,
+        // With the item as it is, names that others use are found, and editors know what they edit.
+        Err(error) => return TokenStream::from_iter([error.into_tokens(), item]),
+    };
+    let (arguments, error) = match Arguments::parse(arguments) {
+        Ok(arguments) => (arguments, TokenStream::new()),
+        Err(error) => (Arguments::default(), error.into_tokens()),
+    };
+    TokenStream::from_iter([error, runner(function, &arguments, kind)])
+}
+
+/// The plain function.
+fn runner(function: Function, arguments: &Arguments, kind: Kind) -> TokenStream {
+    let Function { attributes, visibility, keyword, name, output, body } = function;
+    let name = TokenStream::from(name);
+    let no_arguments = || group(Delimiter::Parenthesis, TokenStream::new());
+    let signature = [TokenStream::from(keyword), name.clone(), no_arguments(), output];
+    let inside = [
+        parse("async"),
+        TokenStream::from_iter(signature.clone()),
+        body,
+        arguments.library(),
+        parse("::__macros::run"),
+        group(
+            Delimiter::Parenthesis,
+            [arguments.builder(kind), parse(","), name, no_arguments()].into_iter().collect(),
+        ),
+    ];
+    let test = match kind {
+        Kind::Main => TokenStream::new(),
+        Kind::Test => parse("#[::core::prelude::v1::test]"),
+    };
+    let outside = [test, attributes, visibility];
+    let inside = group(Delimiter::Brace, inside.into_iter().collect());
+    outside.into_iter().chain(signature).chain([inside]).collect()
+}
