@@ -5,7 +5,7 @@
 use crate::global;
 use crate::metrics::PoolMetrics;
 use crate::pool::Pool;
-use crate::task::{JoinHandle, TrySpawnError};
+use crate::task::{JoinHandle, TrySpawnError, context};
 use crate::team::Team;
 use crate::worker::current;
 use std::cell::RefCell;
@@ -149,6 +149,9 @@ thread_local! {
 }
 
 fn entered() -> Option<Arc<Team>> {
+    if !context::is_entered() {
+        return None;
+    }
     ENTERED.try_with(|entered| entered.borrow().clone()).ok().flatten()
 }
 
@@ -169,6 +172,7 @@ impl Entered {
     }
 
     fn replace(team: Option<Arc<Team>>) -> Entered {
+        context::set_entered(team.is_some());
         let before = ENTERED.try_with(|entered| entered.replace(team)).ok().flatten();
         Entered { before, here: PhantomData }
     }
@@ -177,6 +181,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         let before = self.before.take();
+        context::set_entered(before.is_some());
         // The team that is left may end here; not while the cell is borrowed.
         let left = ENTERED.try_with(|entered| entered.replace(before));
         drop(left);
@@ -190,7 +195,17 @@ impl fmt::Debug for Entered {
 }
 
 /// Calls `f` with the current team, else with the global one.
+#[inline]
 pub(crate) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
+    match current::current() {
+        Some(worker) if !context::is_entered() => f(worker.team()),
+        _ => with_another_team(f),
+    }
+}
+
+/// The current thread is no worker, or has entered another pool than its own.
+#[cold]
+fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     if let Some(team) = entered() {
         return f(&team);
     }

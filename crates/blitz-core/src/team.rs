@@ -123,7 +123,8 @@ impl Team {
             Arc::new(CachePadded::new(Counters::always_demanding()))
         };
         let bed = self.sleep.add_bed();
-        let worker = Worker::new(NonNull::from(self), bed, demand, self.asymmetric);
+        let all_timed = self.config.slow_poll.is_some();
+        let worker = Worker::new(NonNull::from(self), bed, demand, self.asymmetric, all_timed);
         self.fifos.add(Fifo::default());
         self.workers.add(CachePadded::new(worker));
     }

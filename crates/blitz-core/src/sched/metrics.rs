@@ -43,8 +43,9 @@ impl TaskCounters {
     /// A task is about to be polled: how long it waited, if that was noted.
     #[inline]
     pub(crate) fn note_latency(&self, task: &Runnable) {
-        let stamp = task.take_stamp();
+        let stamp = task.stamp();
         if stamp != 0 {
+            task.set_stamp(0);
             self.latencies.add(Duration::from_nanos(now().saturating_sub(stamp)));
         }
     }

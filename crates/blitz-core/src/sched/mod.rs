@@ -48,20 +48,24 @@ pub(crate) struct TaskQueues {
     tick: Tick,
     /// Polls in a row whose task came from the LIFO slot.
     lifo_polls: Cell<u32>,
+    /// There may be something in the batch buffer.
+    has_batch: Cell<bool>,
     /// This worker is between its last task and sleep: what is woken now goes to the queue.
     parking: Cell<bool>,
 }
 
 impl TaskQueues {
-    pub(crate) fn new() -> TaskQueues {
+    /// `all_timed`: every poll is timed.
+    pub(crate) fn new(all_timed: bool) -> TaskQueues {
         TaskQueues {
             lifo: LifoSlot::new(),
             batch: Ring::new(),
             ring: Ring::new(),
             owned: Owned::new(),
             counters: TaskCounters::default(),
-            tick: Tick::new(),
+            tick: Tick::new(all_timed),
             lifo_polls: Cell::new(0),
+            has_batch: Cell::new(false),
             parking: Cell::new(false),
         }
     }

@@ -57,12 +57,13 @@ impl Worker {
     /// The next of this worker's own tasks. Own thread only.
     pub(crate) fn next_task(&self) -> Option<Runnable> {
         let tasks = self.tasks();
-        if !tasks.batch.is_empty() {
+        if tasks.has_batch.get() {
             // SAFETY: own thread.
             let batched = unsafe { tasks.batch.owner() }.pop();
             if batched.is_some() {
                 return batched;
             }
+            tasks.has_batch.set(false);
         }
         let polls = tasks.lifo_polls.get();
         if polls < LIFO_POLLS_MAX {
@@ -72,7 +73,9 @@ impl Worker {
                 return Some(newest);
             }
         }
-        tasks.lifo_polls.set(0);
+        if polls != 0 {
+            tasks.lifo_polls.set(0);
+        }
         // SAFETY: own thread.
         unsafe { tasks.ring.owner() }.pop().or_else(|| tasks.lifo.take())
     }
@@ -101,6 +104,7 @@ impl Worker {
         let first = taken.next()?;
         tasks.counters.from_queue.add(1);
         let more = !taken.is_empty();
+        tasks.has_batch.set(true);
         for task in taken {
             if batch.room() > 0 {
                 match batch.push(task) {
@@ -141,25 +145,10 @@ impl Worker {
             tasks.counters.cancelled.add(1);
             return drop(task);
         }
-        let turn = tasks.tick.begin_poll();
+        let timed = tasks.tick.begin_poll();
         tasks.counters.polled.add(1);
         tasks.counters.note_latency(&task);
-        let slow = self.team().config.slow_poll.as_ref();
-        let since = if turn.timed || slow.is_some() { Some(Instant::now()) } else { None };
-        let id = task.header();
-        let ran = self.in_run(|_| {
-            let _polling = Polling::begin(id);
-            task.run()
-        });
-        if let Some(since) = since {
-            let time = since.elapsed();
-            tasks.tick.end_poll(time);
-            tasks.counters.poll_times.add(time);
-            if let Some(slow) = slow.filter(|slow| time >= slow.limit) {
-                let id = Id::of_address(id.as_ptr().cast());
-                self.team().catch("the slow-poll handler", || (slow.handler)(id, time));
-            }
-        }
+        let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
         match ran {
             Ran::Idle => {}
             Ran::Complete { cancelled: false } => tasks.counters.completed.add(1),
@@ -171,6 +160,31 @@ impl Worker {
                 self.put_back(task, tell);
             }
         }
+    }
+
+    #[inline]
+    fn poll_once(&self, task: Runnable) -> Ran {
+        let poll = || {
+            let _polling = Polling::begin(task.header());
+            task.run()
+        };
+        // On top of a job that waits, what the task forks must not be taken for that job's.
+        if self.is_in_run() { self.in_run(|_| poll()) } else { poll() }
+    }
+
+    #[cold]
+    fn poll_timed(&self, task: Runnable) -> Ran {
+        let id = Id::of_address(task.header().as_ptr().cast());
+        let since = Instant::now();
+        let ran = self.poll_once(task);
+        let time = since.elapsed();
+        let (team, tasks) = (self.team(), self.tasks());
+        tasks.tick.end_poll(time);
+        tasks.counters.poll_times.add(time);
+        if let Some(slow) = team.config.slow_poll.as_ref().filter(|slow| time >= slow.limit) {
+            team.catch("the slow-poll handler", || (slow.handler)(id, time));
+        }
+        ran
     }
 
     /// Whether this worker may begin another poll on top of those that are on its stack already.

@@ -2,9 +2,13 @@
 //! how long polls take.
 //!
 //! ```text
-//!  poll ─▶ one of BUDGET_PER_TICK ──spent──▶ maintenance: a new interval from the average
-//!    └───▶ one of `interval`      ──spent──▶ the queue, mail and jobs from outside go first, once
+//!  poll ─▶ one of BUDGET_PER_TICK  ──spent──▶ maintenance: a new interval from the average
+//!    ├───▶ one of `interval`       ──spent──▶ the queue, mail and jobs from outside go first, once
+//!    └───▶ one of POLLS_PER_SAMPLE ──spent──▶ this poll is timed
 //! ```
+//!
+//! All three are counted by one counter, which runs until the next of them is due: most polls change
+//! nothing else.
 
 #![forbid(unsafe_code)]
 
@@ -17,70 +21,79 @@ use std::time::Duration;
 
 /// One worker's clock of polls. Its own thread only.
 pub(crate) struct Tick {
-    /// Polls left until maintenance.
-    budget: Cell<u32>,
-    /// Polls left until others' work goes first.
+    /// Polls left until something is due.
+    left: Cell<u32>,
+    /// What `left` began with.
+    step: Cell<u32>,
+    /// Polls left, at the beginning of the step, until maintenance, until others' work goes first, and
+    /// until a poll is timed.
+    until_maintenance: Cell<u32>,
     until_fair: Cell<u32>,
-    /// Polls left until one is timed.
     until_sample: Cell<u32>,
+    is_fair_turn: Cell<bool>,
     interval: Cell<u32>,
+    samples: u32,
     average: Average,
 }
 
-/// What the next poll is also for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
-    /// Measure how long it takes.
-    pub(crate) timed: bool,
-}
-
 impl Tick {
-    pub(crate) fn new() -> Tick {
+    /// `all_timed`: every poll is timed, not one in some.
+    pub(crate) fn new(all_timed: bool) -> Tick {
         let average = Average::new(POLL_TIME_ASSUMED);
         let interval = average.interval();
         Tick {
-            budget: Cell::new(BUDGET_PER_TICK),
+            left: Cell::new(1),
+            step: Cell::new(1),
+            until_maintenance: Cell::new(BUDGET_PER_TICK),
             until_fair: Cell::new(interval),
             until_sample: Cell::new(1),
+            is_fair_turn: Cell::new(false),
             interval: Cell::new(interval),
+            samples: if all_timed { 1 } else { POLLS_PER_SAMPLE },
             average,
         }
     }
 
-    /// A task is about to be polled.
+    /// A task is about to be polled. Says whether to measure how long it takes.
     #[inline]
-    pub(crate) fn begin_poll(&self) -> Turn {
-        let budget = self.budget.get() - 1;
-        self.budget.set(budget);
-        if budget == 0 {
-            self.maintain();
+    pub(crate) fn begin_poll(&self) -> bool {
+        let left = self.left.get() - 1;
+        self.left.set(left);
+        left == 0 && self.is_due()
+    }
+
+    /// Something is due.
+    #[cold]
+    fn is_due(&self) -> bool {
+        let passed = self.step.get();
+        let spent = |until: &Cell<u32>, again: u32| {
+            let left = until.get() - passed;
+            until.set(if left == 0 { again } else { left });
+            left == 0
+        };
+        if spent(&self.until_maintenance, BUDGET_PER_TICK) {
+            self.interval.set(self.average.interval());
         }
-        self.until_fair.set(self.until_fair.get().saturating_sub(1));
-        let until_sample = self.until_sample.get() - 1;
-        let timed = until_sample == 0;
-        self.until_sample.set(if timed { POLLS_PER_SAMPLE } else { until_sample });
-        Turn { timed }
+        if spent(&self.until_fair, self.interval.get()) {
+            self.is_fair_turn.set(true);
+        }
+        let timed = spent(&self.until_sample, self.samples);
+        let next =
+            self.until_maintenance.get().min(self.until_fair.get()).min(self.until_sample.get());
+        self.step.set(next);
+        self.left.set(next);
+        timed
     }
 
     /// Whether work that is not this worker's own must go first now; says so once per interval.
     #[inline]
     pub(crate) fn is_fair_turn(&self) -> bool {
-        if self.until_fair.get() > 0 {
-            return false;
-        }
-        self.until_fair.set(self.interval.get());
-        true
+        self.is_fair_turn.get() && self.is_fair_turn.replace(false)
     }
 
     /// A timed poll took `time`.
     pub(crate) fn end_poll(&self, time: Duration) {
         self.average.add(time);
-    }
-
-    #[cold]
-    fn maintain(&self) {
-        self.budget.set(BUDGET_PER_TICK);
-        self.interval.set(self.average.interval());
     }
 }
 
@@ -144,12 +157,12 @@ mod tests {
 
     #[test]
     fn others_go_first_once_per_interval() {
-        let tick = Tick::new();
+        let tick = Tick::new(false);
         let interval = tick.interval.get();
         for _ in 0..3 {
             for _ in 0..interval {
                 assert!(!tick.is_fair_turn());
-                let _ = tick.begin_poll();
+                tick.begin_poll();
             }
             assert!(tick.is_fair_turn());
         }
@@ -157,21 +170,23 @@ mod tests {
 
     #[test]
     fn maintenance_comes_with_every_spent_budget_and_takes_the_average_over() {
-        let tick = Tick::new();
+        let tick = Tick::new(false);
         for _ in 0..100 {
             tick.end_poll(Duration::from_millis(1));
         }
         assert_eq!(tick.interval.get(), 20, "not before maintenance");
         for _ in 0..BUDGET_PER_TICK {
-            let _ = tick.begin_poll();
+            tick.begin_poll();
         }
         assert_eq!(tick.interval.get(), INTERVAL_MIN);
     }
 
     #[test]
     fn one_poll_of_a_sample_is_timed() {
-        let tick = Tick::new();
-        let timed = (0..4 * POLLS_PER_SAMPLE).filter(|_| tick.begin_poll().timed).count();
+        let tick = Tick::new(false);
+        let timed = (0..4 * POLLS_PER_SAMPLE).filter(|_| tick.begin_poll()).count();
         assert_eq!(timed, 4);
+        let tick = Tick::new(true);
+        assert!((0..1_000).all(|_| tick.begin_poll()));
     }
 }

@@ -7,7 +7,12 @@ use std::ptr::{self, NonNull};
 
 thread_local! {
     static POLLED: Polled = const {
-        Polled { task: Cell::new(ptr::null_mut()), budget: Cell::new(Budget::UNLIMITED), depth: Cell::new(0) }
+        Polled {
+            task: Cell::new(ptr::null_mut()),
+            budget: Cell::new(Budget::UNLIMITED),
+            depth: Cell::new(0),
+            entered: Cell::new(false),
+        }
     };
 }
 
@@ -16,6 +21,8 @@ struct Polled {
     budget: Cell<Budget>,
     /// How many polls of tasks are on this thread's stack.
     depth: Cell<u32>,
+    /// Whether the thread has entered a pool.
+    entered: Cell<bool>,
 }
 
 /// How many more operations may succeed at once in this poll.
@@ -77,6 +84,17 @@ pub(crate) fn task() -> Option<TaskRef> {
 #[inline]
 pub(crate) fn depth() -> u32 {
     POLLED.try_with(|polled| polled.depth.get()).unwrap_or(0)
+}
+
+/// Whether the current thread has entered a pool: see `handle`.
+#[inline]
+pub(crate) fn is_entered() -> bool {
+    POLLED.with(|polled| polled.entered.get())
+}
+
+/// Notes whether the current thread has entered a pool.
+pub(crate) fn set_entered(entered: bool) {
+    POLLED.with(|polled| polled.entered.set(entered));
 }
 
 /// Puts another budget in place while `f` runs.

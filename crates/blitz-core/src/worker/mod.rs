@@ -60,12 +60,13 @@ unsafe impl Sync for Worker {}
 unsafe impl Send for Worker {}
 
 impl Worker {
-    /// Worker `index` of `team`, which must hold it and the bed.
+    /// A worker of `team`, which must hold it and the bed. `all_timed`: each poll of a task is timed.
     pub(crate) fn new(
         team: NonNull<Team>,
         bed: &Bed,
         demand: Arc<CachePadded<Counters>>,
         lazy: bool,
+        all_timed: bool,
     ) -> Worker {
         Worker {
             deque: Deque::new(),
@@ -79,7 +80,7 @@ impl Worker {
             waits_for: AtomicU64::new(0),
             gone: AtomicBool::new(false),
             counters: WorkerCounters::default(),
-            tasks: TaskQueues::new(),
+            tasks: TaskQueues::new(all_timed),
             rng: XorShift64Star::new(bed.index() as u64 + 1),
             runs: Cell::new(0),
             opened_mail: RefCell::new(VecDeque::new()),

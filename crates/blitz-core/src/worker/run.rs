@@ -76,7 +76,8 @@ impl Worker {
     #[inline]
     pub(crate) fn in_run<R>(&self, f: impl FnOnce(Option<Runner>) -> R) -> R {
         let outer = (self.run.load(Relaxed), self.waits_for.load(Relaxed));
-        let run = self.runs.get().wrapping_add(1);
+        // Zero means none.
+        let run = self.runs.get().wrapping_add(1).max(1);
         self.runs.set(run);
         // The order of these stores and of those below lets `leapfrog` tell what this worker waited
         // for inside the run from what it waits for outside of it: whoever sees the run's number sees
@@ -93,6 +94,12 @@ impl Worker {
         self.run.store(outer.0, Release);
         self.waits_for.store(outer.1, Release);
         result
+    }
+
+    /// Whether a job is on this worker's stack. Own thread only.
+    #[inline]
+    pub(crate) fn is_in_run(&self) -> bool {
+        self.run.load(Relaxed) != 0
     }
 
     /// Whether this worker is still in the run that `runner` names.

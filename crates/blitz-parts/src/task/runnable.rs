@@ -57,13 +57,13 @@ impl Runnable {
         unsafe { cell.write(stamp) };
     }
 
-    /// What was noted since the last call.
+    /// What was noted last.
     #[inline]
-    pub fn take_stamp(&self) -> u64 {
+    pub fn stamp(&self) -> u64 {
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.stamp.get();
         // SAFETY: there is one entry per task, and it is not `Sync`: nobody else is at the stamp.
-        unsafe { cell.replace(0) }
+        unsafe { cell.read() }
     }
 
     /// The word itself, for a queue.
