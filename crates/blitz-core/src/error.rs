@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::panic::{self, Payload};
+use crate::task::Id;
 use std::any::Any;
 use std::fmt;
 use std::io;
@@ -115,6 +116,7 @@ impl std::error::Error for BuildError {
 pub struct JoinError {
     /// "task" or "job".
     what: &'static str,
+    id: Id,
     cause: Cause,
 }
 
@@ -125,12 +127,25 @@ enum Cause {
 }
 
 impl JoinError {
-    pub(crate) fn panicked(what: &'static str, payload: Payload) -> JoinError {
-        JoinError { what, cause: Cause::Panicked(Mutex::new(payload)) }
+    pub(crate) fn panicked(what: &'static str, id: Id, payload: Payload) -> JoinError {
+        JoinError { what, id, cause: Cause::Panicked(Mutex::new(payload)) }
     }
 
-    pub(crate) fn cancelled(what: &'static str) -> JoinError {
-        JoinError { what, cause: Cause::Cancelled }
+    pub(crate) fn cancelled(what: &'static str, id: Id) -> JoinError {
+        JoinError { what, id, cause: Cause::Cancelled }
+    }
+
+    /// Which task or job it was.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let handle = blitz::spawn(async { panic!("oh") });
+    /// let id = handle.id();
+    /// assert_eq!(handle.await.unwrap_err().id(), id);
+    /// # });
+    /// ```
+    pub fn id(&self) -> Id {
+        self.id
     }
 
     /// It was cancelled: by an abort, or because its pool ended.

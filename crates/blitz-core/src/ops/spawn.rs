@@ -15,7 +15,7 @@ use blitz_parts::prim::AtomicBool;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 /// Runs `f` on the current pool, or on the global one, and returns at once.
 ///
@@ -111,11 +111,11 @@ impl Waiter {
 }
 
 impl<T> Outcome<T> {
-    fn into_result(self) -> Result<T, JoinError> {
+    fn into_result(self, id: Id) -> Result<T, JoinError> {
         match self {
             Outcome::Returned(value) => Ok(value),
-            Outcome::Panicked(payload) => Err(JoinError::panicked("job", payload)),
-            Outcome::Cancelled => Err(JoinError::cancelled("job")),
+            Outcome::Panicked(payload) => Err(JoinError::panicked("job", id, payload)),
+            Outcome::Cancelled => Err(JoinError::cancelled("job", id)),
         }
     }
 }
@@ -215,17 +215,26 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
+    fn poll_finished(&self, cx: &mut Context<'_>) -> Poll<()> {
+        // Cloning a waker is user code.
+        let waker = Waiter::Task(cx.waker().clone());
         let mut state = self.lock();
-        if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
-            let waker = Waiter::Task(cx.waker().clone());
-            let before = state.waiter.replace(waker);
-            drop(state);
-            drop(before);
-            return Poll::Pending;
+        if !matches!(state.stage, Stage::Queued(_) | Stage::Running) {
+            return Poll::Ready(());
         }
-        match std::mem::replace(&mut state.stage, Stage::Gone) {
-            Stage::Done(outcome) => Poll::Ready(outcome.into_result()),
+        let before = state.waiter.replace(waker);
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
+        if !self.is_finished() {
+            ready!(self.poll_finished(cx));
+        }
+        let stage = std::mem::replace(&mut self.lock().stage, Stage::Gone);
+        match stage {
+            Stage::Done(outcome) => Poll::Ready(outcome.into_result(self.id())),
             _ => panic!("a JoinHandle was polled after it had returned its result"),
         }
     }
@@ -246,7 +255,7 @@ where
             state = self.lock();
         }
         match std::mem::replace(&mut state.stage, Stage::Gone) {
-            Stage::Done(outcome) => outcome.into_result(),
+            Stage::Done(outcome) => outcome.into_result(self.id()),
             _ => panic!("a JoinHandle was joined after it had returned its result"),
         }
     }

@@ -5,7 +5,7 @@
 use super::{AbortHandle, Id, budget};
 use crate::error::JoinError;
 use crate::ops::block_on;
-use blitz_parts::task::{Failure, Join};
+use blitz_parts::task::{Failure, Join, TaskRef};
 use std::fmt;
 use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -45,6 +45,8 @@ pub(crate) trait Joinable: Send + Sync {
 
 /// What it can do without knowing the closure's type.
 pub(crate) trait JobHandle<T>: Joinable {
+    /// Ready when it has ended.
+    fn poll_finished(&self, cx: &mut Context<'_>) -> Poll<()>;
     /// Ready once, with the result.
     fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>>;
     /// Waits, helping with the pool's work where the thread can.
@@ -124,6 +126,25 @@ impl<T> JoinHandle<T> {
         }
     }
 
+    /// Ready when it has ended; the result stays.
+    pub(crate) fn poll_finished(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.kind {
+            Kind::Task(join) => join.poll_finished(cx),
+            Kind::Job(job) => job.poll_finished(cx),
+        }
+    }
+
+    /// As `poll`, without a budget: for whoever spends it.
+    pub(crate) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
+        match &mut self.kind {
+            Kind::Task(join) => {
+                let result = ready!(join.poll(cx));
+                Poll::Ready(result.map_err(|failure| JoinError::of_task(&join.task(), failure)))
+            }
+            Kind::Job(job) => job.poll(cx),
+        }
+    }
+
     /// What tells it from other tasks and jobs.
     pub fn id(&self) -> Id {
         match &self.kind {
@@ -138,10 +159,7 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let spent = ready!(budget::poll_spend(cx));
-        let result = match &mut self.kind {
-            Kind::Task(join) => ready!(join.poll(cx)).map_err(JoinError::of_task),
-            Kind::Job(job) => ready!(job.poll(cx)),
-        };
+        let result = ready!(self.poll_result(cx));
         spent.made_progress();
         Poll::Ready(result)
     }
@@ -172,10 +190,10 @@ impl<T> fmt::Debug for JoinHandle<T> {
 }
 
 impl JoinError {
-    fn of_task(failure: Failure) -> JoinError {
+    fn of_task(task: &TaskRef, failure: Failure) -> JoinError {
         match failure {
-            Failure::Cancelled => JoinError::cancelled("task"),
-            Failure::Panicked(payload) => JoinError::panicked("task", payload),
+            Failure::Cancelled => JoinError::cancelled("task", Id::of(task)),
+            Failure::Panicked(payload) => JoinError::panicked("task", Id::of(task), payload),
         }
     }
 }

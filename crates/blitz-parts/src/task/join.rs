@@ -64,10 +64,15 @@ impl<T> Join<T> {
     /// # Panics
     /// If the outcome has been given out before.
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Failure>> {
+        self.poll_finished(context).map(|()| self.take())
+    }
+
+    /// Whether the task has ended; if not, the context's waker is woken when it does. The outcome stays.
+    pub fn poll_finished(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if !self.is_finished() && self.register(context.waker()) == JoinSlot::Yes {
             return Poll::Pending;
         }
-        Poll::Ready(self.take())
+        Poll::Ready(())
     }
 
     /// The outcome if the task has ended. No waker is left behind.

@@ -1,0 +1,438 @@
+//! A set of tasks whose results come in the order in which the tasks end.
+//!
+//! ```text
+//!  spawn ─▶ slot: handle, bell
+//!  a task ends ─▶ its bell: the slot's number into the list of news, wake who waits for the set
+//!  join_next ─▶ the oldest number ─▶ that slot's handle has a result
+//! ```
+//!
+//! So an end costs as much in a large set as in a small one. Slots and their bells are used again. A bell may
+//! ring late, for a task that had the slot before: then the handle has no result, and nothing is lost.
+
+#![forbid(unsafe_code)]
+
+use super::{AbortHandle, Id, JoinHandle, budget};
+use crate::blocking::spawn_blocking;
+use crate::error::JoinError;
+use crate::handle::Handle;
+use crate::ops::spawn::spawn_cpu;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker, ready};
+
+/// Tasks and jobs with results of one type, which it returns as they end.
+///
+/// Dropped, it aborts those that are left; [`detach_all`](JoinSet::detach_all) leaves them to themselves.
+///
+/// ```
+/// # blitz::block_on(async {
+/// let mut set = blitz::JoinSet::new();
+/// for n in 0..10 {
+///     set.spawn(async move { n * n });
+/// }
+/// let mut sum = 0;
+/// while let Some(square) = set.join_next().await {
+///     sum += square.unwrap();
+/// }
+/// assert_eq!(sum, 285);
+/// # });
+/// ```
+#[must_use = "dropping the set aborts its tasks"]
+pub struct JoinSet<T> {
+    slots: Vec<Slot<T>>,
+    /// The numbers of slots without a handle.
+    free: Vec<usize>,
+    news: Arc<News>,
+}
+
+struct Slot<T> {
+    handle: Option<JoinHandle<T>>,
+    bell: Waker,
+}
+
+/// What the tasks' ends and the set share.
+#[derive(Default)]
+struct News {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The numbers of slots whose bell has rung.
+    rung: VecDeque<usize>,
+    /// Who waits for the set.
+    waiting: Option<Waker>,
+}
+
+impl News {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No user code runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn oldest(&self) -> Option<usize> {
+        self.lock().rung.pop_front()
+    }
+
+    /// The oldest number, or else `waker` is woken when there is one.
+    fn poll_oldest(&self, waker: &Waker) -> Poll<usize> {
+        let mut state = self.lock();
+        if let Some(number) = state.rung.pop_front() {
+            return Poll::Ready(number);
+        }
+        if state.waiting.as_ref().is_some_and(|waiting| waiting.will_wake(waker)) {
+            return Poll::Pending;
+        }
+        // Cloning and dropping wakers is user code.
+        drop(state);
+        let waker = waker.clone();
+        let mut state = self.lock();
+        if let Some(number) = state.rung.pop_front() {
+            return Poll::Ready(number);
+        }
+        let before = state.waiting.replace(waker);
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+}
+
+/// What the task in a slot wakes when it ends.
+struct Bell {
+    news: Arc<News>,
+    number: usize,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut state = self.news.lock();
+        state.rung.push_back(self.number);
+        let waiting = state.waiting.take();
+        drop(state);
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+    }
+}
+
+impl<T> JoinSet<T> {
+    /// An empty set.
+    pub fn new() -> JoinSet<T> {
+        JoinSet { slots: Vec::new(), free: Vec::new(), news: Arc::default() }
+    }
+
+    /// How many tasks are in it: those that run, and those whose result was not asked for yet.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether no task is in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn handles(&self) -> impl Iterator<Item = &JoinHandle<T>> {
+        self.slots.iter().filter_map(|slot| slot.handle.as_ref())
+    }
+}
+
+impl<T: 'static> JoinSet<T> {
+    /// Starts a task of the set: see [`spawn`](crate::spawn).
+    pub fn spawn<F>(&mut self, future: F) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send,
+    {
+        self.insert(super::spawn(future))
+    }
+
+    /// Starts a task of the set on the pool of `handle`.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    /// let mut set = blitz::JoinSet::new();
+    /// set.spawn_on(async { blitz::current_num_workers() }, &pool.handle());
+    /// assert_eq!(blitz::block_on(set.join_next()).unwrap().unwrap(), 1);
+    /// ```
+    pub fn spawn_on<F>(&mut self, future: F, handle: &Handle) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send,
+    {
+        self.insert(handle.spawn(future))
+    }
+
+    /// Starts a job of the set, which computes: see [`spawn_cpu`](crate::spawn_cpu).
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let mut set = blitz::JoinSet::new();
+    /// set.spawn_cpu(|| (1..=10).product::<u64>());
+    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 3_628_800);
+    /// # });
+    /// ```
+    pub fn spawn_cpu<F>(&mut self, f: F) -> AbortHandle
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send,
+    {
+        self.insert(spawn_cpu(f))
+    }
+
+    /// Starts a closure of the set, which blocks: see [`spawn_blocking`](crate::spawn_blocking).
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let mut set = blitz::JoinSet::new();
+    /// set.spawn_blocking(|| std::fs::metadata("Cargo.toml").unwrap().is_file());
+    /// assert!(set.join_next().await.unwrap().unwrap());
+    /// # });
+    /// ```
+    pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send,
+    {
+        self.insert(spawn_blocking(f))
+    }
+
+    /// As [`spawn_blocking`](JoinSet::spawn_blocking), with a thread of the pool of `handle`.
+    pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send,
+    {
+        self.insert(handle.spawn_blocking(f))
+    }
+
+    fn insert(&mut self, mut handle: JoinHandle<T>) -> AbortHandle {
+        let abort = handle.abort_handle();
+        let number = self.free.pop().unwrap_or_else(|| {
+            let number = self.slots.len();
+            let bell = Waker::from(Arc::new(Bell { news: self.news.clone(), number }));
+            self.slots.push(Slot { handle: None, bell });
+            number
+        });
+        let slot = &mut self.slots[number];
+        if handle.poll_finished(&mut Context::from_waker(&slot.bell)).is_ready() {
+            slot.bell.wake_by_ref();
+        }
+        slot.handle = Some(handle);
+        abort
+    }
+
+    /// Waits for the next task to end, and takes it out of the set; `None` if the set is empty.
+    ///
+    /// Nothing is lost if the future is dropped before it is ready, as `select!` does.
+    pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
+        poll_fn(|cx| self.poll_join_next(cx)).await
+    }
+
+    /// As [`join_next`](JoinSet::join_next), with the task's id; that of one that failed is in the
+    /// [error](JoinError::id).
+    ///
+    /// An id may be used again as soon as the task is out of the set and nobody has an [`AbortHandle`] for it.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let mut set = blitz::JoinSet::new();
+    /// let mut names = std::collections::HashMap::new();
+    /// for name in ["one", "two"] {
+    ///     names.insert(set.spawn(async move { name.len() }).id(), name);
+    /// }
+    /// while let Some(joined) = set.join_next_with_id().await {
+    ///     let (id, length) = joined.unwrap();
+    ///     assert_eq!(names.remove(&id).unwrap().len(), length);
+    /// }
+    /// assert!(names.is_empty());
+    /// # });
+    /// ```
+    pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
+        poll_fn(|cx| self.poll_join_next_with_id(cx)).await
+    }
+
+    /// A task that has ended, which it takes out of the set; `None` if there is none right now.
+    ///
+    /// ```
+    /// let mut set = blitz::JoinSet::new();
+    /// set.spawn_cpu(|| 7);
+    /// let seven = loop {
+    ///     if let Some(result) = set.try_join_next() {
+    ///         break result.unwrap();
+    ///     }
+    ///     std::thread::yield_now();
+    /// };
+    /// assert_eq!((seven, set.len()), (7, 0));
+    /// ```
+    pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        self.try_join_next_with_id().map(without_id)
+    }
+
+    /// As [`try_join_next`](JoinSet::try_join_next), with the task's id.
+    pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
+        while let Some(number) = self.news.oldest() {
+            let ended = self.take(number);
+            if ended.is_some() {
+                return ended;
+            }
+        }
+        None
+    }
+
+    /// Ready with the next task that has ended, or with `None` if the set is empty; else the context's waker
+    /// is woken when the next one ends.
+    pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        self.poll_join_next_with_id(cx).map(|next| next.map(without_id))
+    }
+
+    /// As [`poll_join_next`](JoinSet::poll_join_next), with the task's id.
+    pub fn poll_join_next_with_id(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<(Id, T), JoinError>>> {
+        if self.is_empty() {
+            return Poll::Ready(None);
+        }
+        let spent = ready!(budget::poll_spend(cx));
+        loop {
+            let number = ready!(self.news.poll_oldest(cx.waker()));
+            if let Some(ended) = self.take(number) {
+                spent.made_progress();
+                return Poll::Ready(Some(ended));
+            }
+        }
+    }
+
+    /// Waits for all tasks, and returns their results in the order in which they ended.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let set: blitz::JoinSet<_> = (0..10).map(|n| async move { n * n }).collect();
+    /// assert_eq!(set.join_all().await.into_iter().sum::<i32>(), 285);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// As soon as a task panics, with its panic, or was cancelled; the others are aborted.
+    pub async fn join_all(mut self) -> Vec<T> {
+        let mut results = Vec::with_capacity(self.len());
+        while let Some(ended) = self.join_next().await {
+            match ended.map_err(JoinError::try_into_panic) {
+                Ok(result) => results.push(result),
+                Err(Ok(payload)) => resume_unwind(payload),
+                Err(Err(error)) => panic!("join_all needs every result, but {error}"),
+            }
+        }
+        results
+    }
+
+    /// What came of the task in a slot, which is free then; `None` if it has not ended, or the slot is
+    /// free.
+    fn take(&mut self, number: usize) -> Option<Result<(Id, T), JoinError>> {
+        let Slot { handle: place, bell } = &mut self.slots[number];
+        let handle = place.as_mut()?;
+        let Poll::Ready(result) = handle.poll_result(&mut Context::from_waker(bell)) else {
+            return None;
+        };
+        let id = handle.id();
+        *place = None;
+        self.free.push(number);
+        Some(result.map(|result| (id, result)))
+    }
+
+    /// Aborts all tasks: see [`JoinHandle::abort`]. They stay in the set until they are joined.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let mut set = blitz::JoinSet::new();
+    /// set.spawn(std::future::pending::<()>());
+    /// set.abort_all();
+    /// assert!(set.join_next().await.unwrap().unwrap_err().is_cancelled());
+    /// # });
+    /// ```
+    pub fn abort_all(&mut self) {
+        self.handles().for_each(|handle| handle.abort());
+    }
+
+    /// Aborts all tasks and waits for their end; results and panics are dropped.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let mut set = blitz::JoinSet::new();
+    /// set.spawn(std::future::pending::<()>());
+    /// set.shutdown().await;
+    /// assert!(set.is_empty());
+    /// # });
+    /// ```
+    pub async fn shutdown(&mut self) {
+        self.abort_all();
+        while self.join_next().await.is_some() {}
+    }
+
+    /// Takes all tasks out of the set without aborting them.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let (send, receive) = blitz::sync::oneshot::channel();
+    /// let mut set = blitz::JoinSet::new();
+    /// set.spawn(async { send.send(7) });
+    /// set.detach_all();
+    /// drop(set);
+    /// assert_eq!(receive.await, Ok(7));
+    /// # });
+    /// ```
+    pub fn detach_all(&mut self) {
+        for (number, slot) in self.slots.iter_mut().enumerate() {
+            let handle = slot.handle.take();
+            if handle.is_some() {
+                self.free.push(number);
+            }
+            // The drop of a result that was not asked for is user code, and may unwind.
+            drop(handle);
+        }
+    }
+}
+
+fn without_id<T>(result: Result<(Id, T), JoinError>) -> Result<T, JoinError> {
+    result.map(|(_, result)| result)
+}
+
+impl<T> Drop for JoinSet<T> {
+    fn drop(&mut self) {
+        self.handles().for_each(JoinHandle::abort);
+    }
+}
+
+impl<T> Default for JoinSet<T> {
+    fn default() -> JoinSet<T> {
+        JoinSet::new()
+    }
+}
+
+/// Spawns each of the futures.
+impl<T, F> FromIterator<F> for JoinSet<T>
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    fn from_iter<I: IntoIterator<Item = F>>(futures: I) -> JoinSet<T> {
+        let mut set = JoinSet::new();
+        for future in futures {
+            set.spawn(future);
+        }
+        set
+    }
+}
+
+impl<T> fmt::Debug for JoinSet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinSet").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
