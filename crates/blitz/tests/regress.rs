@@ -226,3 +226,52 @@ fn a_failed_start_does_not_wait_for_threads_that_a_spawner_keeps() {
         late.into_iter().for_each(blitz::ThreadBuilder::run);
     });
 }
+
+#[test]
+fn a_task_that_yields_to_one_that_blocks_goes_on_elsewhere() {
+    watched("yields_to_a_blocker", |watch| {
+        let pool = watch.pool(common::pool(2));
+        for _ in 0..50 {
+            while !pool.dump().contains("sleeping 2") {
+                std::thread::yield_now();
+            }
+            let task = pool.spawn(async {
+                let (send, receive) = std::sync::mpsc::channel();
+                // It is polled next on this worker, and blocks it.
+                let blocker = blitz::spawn(async move { receive.recv().unwrap() });
+                blitz::task::yield_now().await;
+                send.send(7).unwrap();
+                blocker.await.unwrap()
+            });
+            assert_eq!(task.join().unwrap(), 7);
+        }
+    });
+}
+
+#[test]
+fn a_task_that_yields_beside_a_broadcast_that_blocks_goes_on_elsewhere() {
+    watched("yields_to_mail", |watch| {
+        let pool = watch.pool(common::pool(2));
+        for _ in 0..200 {
+            let done = Arc::new(AtomicBool::new(false));
+            let (send, receive) = std::sync::mpsc::channel();
+            let task = pool.spawn({
+                let done = done.clone();
+                async move {
+                    send.send(blitz::current_worker_index()).unwrap();
+                    for _ in 0..2_000 {
+                        blitz::task::yield_now().await;
+                    }
+                    done.store(true, SeqCst);
+                }
+            });
+            let here = receive.recv().unwrap();
+            pool.broadcast(|context| {
+                while Some(context.index()) == here && !done.load(SeqCst) {
+                    std::thread::yield_now();
+                }
+            });
+            task.join().unwrap();
+        }
+    });
+}

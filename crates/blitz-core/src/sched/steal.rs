@@ -47,6 +47,13 @@ impl Worker {
         }
     }
 
+    /// Tells of the tasks in the ring: this worker is about to do something else. Own thread only.
+    pub(crate) fn tell_of_ring(&self) {
+        if !self.tasks().ring.is_empty() {
+            self.tell_of_task();
+        }
+    }
+
     fn tell_of_task(&self) {
         let woken = self.team().sleep().new_task();
         if woken > 0 {
@@ -155,8 +162,9 @@ impl Worker {
             Ran::Complete { cancelled: true } => tasks.counters.cancelled.add(1),
             Ran::Again(task) => {
                 tasks.counters.again.add(1);
-                // Alone it is for this worker; behind another one somebody else might take it.
-                let tell = !tasks.ring.is_empty();
+                // Alone it is for this worker; behind another one, which may block, somebody else might
+                // take it.
+                let tell = !tasks.ring.is_empty() || tasks.has_lifo();
                 self.put_back(task, tell);
             }
         }

@@ -123,7 +123,11 @@ impl Worker {
         if opened.is_empty() && self.has_mail() {
             opened.extend(self.mail.take_all());
         }
-        opened.pop_front()
+        let first = opened.pop_front()?;
+        // Nobody else was told of this mail, nor of a task that is alone in the ring: it would wait for
+        // the mail although others sleep.
+        self.tell_of_ring();
+        Some(first)
     }
 
     pub(super) fn take_injected(&self) -> Option<Work> {
