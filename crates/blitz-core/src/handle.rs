@@ -118,6 +118,18 @@ impl Handle {
     }
 }
 
+impl From<&Handle> for Handle {
+    fn from(handle: &Handle) -> Handle {
+        handle.clone()
+    }
+}
+
+impl From<&Pool> for Handle {
+    fn from(pool: &Pool) -> Handle {
+        pool.handle()
+    }
+}
+
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle").field("workers", &self.team.num_workers()).finish_non_exhaustive()

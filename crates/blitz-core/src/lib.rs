@@ -37,4 +37,4 @@ pub use ops::spawn::spawn_cpu;
 pub use ops::yield_now::{Yield, yield_local, yield_now};
 pub use pool::Pool;
 pub use sched::{Histogram, TaskMetrics};
-pub use task::{AbortHandle, JoinHandle, JoinSet, TrySpawnError, spawn};
+pub use task::{AbortHandle, JoinHandle, JoinSet, LocalSet, TrySpawnError, spawn, spawn_local};

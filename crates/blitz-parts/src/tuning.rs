@@ -72,6 +72,10 @@ pub const POLLS_PER_SAMPLE: u32 = 32;
 /// task's stack frames; at the limit a worker leaves tasks to others.
 pub const POLL_DEPTH_MAX: u32 = 64;
 
+/// Polls of a local set's tasks in one turn: half of a worker's tick, because a turn is one poll for whoever
+/// awaits the set.
+pub const LOCAL_POLLS_PER_TURN: u32 = BUDGET_PER_TICK / 2;
+
 /// How often the watch looks at LIFO slots: a task behind a stuck worker is late by up to twice this.
 pub const WATCH_PERIOD: Duration = Duration::from_millis(1);
 

@@ -294,3 +294,59 @@ pub struct ArgumentsAreChecked;
 /// async fn run() {}
 /// ```
 pub struct TestsAreMarkedOnce;
+
+/// A task goes from worker to worker, and so must what it keeps while it waits. That of a local task stays.
+///
+/// ```compile_fail
+/// drop(blitz::spawn(async {
+///     let stays = std::rc::Rc::new(1);
+///     blitz::task::yield_now().await;
+///     drop(stays);
+/// }));
+/// ```
+/// ```
+/// let set = blitz::LocalSet::new();
+/// drop(set.spawn_local(async {
+///     let stays = std::rc::Rc::new(1);
+///     blitz::task::yield_now().await;
+///     drop(stays);
+/// }));
+/// ```
+pub struct TasksAreSend;
+
+/// The result of a local task stays as well, unless it can be sent.
+///
+/// ```compile_fail,E0277
+/// let set = blitz::LocalSet::new();
+/// let handle = set.spawn_local(async { std::rc::Rc::new(1) });
+/// std::thread::spawn(move || drop(handle));
+/// ```
+/// ```
+/// let set = blitz::LocalSet::new();
+/// let handle = set.spawn_local(async { std::sync::Arc::new(1) });
+/// std::thread::spawn(move || drop(handle));
+/// ```
+pub struct LocalResultsStay;
+
+/// A set stays on its thread, for there its futures are dropped.
+///
+/// ```compile_fail,E0277
+/// let set = blitz::LocalSet::new();
+/// std::thread::spawn(move || drop(set));
+/// ```
+/// ```
+/// std::thread::spawn(|| drop(blitz::LocalSet::new()));
+/// ```
+pub struct LocalSetsStay;
+
+/// So does whoever awaits it.
+///
+/// ```compile_fail
+/// let set = blitz::LocalSet::new();
+/// drop(blitz::spawn(set));
+/// ```
+/// ```
+/// let set = blitz::LocalSet::new();
+/// blitz::block_on(set);
+/// ```
+pub struct LocalSetsAreNotSpawned;

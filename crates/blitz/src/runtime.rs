@@ -27,6 +27,12 @@ pub struct Runtime {
     pool: Pool,
 }
 
+impl From<&Runtime> for Handle {
+    fn from(runtime: &Runtime) -> Handle {
+        runtime.handle()
+    }
+}
+
 impl Runtime {
     /// A runtime with all defaults: one worker per core.
     ///

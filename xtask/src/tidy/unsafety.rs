@@ -20,6 +20,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-core/src/sched/steal.rs",
     "crates/blitz-core/src/shutdown.rs",
     "crates/blitz-core/src/task/context.rs",
+    "crates/blitz-core/src/task/local/locals.rs",
     "crates/blitz-core/src/team.rs",
     "crates/blitz-core/src/worker/current.rs",
     "crates/blitz-core/src/worker/find.rs",

@@ -2,12 +2,13 @@
 
 use crate::handle::Entered;
 use crate::pool::Pool;
-use crate::task::context;
+use crate::task::{context, local};
 use crate::team::Team;
 use crate::worker::{Help, Worker, current};
 use blitz_parts::latch::{JobLatch, Latch};
 use blitz_parts::park::parker::Parker;
 use blitz_parts::prim::AtomicBool;
+use blitz_parts::tuning::POLL_DEPTH_MAX;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -17,7 +18,7 @@ use std::task::{Context, Poll, Wake, Waker};
 /// Runs `future` to its end on the current thread and returns its result.
 ///
 /// It may be called anywhere. A worker, inside of a task too, goes on with its pool's jobs and tasks while
-/// the future waits. Any other thread blocks. What the future spawns goes to the current pool, else to the
+/// the future waits; inside of a [`LocalSet`](crate::LocalSet) the set goes on. Any other thread blocks. What the future spawns goes to the current pool, else to the
 /// global one.
 ///
 /// ```
@@ -28,6 +29,14 @@ use std::task::{Context, Poll, Wake, Waker};
 /// # Blocking
 /// A thread outside of every pool blocks.
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    // At the limit the set waits, or its tasks could fill the stack, each waiting for the next.
+    match local::current().filter(|_| context::depth() < POLL_DEPTH_MAX) {
+        Some(locals) => block_on_this_thread(local::run_until(locals, future)),
+        None => block_on_this_thread(future),
+    }
+}
+
+fn block_on_this_thread<F: Future>(future: F) -> F::Output {
     let future = pin!(future);
     let _visit = current::visit();
     match current::current() {

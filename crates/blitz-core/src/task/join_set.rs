@@ -11,7 +11,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{AbortHandle, Id, JoinHandle, budget};
+use super::{AbortHandle, Id, JoinHandle, LocalSet, budget, spawn_local};
 use crate::blocking::spawn_blocking;
 use crate::error::JoinError;
 use crate::handle::Handle;
@@ -210,6 +210,35 @@ impl<T: 'static> JoinSet<T> {
         T: Send,
     {
         self.insert(handle.spawn_blocking(f))
+    }
+
+    /// Starts a task of the set that stays on this thread: see [`spawn_local`](crate::spawn_local).
+    ///
+    /// ```
+    /// let local = blitz::LocalSet::new();
+    /// blitz::block_on(local.run_until(async {
+    ///     let mut set = blitz::JoinSet::new();
+    ///     set.spawn_local(async { std::rc::Rc::new(7) });
+    ///     assert_eq!(*set.join_next().await.unwrap().unwrap(), 7);
+    /// }));
+    /// ```
+    ///
+    /// # Panics
+    /// Outside of every [`LocalSet`].
+    #[track_caller]
+    pub fn spawn_local<F>(&mut self, future: F) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        self.insert(spawn_local(future))
+    }
+
+    /// Starts a task of the set in `local`.
+    pub fn spawn_local_on<F>(&mut self, future: F, local: &LocalSet) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        self.insert(local.spawn_local(future))
     }
 
     fn insert(&mut self, mut handle: JoinHandle<T>) -> AbortHandle {

@@ -3,6 +3,7 @@
 use super::{Found, Look, Wanted, Worker};
 use crate::handle::Entered;
 use crate::panic::AbortOnUnwind;
+use crate::task::local;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{JobLatch, Runner};
 use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, yield_now};
@@ -30,7 +31,7 @@ impl Worker {
     pub(crate) fn wait_until(&self, latch: &JobLatch, base: isize, help: Help<'_>) {
         // The latch lies in a frame that must not go before it is set.
         let guard = AbortOnUnwind("a wait");
-        let _entered = Entered::none();
+        let _entered = (Entered::none(), local::outside());
         let outer = self.waits_for.load(Relaxed);
         match help {
             Help::Anything => self.wait_helping_all(latch, base),

@@ -1,0 +1,274 @@
+//! The tasks of a local set, and its inbox.
+//!
+//! A task points to the inbox and counts nothing: the set does not go before each of its tasks is complete.
+//! Whoever wakes a task may be anywhere, and keeps the inbox while at it.
+
+use crate::handle::Handle;
+use crate::panic::{Payload, discard};
+use crate::task::JoinHandle;
+use crate::task::context::Polling;
+use blitz_parts::prim::yield_now;
+use blitz_parts::task::{self, LateReport, Owned, Ran, Runnable, Scheduler};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+/// What the thread of a set knows of its tasks.
+pub(crate) struct Locals {
+    inbox: Arc<Inbox>,
+    /// Taken from the inbox all at once.
+    batch: RefCell<VecDeque<Runnable>>,
+    /// Tasks that are not complete.
+    len: Cell<usize>,
+    /// How many drivers there have been.
+    drivers: Cell<u64>,
+    /// The set is gone, or about to.
+    closed: Cell<bool>,
+}
+
+/// Where tasks become runnable, from any thread.
+pub(super) struct Inbox {
+    state: Mutex<State>,
+    /// Tasks that wait to be woken.
+    owned: Owned,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Runnable>,
+    /// Who awaits the set while nothing is in the queue.
+    waiting: VecDeque<(u64, Waker)>,
+}
+
+impl Locals {
+    pub(super) fn new() -> Locals {
+        let inbox = Inbox { state: Mutex::default(), owned: Owned::new() };
+        Locals {
+            inbox: Arc::new(inbox),
+            batch: RefCell::default(),
+            len: Cell::new(0),
+            drivers: Cell::new(0),
+            closed: Cell::new(false),
+        }
+    }
+
+    pub(super) fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// Tasks that are not complete.
+    pub(super) fn len(&self) -> usize {
+        self.len.get()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A number for one more driver.
+    pub(super) fn number(&self) -> u64 {
+        let number = self.drivers.get();
+        self.drivers.set(number + 1);
+        number
+    }
+
+    pub(super) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        // SAFETY: `Locals` stays on its thread. It puts the task into the inbox, where all later wakes put
+        // it, too, and takes out, runs and drops what is in there on its own thread only. There the list is
+        // closed. The inbox is not freed while a task is in it: `close` comes before, or never.
+        let (task, join) = unsafe { task::new_local(future, Home::of(&self.inbox)) };
+        let handle = JoinHandle::of_task(join);
+        if self.closed.get() {
+            // Cancelled before it began.
+            drop(task);
+        } else {
+            self.len.set(self.len.get() + 1);
+            self.inbox.post(task);
+        }
+        handle
+    }
+
+    /// The next task to be polled.
+    pub(super) fn next(&self) -> Option<Runnable> {
+        let mut batch = self.batch.borrow_mut();
+        if batch.is_empty() {
+            std::mem::swap(&mut self.inbox.lock().queue, &mut *batch);
+        }
+        batch.pop_front()
+    }
+
+    pub(super) fn poll(&self, task: Runnable) {
+        let polling = Polling::begin(task.header());
+        let ran = task.run();
+        drop(polling);
+        match ran {
+            Ran::Idle => {}
+            Ran::Complete { .. } => self.len.set(self.len.get() - 1),
+            // Not into the batch: what is in the inbox goes first.
+            Ran::Again(task) => self.inbox.post(task),
+        }
+    }
+
+    /// Cancels all tasks. Futures may wake, spawn and abort while they are dropped.
+    pub(super) fn close(&self) {
+        self.closed.set(true);
+        loop {
+            let on_their_way = self.inbox.owned.close_and_cancel();
+            let queued = std::iter::from_fn(|| self.next()).map(drop).count();
+            if on_their_way == 0 && queued == 0 {
+                break;
+            }
+            // A thread that wakes a task is between the task's word and the inbox.
+            yield_now();
+        }
+        self.len.set(0);
+    }
+
+    /// Makes this the current set of the thread until the guard is dropped.
+    pub(super) fn enter(self: &Rc<Self>) -> Entered {
+        Entered::replace(Some(self.clone()))
+    }
+}
+
+impl Inbox {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No user code runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a task into the queue and tells every driver. Any thread.
+    fn post(&self, task: Runnable) {
+        let mut state = self.lock();
+        state.queue.push_back(task);
+        // Not those that come back meanwhile.
+        for _ in 0..state.waiting.len() {
+            let Some((_, waker)) = state.waiting.pop_front() else { break };
+            drop(state);
+            // The waker is whatever the set is awaited with.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                report(Handle::try_current(), payload);
+            }
+            state = self.lock();
+        }
+    }
+
+    /// Has `waker` woken by the next task, for driver `number`; false if there is a task already.
+    pub(super) fn try_wait(&self, number: u64, waker: Waker) -> bool {
+        let mut state = self.lock();
+        let empty = state.queue.is_empty();
+        if empty {
+            state.waiting.push_back((number, waker));
+        }
+        empty
+    }
+
+    /// Takes back the waker of driver `number`.
+    pub(super) fn withdraw(&self, number: u64) -> Option<Waker> {
+        let mut state = self.lock();
+        let at = state.waiting.iter().position(|(whose, _)| *whose == number)?;
+        state.waiting.remove(at).map(|(_, waker)| waker)
+    }
+}
+
+/// The inbox of a task's set, in one word.
+#[derive(Clone, Copy)]
+struct Home(NonNull<Inbox>);
+
+// SAFETY: an inbox is shared between threads; the pointer is followed only while the inbox is alive.
+unsafe impl Send for Home {}
+// SAFETY: as above.
+unsafe impl Sync for Home {}
+
+impl Home {
+    /// The inbox must stay until the task is complete.
+    fn of(inbox: &Arc<Inbox>) -> Home {
+        match NonNull::new(Arc::as_ptr(inbox).cast_mut()) {
+            Some(inbox) => Home(inbox),
+            None => unreachable!("an Arc is not null"),
+        }
+    }
+
+    fn keep(&self) -> Arc<Inbox> {
+        let inbox = self.0.as_ptr().cast_const();
+        // SAFETY: the pointer came from an `Arc`. The caller has a task that is not complete, so the set,
+        // which holds a count, is not gone.
+        unsafe { Arc::increment_strong_count(inbox) };
+        // SAFETY: as above; this is the count that was just added.
+        unsafe { Arc::from_raw(inbox) }
+    }
+}
+
+// SAFETY: 1 and 2: a set's drop ends each of its tasks before it gives up its count of the inbox, which has the
+// list; a set that is forgotten keeps it for ever. 3: what users brought along is called under `catch_unwind`.
+unsafe impl Scheduler for Home {
+    fn schedule(&self, task: Runnable) {
+        // Once the task is in the inbox it may end, and with it the set.
+        self.keep().post(task);
+    }
+
+    fn owned(&self) -> &Owned {
+        // SAFETY: the caller runs a task, on the thread of its set, which is not gone meanwhile.
+        &unsafe { self.0.as_ref() }.owned
+    }
+
+    fn report_panic(&self, payload: Payload) {
+        report(Handle::try_current(), payload);
+    }
+
+    fn late_report(&self) -> Option<LateReport> {
+        let pool = Handle::try_current();
+        Some(Box::new(move |payload| report(pool, payload)))
+    }
+}
+
+/// A panic that nobody waits for is for the handler of the pool that was current. Without a pool there is
+/// none, and the panic hook has spoken.
+fn report(pool: Option<Handle>, payload: Payload) {
+    match pool {
+        Some(handle) => handle.team().report_panic_of("a detached local task", payload),
+        None => discard(payload),
+    }
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Rc<Locals>>> = const { RefCell::new(None) };
+}
+
+/// The set that the current thread runs in, if any.
+pub(crate) fn current() -> Option<Rc<Locals>> {
+    CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()
+}
+
+/// No set is the current one until the guard is dropped: for work that has nothing to do with it.
+pub(crate) fn outside() -> Entered {
+    Entered::replace(None)
+}
+
+/// A set, or none, is this thread's current one until this is dropped.
+pub(crate) struct Entered {
+    before: Option<Rc<Locals>>,
+}
+
+impl Entered {
+    fn replace(locals: Option<Rc<Locals>>) -> Entered {
+        Entered { before: CURRENT.try_with(|current| current.replace(locals)).ok().flatten() }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let before = self.before.take();
+        // Not dropped while the cell is borrowed.
+        let left = CURRENT.try_with(|current| current.replace(before));
+        drop(left);
+    }
+}

@@ -1,0 +1,241 @@
+//! Tasks that stay on one thread, because their futures cannot be sent.
+//!
+//! ```text
+//!  spawn_local, a wake on any thread, an abort ─▶ the set's inbox ─▶ wakes whoever drives the set
+//!  a driver is polled ─▶ its own future, then up to LOCAL_POLLS_PER_TURN tasks of the set
+//!      more are runnable: it wakes itself, so that others go first      none is: it waits for the inbox
+//! ```
+//!
+//! A set has no thread of its own. It is driven where somebody awaits it: `run_until`, `block_on`, the set
+//! as a future, and a `block_on` inside of one of its tasks. There may be several of these at once.
+
+mod locals;
+
+pub(crate) use locals::{current, outside};
+
+use super::JoinHandle;
+use crate::handle::Handle;
+use blitz_parts::tuning::LOCAL_POLLS_PER_TURN;
+use locals::Locals;
+use pin_project_lite::pin_project;
+use std::cell::Cell;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Starts a task that stays on this thread, in the [`LocalSet`] that the caller runs in: inside of
+/// [`LocalSet::run_until`] and of the set's tasks.
+///
+/// ```
+/// use std::rc::Rc;
+///
+/// let set = blitz::LocalSet::new();
+/// blitz::block_on(set.run_until(async {
+///     let shared = Rc::new(7);
+///     let clone = shared.clone();
+///     assert_eq!(blitz::spawn_local(async move { *clone }).await.unwrap(), *shared);
+/// }));
+/// ```
+///
+/// # Panics
+/// Outside of every set: [`LocalSet::spawn_local`] works there.
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    match current() {
+        Some(locals) => locals.spawn(future),
+        None => panic!(
+            "spawn_local was called outside of a LocalSet: call it inside of LocalSet::run_until or of a \
+             task of the set, or call the set's own spawn_local"
+        ),
+    }
+}
+
+/// Tasks whose futures need not be `Send`: all of them are polled, and dropped, on the thread of the set.
+///
+/// They run while somebody awaits the set on that thread: inside of [`run_until`](LocalSet::run_until) and
+/// [`block_on`](LocalSet::block_on), or when the set itself is awaited, which ends with its last task. They can be
+/// woken and aborted from everywhere. Dropping the set cancels those that are left, shielded or not.
+///
+/// ```
+/// use std::cell::Cell;
+/// use std::rc::Rc;
+///
+/// let runtime = blitz::Runtime::new().unwrap();
+/// let count = Rc::new(Cell::new(0));
+/// let set = blitz::LocalSet::new();
+/// for _ in 0..10 {
+///     let count = count.clone();
+///     drop(set.spawn_local(async move {
+///         blitz::spawn(async {}).await.unwrap(); // on the pool, as everywhere
+///         count.set(count.get() + 1);
+///     }));
+/// }
+/// runtime.block_on(set);
+/// assert_eq!(count.get(), 10);
+/// ```
+pub struct LocalSet {
+    driver: Driver,
+}
+
+impl LocalSet {
+    /// An empty set, of this thread.
+    pub fn new() -> LocalSet {
+        LocalSet { driver: Driver::new(Rc::new(Locals::new())) }
+    }
+
+    /// Starts a task of this set. It is polled once the set is awaited.
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        self.driver.locals.spawn(future)
+    }
+
+    /// Runs `future`, and the tasks of the set, until `future` is ready. Tasks that are left go on when the
+    /// set is awaited again.
+    ///
+    /// ```
+    /// let set = blitz::LocalSet::new();
+    /// let seven = set.run_until(async { blitz::spawn_local(async { 7 }).await.unwrap() });
+    /// assert_eq!(blitz::block_on(seven), 7);
+    /// ```
+    pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
+        run_until(self.driver.locals.clone(), future).await
+    }
+
+    /// Runs `future`, and the tasks of the set, until `future` is ready, on this thread. What it spawns
+    /// otherwise goes to the pool that is given: a runtime, a pool or a handle to one.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::new().unwrap();
+    /// let set = blitz::LocalSet::new();
+    /// let here = std::thread::current().id();
+    /// set.block_on(&runtime, async move {
+    ///     let local = blitz::spawn_local(async { std::thread::current().id() });
+    ///     assert_eq!(local.await.unwrap(), here);
+    ///     let elsewhere = blitz::spawn(async { std::thread::current().id() });
+    ///     assert_ne!(elsewhere.await.unwrap(), here);
+    /// });
+    /// ```
+    ///
+    /// # Blocking
+    /// A thread outside of every pool blocks.
+    pub fn block_on<F: Future>(&self, on: impl Into<Handle>, future: F) -> F::Output {
+        on.into().block_on(self.run_until(future))
+    }
+}
+
+/// Runs all tasks of the set; ready when none is left.
+impl Future for LocalSet {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let driver = &self.driver;
+        let _entered = driver.locals.enter();
+        driver.turn(cx);
+        if driver.locals.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Drop for LocalSet {
+    fn drop(&mut self) {
+        let _entered = self.driver.locals.enter();
+        self.driver.locals.close();
+    }
+}
+
+impl Default for LocalSet {
+    fn default() -> LocalSet {
+        LocalSet::new()
+    }
+}
+
+impl fmt::Debug for LocalSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalSet").field("len", &self.driver.locals.len()).finish_non_exhaustive()
+    }
+}
+
+/// One of those that await a set.
+struct Driver {
+    locals: Rc<Locals>,
+    /// What tells it from the set's other drivers.
+    number: u64,
+    /// It may have a waker in the inbox.
+    waits: Cell<bool>,
+}
+
+impl Driver {
+    fn new(locals: Rc<Locals>) -> Driver {
+        Driver { number: locals.number(), locals, waits: Cell::new(false) }
+    }
+
+    /// Polls some of the tasks; the context's waker is woken when there is more to do.
+    fn turn(&self, cx: &mut Context<'_>) {
+        // Who is at it need not be told.
+        self.withdraw();
+        for _ in 0..LOCAL_POLLS_PER_TURN {
+            if let Some(task) = self.locals.next() {
+                self.locals.poll(task);
+            } else if self.wait(cx.waker()) {
+                return;
+            }
+        }
+        cx.waker().wake_by_ref();
+    }
+
+    /// Has `waker` woken by the next task that comes; false if there is one already.
+    fn wait(&self, waker: &Waker) -> bool {
+        // Cloning a waker is user code, and not for under a lock.
+        let waits = self.locals.inbox().try_wait(self.number, waker.clone());
+        self.waits.set(waits);
+        waits
+    }
+
+    fn withdraw(&self) {
+        if self.waits.replace(false) {
+            drop(self.locals.inbox().withdraw(self.number));
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.withdraw();
+    }
+}
+
+/// `future`, while the tasks of `locals` are polled, too.
+pub(crate) fn run_until<F: Future>(locals: Rc<Locals>, future: F) -> RunUntil<F> {
+    RunUntil { future, driver: Driver::new(locals) }
+}
+
+pin_project! {
+    /// What [`run_until`] returns.
+    pub(crate) struct RunUntil<F> {
+        #[pin]
+        future: F,
+        driver: Driver,
+    }
+}
+
+impl<F: Future> Future for RunUntil<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let _entered = this.driver.locals.enter();
+        if let Poll::Ready(output) = this.future.poll(cx) {
+            return Poll::Ready(output);
+        }
+        this.driver.turn(cx);
+        Poll::Pending
+    }
+}
