@@ -68,11 +68,16 @@ impl Worker {
         let own = || self.open_mail().or_else(|| self.pop()).map(Found::Job);
         let injected = || self.take_injected().map(Found::Job);
         let queued = || self.take_queued().map(Found::Task);
-        match self.rng.below(3) {
+        let found = match self.rng.below(3) {
             0 => own().or_else(injected).or_else(queued),
             1 => injected().or_else(queued).or_else(own),
             _ => queued().or_else(own).or_else(injected),
+        };
+        if found.is_some() {
+            // A task that is alone in the ring was left to this worker, which now does this first.
+            self.tell_of_ring();
         }
+        found
     }
 
     /// Work of others: jobs, and the `wanted` tasks. Own thread only.
