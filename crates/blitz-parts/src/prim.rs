@@ -5,7 +5,7 @@
 //! dependency. Protocols that need sequential consistency say so with [`fence`], never with
 //! `SeqCst` accesses: loom checks the former and silently weakens the latter.
 
-pub use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+pub use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 #[cfg(blitz_loom)]
 pub use self::modelled::*;
@@ -41,17 +41,53 @@ mod real {
     pub const fn broken(_step: super::Step) -> bool {
         false
     }
+
+    /// Whether a model has failed and its thread unwinds; never in a shipped build.
+    #[inline(always)]
+    pub const fn model_has_failed() -> bool {
+        false
+    }
+
+    /// Stands beside plain memory that threads hand to each other, for the model checker, which sees only
+    /// what it is told. Nothing in a shipped build.
+    #[derive(Debug, Default)]
+    pub struct Witness(());
+
+    impl Witness {
+        /// The memory is read, maybe by several threads at once.
+        #[inline(always)]
+        pub fn read(&self) {}
+
+        /// The memory is written, or taken: no other thread uses it.
+        #[inline(always)]
+        pub fn write(&self) {}
+    }
+
+    /// Stands beside an atomic whose every access is a step of its own for the model checker. Nothing in a
+    /// shipped build.
+    #[derive(Debug, Default)]
+    pub struct Turns(());
+
+    impl Turns {
+        /// The access that follows is a step.
+        #[inline(always)]
+        pub fn take(&self) {}
+    }
+
+    /// Before its memory is freed the atomic gets a value by which the model checker knows late users.
+    #[inline(always)]
+    pub fn poison(_atomic: &mut AtomicU64, _value: u64) {}
 }
 
 #[cfg(blitz_loom)]
 mod modelled {
-    pub use loom::alloc::{alloc, dealloc};
     pub use loom::sync::atomic::{
         AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
     };
     pub use loom::sync::{Condvar, Mutex, MutexGuard};
     pub use loom::thread::yield_now;
     pub use loom::{lazy_static, thread};
+    use std::alloc::Layout;
 
     /// True while the model checker runs the program.
     pub const MODELLED: bool = true;
@@ -66,7 +102,92 @@ mod modelled {
 
     std::thread_local! {
         // Loom runs all threads of a model on one OS thread, so a thread-local holds for one model.
-        static BROKEN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+        static BROKEN: std::cell::Cell<u128> = const { std::cell::Cell::new(0) };
+        static HEAP: std::cell::RefCell<Heap> = std::cell::RefCell::default();
+    }
+
+    /// What the model has allocated. Memory is kept after it was freed, until the next execution begins, so
+    /// that a use after that finds a poisoned atomic and no other object's memory.
+    #[derive(Default)]
+    struct Heap {
+        live: Vec<(usize, Layout)>,
+        freed: Vec<(usize, Layout)>,
+    }
+
+    impl Heap {
+        fn clear(&mut self) {
+            for (address, layout) in self.live.drain(..).chain(self.freed.drain(..)) {
+                // SAFETY: it was allocated with this layout, and its execution is over.
+                unsafe { std::alloc::dealloc(address as *mut u8, layout) };
+            }
+        }
+    }
+
+    /// As [`std::alloc::alloc`].
+    ///
+    /// # Safety
+    /// 1. The layout is not empty.
+    pub unsafe fn alloc(layout: Layout) -> *mut u8 {
+        // SAFETY: obligation 1.
+        let memory = unsafe { std::alloc::alloc(layout) };
+        HEAP.with_borrow_mut(|heap| heap.live.push((memory as usize, layout)));
+        memory
+    }
+
+    /// As [`std::alloc::dealloc`]. Fails the model if the memory was freed before.
+    ///
+    /// # Safety
+    /// 1. [`alloc`] returned the memory for this layout.
+    pub unsafe fn dealloc(memory: *mut u8, layout: Layout) {
+        let entry = (memory as usize, layout);
+        let freed = HEAP.with_borrow_mut(|heap| {
+            let place = heap.live.iter().position(|live| *live == entry);
+            place.map(|place| heap.live.swap_remove(place)).map(|entry| heap.freed.push(entry))
+        });
+        assert!(freed.is_some(), "memory is freed twice");
+    }
+
+    /// Fails the model if it has not freed what it allocated.
+    fn assert_no_leak() {
+        let left = HEAP.with_borrow(|heap| heap.live.len());
+        assert_eq!(left, 0, "allocations that were not freed");
+    }
+
+    /// Stands beside plain memory that threads hand to each other; the checker fails a model in which a
+    /// write is not ordered with every other access.
+    #[derive(Debug, Default)]
+    pub struct Witness(loom::cell::UnsafeCell<()>);
+
+    impl Witness {
+        /// The memory is read, maybe by several threads at once.
+        pub fn read(&self) {
+            self.0.with(|_| ());
+        }
+
+        /// The memory is written, or taken: no other thread uses it.
+        pub fn write(&self) {
+            self.0.with_mut(|_| ());
+        }
+    }
+
+    /// Stands beside an atomic whose every access is a step of its own. Loom remembers one last access of
+    /// each object to tell which orders of threads are worth trying; a load before an exchange hides what
+    /// other threads have loaded, and orders are missed. Exchanges of one word hide nothing, and relaxed
+    /// they order nothing else.
+    #[derive(Debug, Default)]
+    pub struct Turns(AtomicUsize);
+
+    impl Turns {
+        /// The access that follows is a step.
+        pub fn take(&self) {
+            self.0.fetch_add(1, super::Relaxed);
+        }
+    }
+
+    /// Before its memory is freed the atomic gets a value by which late users are known. The checker fails
+    /// a model in which this is not ordered with every other access.
+    pub fn poison(atomic: &mut AtomicU64, value: u64) {
+        atomic.with_mut(|atomic| *atomic = value);
     }
 
     /// Whether a canary has broken `step` on purpose.
@@ -74,9 +195,15 @@ mod modelled {
         BROKEN.with(|b| b.get() >> step as u32 & 1 != 0)
     }
 
+    /// Whether a model has failed and its thread unwinds. Destructors then leave everything as it is: what
+    /// they would do may fail in turn, and that would end the process.
+    pub fn model_has_failed() -> bool {
+        std::thread::panicking()
+    }
+
     /// Calls `run` with `steps` broken and returns what it returned, or its panic.
     fn with_broken<R>(steps: &[super::Step], run: impl FnOnce() -> R) -> std::thread::Result<R> {
-        let mask = steps.iter().fold(0, |mask, &step| mask | 1 << step as u32);
+        let mask = steps.iter().fold(0, |mask, &step| mask | 1u128 << step as u32);
         BROKEN.with(|b| b.set(mask));
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         BROKEN.with(|b| b.set(0));
@@ -89,7 +216,8 @@ mod modelled {
         pub executions: usize,
     }
 
-    /// Runs `model` in every interleaving with at most `preemptions` preemptions (`None`: all).
+    /// Runs `model` in every interleaving with at most `preemptions` preemptions (`None`: all). A model
+    /// ends after its threads.
     pub fn explore(
         preemptions: Option<usize>,
         model: impl Fn() + Sync + Send + 'static,
@@ -101,8 +229,11 @@ mod modelled {
         builder.max_branches = 50_000;
         builder.check(move || {
             counted.fetch_add(1, super::Relaxed);
+            HEAP.with_borrow_mut(Heap::clear);
             model();
+            assert_no_leak();
         });
+        HEAP.with_borrow_mut(Heap::clear);
         Explored { executions: count.load(super::Relaxed) }
     }
 
@@ -225,4 +356,48 @@ pub enum Step {
     QueueCountLocked,
     /// `queue`: whether the queue is closed is looked at while the lock is held.
     QueueClosedLocked,
+    /// `task`: a run begins by acquiring.
+    TaskStartAcquire,
+    /// `task`: a run begins with an exchange while others have references.
+    TaskStartExchange,
+    /// `task`: a task that goes idle is released.
+    TaskRestRelease,
+    /// `task`: a task that was woken during its poll does not go idle.
+    TaskRestNotified,
+    /// `task`: a task whose cancellation is due does not go idle.
+    TaskRestCancels,
+    /// `task`: a task is in its list before it is idle.
+    TaskLinkFirst,
+    /// `task`: a task does not join a closed list.
+    TaskLinkLooks,
+    /// `task`: a task is out of its list before it is complete.
+    TaskUnlinkFirst,
+    /// `task`: who closes a list marks the tasks that it cannot end.
+    TaskKillMarks,
+    /// `task`: the outcome is written before the task is complete.
+    TaskCompleteRelease,
+    /// `task`: the exchange that completes a task looks for the join handle once more.
+    TaskCompleteUnwanted,
+    /// `task`: a task that ends wakes who waits for it.
+    TaskCompleteWakes,
+    /// `task`: a wake is an exchange even if the task is in a queue already.
+    TaskWakeExchanges,
+    /// `task`: a task that was aborted but is shielded is woken.
+    TaskWakeShielded,
+    /// `task`: the abort of an idle task puts it into a queue.
+    TaskAbortSchedules,
+    /// `task`: the last shield's removal puts an idle, aborted task into a queue.
+    TaskUnshieldSchedules,
+    /// `task`: who sees that a task has ended acquires its outcome.
+    TaskJoinAcquire,
+    /// `task`: the join handle's waker is written before it is announced.
+    TaskJoinWakerRelease,
+    /// `task`: a waker is announced by an exchange that fails if the task has ended.
+    TaskJoinSeesEnd,
+    /// `task`: a waker is replaced only after it was taken back.
+    TaskJoinTakesBack,
+    /// `task`: giving up a reference releases.
+    TaskReleaseRelease,
+    /// `task`: who finds itself the last acquires.
+    TaskFreeAcquire,
 }

@@ -19,6 +19,7 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("queue", true),
     ("ring", true),
     ("sleep", true),
+    ("task", true),
 ];
 
 const HEADINGS: &[&str] = &[

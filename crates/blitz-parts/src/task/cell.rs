@@ -1,15 +1,15 @@
 //! The one allocation of a task: header, scheduler, and the future or what came of it.
 
-use super::join::{Outcome, Unheard};
+use super::join::{Reason, Unheard};
 use super::panic::caught;
 use super::runnable::{Ran, Runnable};
-use super::state::{Complete, Rest, Start};
+use super::state::{Complete, Ended, Rest, Start};
 use super::waker::borrowed;
 use super::{Header, Join, Payload, Scheduler, Vtable, owned};
-use crate::prim;
+use crate::prim::{self, Step, broken};
 use core::alloc::Layout;
 use core::cell::UnsafeCell;
-use core::mem::{ManuallyDrop, offset_of};
+use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
@@ -22,12 +22,13 @@ struct Cell<F: Future, S> {
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// The future until the task ends; then the outcome, if anybody wants it. The state word says which: there
-/// is nothing here when it is COMPLETE and the join handle has gone or has taken the outcome.
+/// The future until the task ends; then the output, or why there is none, if anybody wants it. The state
+/// word says which: there is nothing here when it is COMPLETE and the join handle has gone or was answered.
 #[repr(C)]
 union Stage<F: Future> {
     future: ManuallyDrop<F>,
-    outcome: ManuallyDrop<Outcome<F::Output>>,
+    output: ManuallyDrop<F::Output>,
+    failure: ManuallyDrop<Reason>,
 }
 
 /// A new task in state SCHEDULED: its queue entry, and the handle that waits for it.
@@ -68,7 +69,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         cancel: Self::cancel,
         schedule: Self::schedule,
         layout: Layout::new::<Self>(),
-        outcome: offset_of!(Self, stage),
+        stage: offset_of!(Self, stage),
     };
 
     fn allocate(future: F, scheduler: S) -> NonNull<Header> {
@@ -93,10 +94,10 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// 1. `header` begins a live `Cell<F, S>`.
     unsafe fn scheduler(header: NonNull<Header>) -> S {
         // SAFETY: the cell is live, and nobody writes the scheduler after it was made.
-        unsafe { header.cast::<Self>().as_ref() }.scheduler
+        unsafe { place::<S>(header, offset_of!(Self, scheduler)).read() }
     }
 
-    /// Where the future or the outcome is.
+    /// Where the future is, then the output or the failure.
     fn stage<T>(header: NonNull<Header>) -> *mut T {
         place(header, offset_of!(Self, stage))
     }
@@ -118,6 +119,9 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
             unsafe { Self::cancel(header) };
             return Ran::Complete { cancelled: true };
         }
+        // SAFETY: as above.
+        unsafe { header.as_ref() }.uses.stage.write();
+        let mut output = MaybeUninit::<F::Output>::uninit();
         let polled = caught(|| {
             // SAFETY: the task is RUNNING: the future is there, and this thread alone uses it.
             let future = unsafe { &mut *Self::stage::<F>(header) };
@@ -125,31 +129,36 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
             let future = unsafe { Pin::new_unchecked(future) };
             // SAFETY: the run's reference outlives the poll.
             let waker = unsafe { borrowed(header) };
-            future.poll(&mut Context::from_waker(&waker))
+            match future.poll(&mut Context::from_waker(&waker)) {
+                Poll::Pending => false,
+                // An output may be large: it is moved as rarely as possible.
+                Poll::Ready(value) => {
+                    output.write(value);
+                    true
+                }
+            }
         });
-        let outcome = match polled {
+        if let Ok(false) = polled {
             // SAFETY: the poll was this thread's.
-            Ok(Poll::Pending) => return unsafe { Self::rest(header) },
-            Ok(Poll::Ready(output)) => {
-                // SAFETY: the future has been polled to its end, by this thread.
-                if let Err(payload) = unsafe { Self::drop_future(header) } {
-                    // SAFETY: the cell is live.
-                    unsafe { Self::report(header, payload) };
-                }
-                Outcome::Done(output)
+            return unsafe { Self::rest(header) };
+        }
+        // SAFETY: the future has been polled to its end, by this thread.
+        if let Err(payload) = unsafe { Self::drop_future(header) } {
+            // SAFETY: the cell is live.
+            unsafe { Self::report(header, payload) };
+        }
+        match polled {
+            Ok(_) => {
+                // SAFETY: the poll has written it, and the future has made room.
+                unsafe {
+                    Self::stage::<MaybeUninit<F::Output>>(header).copy_from(&raw const output, 1)
+                };
+                // SAFETY: the task is RUNNING, this thread runs it, and its output is in place.
+                unsafe { Self::finish(header, Ended::Output) };
             }
-            Err(payload) => {
-                // SAFETY: as above.
-                if let Err(payload) = unsafe { Self::drop_future(header) } {
-                    // SAFETY: the cell is live.
-                    unsafe { Self::report(header, payload) };
-                }
-                // SAFETY: as above.
-                unsafe { Self::panicked(header, payload) }
-            }
-        };
-        // SAFETY: the task is RUNNING, this thread runs it, and its future is gone.
-        unsafe { Self::finish(header, outcome) };
+            // SAFETY: as above, and its future is gone.
+            Err(payload) => unsafe { Self::fail(header, Some(payload)) },
+        }
         Ran::Complete { cancelled: false }
     }
 
@@ -163,15 +172,21 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         let word = state.load();
         let mut due = word.cancel_is_due();
         let newly_linked = !due && !word.is_linked() && !word.is_notified();
-        if newly_linked {
-            // SAFETY: the cell is live.
-            let scheduler = unsafe { Self::scheduler(header) };
+        // SAFETY: the cell is live.
+        let scheduler = unsafe { Self::scheduler(header) };
+        if newly_linked && !broken(Step::TaskLinkFirst) {
             // SAFETY: this thread runs the task, which is in no list; the list stays (Scheduler 2).
             due = !unsafe { owned::link(scheduler.owned(), header) };
         }
         if !due {
             match state.rest(newly_linked) {
-                Rest::Idle => return Ran::Idle,
+                Rest::Idle => {
+                    if newly_linked && broken(Step::TaskLinkFirst) {
+                        // SAFETY: none; the canary shows what comes of it.
+                        unsafe { owned::link(scheduler.owned(), header) };
+                    }
+                    return Ran::Idle;
+                }
                 // SAFETY: the task is SCHEDULED, and the run's reference is now the queue entry's.
                 Rest::Again => return Ran::Again(unsafe { Runnable::from_raw(header) }),
                 Rest::Cancel => {}
@@ -189,13 +204,26 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// `Vtable::cancel`.
     unsafe fn cancel(header: NonNull<Header>) {
         // SAFETY: the task is RUNNING and this thread runs it; its future is there.
-        let outcome = match unsafe { Self::drop_future(header) } {
-            Ok(()) => Outcome::Cancelled,
-            // SAFETY: the cell is live.
-            Err(payload) => unsafe { Self::panicked(header, payload) },
-        };
+        let payload = unsafe { Self::drop_future(header) }.err();
         // SAFETY: as above, and now the future is gone.
-        unsafe { Self::finish(header, outcome) };
+        unsafe { Self::fail(header, payload) };
+    }
+
+    /// Ends the task without an output: it panicked, or was cancelled if there is no payload.
+    ///
+    /// # Safety
+    /// 1. The task is RUNNING, the caller runs it and does not use it after, and the future is gone.
+    #[cold]
+    unsafe fn fail(header: NonNull<Header>, payload: Option<Payload>) {
+        let reason = payload.map(|payload| {
+            // SAFETY: the run's reference keeps the cell alive.
+            let late = unsafe { Self::scheduler(header) }.late_report();
+            Box::new(Unheard { payload, late })
+        });
+        // SAFETY: the future has made room (obligation 1).
+        unsafe { Self::stage::<Reason>(header).write(reason) };
+        // SAFETY: obligation 1.
+        unsafe { Self::finish(header, Ended::Failure) };
     }
 
     /// Drops the future; a panic of its drop is returned.
@@ -203,6 +231,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// # Safety
     /// 1. The task is RUNNING, the caller runs it, and the future has not been dropped.
     unsafe fn drop_future(header: NonNull<Header>) -> Result<(), Payload> {
+        // SAFETY: the run's reference keeps the cell alive.
+        unsafe { header.as_ref() }.uses.stage.write();
         let future = Self::stage::<F>(header);
         // SAFETY: obligation 1. A future whose drop panics counts as dropped.
         caught(|| unsafe { future.drop_in_place() })
@@ -211,42 +241,41 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// Ends the task.
     ///
     /// # Safety
-    /// 1. The task is RUNNING, the caller runs it and does not use it after, and the future is gone.
-    unsafe fn finish(header: NonNull<Header>, mut outcome: Outcome<F::Output>) {
+    /// 1. The task is RUNNING, the caller runs it and does not use it after.
+    /// 2. What came of it is in place.
+    unsafe fn finish(header: NonNull<Header>, ended: Ended) {
         // SAFETY: the run's reference keeps the cell alive until it is given up below.
         let state = unsafe { &(*header.as_ptr()).state };
         let word = state.load();
+        let held = 1 + u64::from(word.is_linked());
         let unlink = || {
             if word.is_linked() {
                 // SAFETY: this thread runs the task, which is LINKED.
                 unsafe { owned::unlink(header) };
             }
-            1 + u64::from(word.is_linked())
         };
-        let held = if word.is_wanted() {
-            let stage = Self::stage::<Outcome<F::Output>>(header);
-            // SAFETY: the future is gone, and nobody reads the outcome before COMPLETE.
-            unsafe { stage.write(outcome) };
-            let held = unlink();
-            match state.complete(held) {
+        if word.is_wanted() {
+            unlink();
+            match state.complete(held, ended) {
                 Complete::Done => return,
                 // SAFETY: the exchange kept one reference for this.
                 Complete::WakeJoin => return unsafe { Self::wake_join(header) },
-                Complete::Unwanted => {}
+                // SAFETY: the task is still RUNNING: nobody else has read what is in place, nor will.
+                Complete::Unwanted => unsafe { Self::drop_unwanted(header, ended) },
             }
-            // SAFETY: the task is still RUNNING: nobody else has read the outcome, nor will.
-            outcome = unsafe { stage.read() };
-            // SAFETY: the cell is live.
-            unsafe { Self::drop_unwanted(header, outcome) };
-            held
         } else {
-            // SAFETY: the cell is live.
-            unsafe { Self::drop_unwanted(header, outcome) };
-            unlink()
-        };
+            // SAFETY: as above.
+            unsafe { Self::drop_unwanted(header, ended) };
+            if !broken(Step::TaskUnlinkFirst) {
+                unlink();
+            }
+        }
         if state.complete_unwanted(held) {
             // SAFETY: those were the last references.
             unsafe { Header::free(header) };
+        }
+        if broken(Step::TaskUnlinkFirst) {
+            unlink();
         }
     }
 
@@ -256,9 +285,11 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// 1. The exchange to COMPLETE found JOIN_WAKER, and kept a reference for the caller.
     unsafe fn wake_join(header: NonNull<Header>) {
         // SAFETY: after COMPLETE the waker is the runner's.
-        let place = unsafe { header.as_ref() }.join_waker.get();
+        let task = unsafe { header.as_ref() };
+        // The join handle may compare it with another.
+        task.uses.join_waker.read();
         // SAFETY: as above.
-        let slot = unsafe { place.read() };
+        let slot = unsafe { task.join_waker.get().read() };
         // SAFETY: JOIN_WAKER says that it is there.
         let waker = unsafe { slot.assume_init() };
         if let Err(payload) = caught(|| waker.wake()) {
@@ -269,32 +300,27 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         unsafe { Header::release(header) };
     }
 
-    /// Drops an outcome that nobody wants.
+    /// Drops what came of the task, since nobody wants it.
     ///
     /// # Safety
-    /// 1. The cell is live, and run by the caller.
-    unsafe fn drop_unwanted(header: NonNull<Header>, outcome: Outcome<F::Output>) {
-        let payload = match outcome {
-            Outcome::Cancelled => return,
-            Outcome::Done(output) => match caught(|| drop(output)) {
-                Ok(()) => return,
-                Err(payload) => payload,
-            },
-            Outcome::Panicked(unheard) => unheard.payload,
+    /// 1. The task is RUNNING, run by the caller, and what came of it is in place.
+    unsafe fn drop_unwanted(header: NonNull<Header>, ended: Ended) {
+        let panicked = match ended {
+            Ended::Output => {
+                let output = Self::stage::<F::Output>(header);
+                // SAFETY: obligation 1.
+                caught(|| unsafe { output.drop_in_place() }).err()
+            }
+            Ended::Failure => {
+                // SAFETY: obligation 1.
+                let reason = unsafe { Self::stage::<Reason>(header).read() };
+                reason.map(|unheard| unheard.payload)
+            }
         };
-        // SAFETY: obligation 1.
-        unsafe { Self::report(header, payload) };
-    }
-
-    /// The outcome of a panic.
-    ///
-    /// # Safety
-    /// 1. The cell is live, and run by the caller.
-    #[cold]
-    unsafe fn panicked(header: NonNull<Header>, payload: Payload) -> Outcome<F::Output> {
-        // SAFETY: obligation 1.
-        let late = unsafe { Self::scheduler(header) }.late_report();
-        Outcome::Panicked(Box::new(Unheard { payload, late }))
+        if let Some(payload) = panicked {
+            // SAFETY: obligation 1.
+            unsafe { Self::report(header, payload) };
+        }
     }
 
     /// Tells the scheduler of a panic that nobody waits for.

@@ -4,8 +4,9 @@ use super::cell::place;
 use super::panic::discard;
 use super::reference::abort;
 use super::scheduler::LateReport;
-use super::state::{JoinSlot, Leave};
+use super::state::{Ended, JoinSlot, Leave};
 use super::{Header, Payload, TaskRef};
+use crate::prim::model_has_failed;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -37,12 +38,8 @@ pub enum Failure {
     Panicked(Payload),
 }
 
-/// What came of a task, in its allocation.
-pub(super) enum Outcome<T> {
-    Done(T),
-    Cancelled,
-    Panicked(Box<Unheard>),
-}
+/// Why a task has no output, in its allocation: it panicked, or else was cancelled.
+pub(super) type Reason = Option<Box<Unheard>>;
 
 /// A panic that a join handle may ask for, and what to do with it if that is dropped.
 pub(super) struct Unheard {
@@ -85,7 +82,7 @@ impl<T> Join<T> {
 
     /// Whether the task has ended.
     pub fn is_finished(&self) -> bool {
-        self.as_header().state.load().is_complete()
+        self.as_header().state.is_complete()
     }
 
     /// A reference to the task.
@@ -116,10 +113,10 @@ impl<T> Join<T> {
             // SAFETY: the exchange made the waker the handle's again.
             outdated = Some(unsafe { self.unregister() });
             // SAFETY: as above.
-            unsafe { header.join_waker.get().write(MaybeUninit::new(new)) };
+            unsafe { self.leave_waker(new) };
         } else {
             // SAFETY: while JOIN_WAKER is not set the place is the handle's, and empty.
-            unsafe { header.join_waker.get().write(MaybeUninit::new(waker.clone())) };
+            unsafe { self.leave_waker(waker.clone()) };
         }
         let registered = header.state.set_join_waker();
         if registered == JoinSlot::Complete {
@@ -130,11 +127,23 @@ impl<T> Join<T> {
         registered
     }
 
+    /// Writes a waker into the header.
+    ///
+    /// # Safety
+    /// 1. There is none, and the place is the handle's.
+    unsafe fn leave_waker(&self, waker: Waker) {
+        let header = self.as_header();
+        header.uses.join_waker.write();
+        // SAFETY: obligation 1.
+        unsafe { header.join_waker.get().write(MaybeUninit::new(waker)) };
+    }
+
     /// The waker in the header.
     ///
     /// # Safety
     /// 1. JOIN_WAKER is set.
     unsafe fn registered(&self) -> &Waker {
+        self.as_header().uses.join_waker.read();
         // SAFETY: nobody writes the place while JOIN_WAKER is set.
         let slot = unsafe { &*self.as_header().join_waker.get() };
         // SAFETY: a waker was written before JOIN_WAKER was set.
@@ -146,6 +155,7 @@ impl<T> Join<T> {
     /// # Safety
     /// 1. There is one, and the place is the handle's.
     unsafe fn unregister(&self) -> Waker {
+        self.as_header().uses.join_waker.write();
         // SAFETY: obligation 1.
         let slot = unsafe { self.as_header().join_waker.get().read() };
         // SAFETY: obligation 1.
@@ -156,17 +166,40 @@ impl<T> Join<T> {
     fn take(&mut self) -> Result<T, Failure> {
         assert!(!self.taken, "a join handle gives the task's outcome once, and was asked again");
         self.taken = true;
-        // SAFETY: the task was seen COMPLETE with interest, so its outcome is there; it is read once.
-        match unsafe { self.outcome().read() } {
-            Outcome::Done(output) => Ok(output),
-            Outcome::Cancelled => Err(Failure::Cancelled),
-            Outcome::Panicked(unheard) => Err(Failure::Panicked(unheard.payload)),
+        self.as_header().uses.stage.write();
+        match self.as_header().state.load().ended() {
+            // SAFETY: the task was seen COMPLETE with interest, so its output is there; it is read once.
+            Ended::Output => Ok(unsafe { self.stage::<T>().read() }),
+            // SAFETY: as above, for the reason.
+            Ended::Failure => Err(match unsafe { self.stage::<Reason>().read() } {
+                Some(unheard) => Failure::Panicked(unheard.payload),
+                None => Failure::Cancelled,
+            }),
         }
     }
 
-    /// Where the outcome is once the task has ended.
-    fn outcome(&self) -> *mut Outcome<T> {
-        place(self.header, self.as_header().vtable.outcome)
+    /// Drops the outcome of a task that has ended. An output is dropped in place, since it may be large.
+    ///
+    /// # Safety
+    /// 1. The outcome is there, and nobody uses it after.
+    unsafe fn drop_untaken(&self) {
+        self.as_header().uses.stage.write();
+        let unheard = match self.as_header().state.load().ended() {
+            // SAFETY: obligation 1.
+            Ended::Output => return unsafe { self.stage::<T>().drop_in_place() },
+            // SAFETY: obligation 1.
+            Ended::Failure => unsafe { self.stage::<Reason>().read() },
+        };
+        match unheard.map(|unheard| (unheard.late, unheard.payload)) {
+            Some((Some(report), payload)) => report(payload),
+            Some((None, payload)) => discard(payload),
+            None => {}
+        }
+    }
+
+    /// Where the output or the reason is once the task has ended.
+    fn stage<U>(&self) -> *mut U {
+        place(self.header, self.as_header().vtable.stage)
     }
 
     fn as_header(&self) -> &Header {
@@ -186,6 +219,9 @@ impl<T> Drop for Join<T> {
             }
         }
 
+        if model_has_failed() {
+            return;
+        }
         // SAFETY: the handle's reference keeps the task alive until it is given up.
         match unsafe { &(*self.header.as_ptr()).state }.leave() {
             Leave::Gone => {}
@@ -199,7 +235,7 @@ impl<T> Drop for Join<T> {
                 let _reference = Reference(self.header);
                 if !self.taken {
                     // SAFETY: the task is COMPLETE with interest, and the outcome was not taken.
-                    unsafe { drop_untaken(self.outcome()) };
+                    unsafe { self.drop_untaken() };
                 }
             }
         }
@@ -209,25 +245,5 @@ impl<T> Drop for Join<T> {
 impl<T> fmt::Debug for Join<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "join of {:?}", self.as_header())
-    }
-}
-
-/// Drops an outcome that the join handle was never asked for.
-///
-/// # Safety
-/// 1. There is one, and nobody uses it after.
-unsafe fn drop_untaken<T>(outcome: *mut Outcome<T>) {
-    // SAFETY: obligation 1.
-    if !matches!(unsafe { &*outcome }, Outcome::Panicked(_)) {
-        // SAFETY: obligation 1. An output is dropped in place, since it may be large.
-        return unsafe { outcome.drop_in_place() };
-    }
-    // SAFETY: obligation 1.
-    if let Outcome::Panicked(unheard) = unsafe { outcome.read() } {
-        let Unheard { payload, late } = *unheard;
-        match late {
-            Some(report) => report(payload),
-            None => discard(payload),
-        }
     }
 }

@@ -1,7 +1,97 @@
 //! Async tasks: one word of state, one allocation, wakers of one word.
+//!
+//! # Who calls it
+//! `blitz-core` makes tasks and runs what its queues hold; the queues of this crate carry [`Runnable`]s;
+//! futures and whatever they wait for hold wakers; users hold the [`Join`], and [`TaskRef`]s.
+//!
+//! # State
+//! One 64-bit word per task:
+//!
+//! | bits | field | meaning | who changes it |
+//! |---|---|---|---|
+//! | 40-63 | references | queue entry or run, join handle, each waker and `TaskRef`, the list | their holders |
+//! | 32-39 | shields | an abort waits while there is one | holders of a reference |
+//! | 24 | NOTIFIED | woken while RUNNING: to be polled again | set by wakers, cleared by the runner |
+//! | 25 | CANCELLED | to be cancelled when no shield is left | set by aborts |
+//! | 26 | JOIN_INTEREST | the join handle exists | cleared by the handle unless COMPLETE |
+//! | 27 | JOIN_WAKER | the handle's waker is in the header | the handle, until COMPLETE |
+//! | 28 | LINKED | the task is in its list | the runner, who closes the list |
+//! | 29 | KILLED | to be cancelled whatever the shields | set by who closes the list |
+//! | 30 | FAILED | COMPLETE without an output: cancelled or panicked | set by the runner with COMPLETE |
+//! | 16-23 | life | IDLE 0, SCHEDULED 1, RUNNING 2, COMPLETE 3 | see below |
+//! | 0-15 | – | zero | – |
+//!
+//! | memory | whose |
+//! |---|---|
+//! | future, then output or failure (the outcome) | the runner's; after COMPLETE the join handle's |
+//! | join waker | the handle's while JOIN_WAKER is not set, else nobody's to write; after COMPLETE with JOIN_WAKER the runner's to take |
+//! | queue link | whoever has the queue entry |
+//! | which list | the runner's |
+//! | neighbours in the list | whoever holds the list's lock |
+//!
+//! # Transitions
+//! ```text
+//!  new ──▶ SCHEDULED ──run──▶ RUNNING ──ready, panicked, cancelled──▶ COMPLETE
+//!            ▲    ▲              │ │ ▲                     what nobody wants is dropped just before;
+//!            │    └───notified───┘ │ └──list closed──┐     who waits is woken just after
+//!            │                     └────pending────▶ IDLE ◀── the list has a reference
+//!            └──wake, abort or last shield removed───┘
+//! ```
+//! Whoever makes a task SCHEDULED has the duty to queue it. An entry that is dropped instead of run takes
+//! the same way: RUNNING, cancelled, COMPLETE.
+//!
+//! # Invariants
+//! - **TASK-1** At most one thread runs a task: the one that made it RUNNING. It sees all that the
+//!   runners before it did.
+//! - **TASK-2** After each wake a poll begins that sees what the waker's thread wrote before, unless the task
+//!   ends.
+//! - **TASK-3** A task has at most one queue entry, and one exactly while it is SCHEDULED.
+//! - **TASK-4** A future is dropped once, in place, before its task is COMPLETE.
+//! - **TASK-5** An outcome is given to the join handle or dropped, once.
+//! - **TASK-6** A task is freed once, after its last reference is gone. It is COMPLETE then, or about to be,
+//!   and holds nothing that needs to be dropped.
+//! - **TASK-7** Who has polled the join handle in vain is woken at the task's end, through the waker of the
+//!   last poll. No waker is left in a task that is freed.
+//! - **TASK-8** A task that is aborted ends, without being polled again. A task whose queue entry is dropped
+//!   ends on the spot.
+//! - **TASK-9** While a task has a shield an abort waits, and wakes have their effect. The abort is effective
+//!   when the last shield goes.
+//! - **TASK-10** A task that is IDLE is in a list. Once the list is closed, and the tasks that it left to
+//!   others have been run or dropped, every task that was in it or would join it has ended.
+//! - **TASK-11** Running a task, dropping its entry and closing its list do not unwind. A panic goes to the
+//!   join handle if there is one, otherwise to the scheduler.
+//! - **TASK-12** The scheduler is not used after a task has ended and the call that ended it has returned.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | load and exchange to RUNNING | AcqRel | O2, O3 | TASK-1, TASK-2 |
+//! | O2 | exchange of a wake, of an abort, of a shield's removal | AcqRel | O1, O3 | TASK-2, also if nothing changes; a queue takes the task on |
+//! | O3 | exchange to IDLE or back to SCHEDULED | AcqRel | O1 through O2 | TASK-1 |
+//! | O4 | exchange to COMPLETE | AcqRel | O5, O6 | TASK-5, TASK-7 |
+//! | O5 | load that finds COMPLETE | Acquire | O4 | TASK-5 |
+//! | O6 | exchange that sets JOIN_WAKER | AcqRel | O4 | TASK-7 |
+//! | O7 | giving up a reference | AcqRel | O7, O8 | TASK-6 |
+//! | O8 | load that finds no reference but one's own | Acquire | O7 | TASK-6; no exchange is needed, since only who has a reference can make another |
+//! | O9 | one reference more | Relaxed | – | made from one that is there |
+//!
+//! What an exchange costs is what tasks cost. A task that is ready at once has its entry run with one
+//! (none if the join handle is gone already) and ends with one; a poll that leaves the task pending has two;
+//! a wake has one.
+//!
+//! # What this does not do
+//! It chooses no thread, no queue and no order, and wakes no worker: that is the scheduler's. It does not
+//! free a task that waits for what will never happen; the list ends it when it is closed.
+//!
+//! # Lineage
+//! The word is seed 003's, as its errata have it: every wake is an exchange; IDLE or SCHEDULED again is
+//! decided by one exchange, in which the run's reference goes; the abort of an idle task queues it; COMPLETE
+//! captures the join handle. LINKED, KILLED and FAILED are new.
 
 mod cell;
 mod join;
+#[cfg(all(test, blitz_loom))]
+mod model;
 mod owned;
 mod panic;
 mod reference;
@@ -24,7 +114,7 @@ pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};
 pub use shield::TooDeep;
 
-use crate::prim;
+use crate::prim::{self, Witness};
 use core::alloc::Layout;
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -48,6 +138,18 @@ pub struct Header {
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
     /// The join handle's, until JOIN_WAKER is set; then nobody's, and the runner's after COMPLETE.
     join_waker: UnsafeCell<MaybeUninit<Waker>>,
+    uses: Uses,
+}
+
+/// What the model checker is told of plain memory that threads hand to each other.
+#[derive(Default)]
+struct Uses {
+    /// Of the future, then of what came of it.
+    stage: Witness,
+    /// Of the place for the join handle's waker.
+    join_waker: Witness,
+    /// Of the queue's link.
+    link: Witness,
 }
 
 /// What differs between kinds of tasks.
@@ -60,8 +162,8 @@ struct Vtable {
     schedule: unsafe fn(NonNull<Header>),
     /// Of the whole allocation.
     layout: Layout,
-    /// Where the outcome is, from the header.
-    outcome: usize,
+    /// Where the output or the failure is, from the header.
+    stage: usize,
 }
 
 impl Header {
@@ -74,6 +176,7 @@ impl Header {
             list: UnsafeCell::new(MaybeUninit::uninit()),
             neighbours: UnsafeCell::new(MaybeUninit::uninit()),
             join_waker: UnsafeCell::new(MaybeUninit::uninit()),
+            uses: Uses::default(),
         }
     }
 
@@ -83,6 +186,7 @@ impl Header {
     /// 1. The caller alone has the task's [`Runnable`].
     #[inline]
     pub(crate) unsafe fn set_next(&self, next: *mut Header) {
+        self.uses.link.write();
         // SAFETY: nobody else reads or writes the link (obligation 1).
         unsafe { self.link.get().write(MaybeUninit::new(next)) };
     }
@@ -94,6 +198,7 @@ impl Header {
     /// 2. `set_next` was called before.
     #[inline]
     pub(crate) unsafe fn next(&self) -> *mut Header {
+        self.uses.link.write();
         // SAFETY: nobody else reads or writes the link (obligation 1).
         let link = unsafe { self.link.get().read() };
         // SAFETY: it was written (obligation 2).
@@ -116,6 +221,9 @@ impl Header {
     /// # Safety
     /// 1. The reference is the caller's, who does not use the task after.
     unsafe fn release(this: NonNull<Header>) {
+        if prim::model_has_failed() {
+            return;
+        }
         // SAFETY: the reference keeps the task alive until it is given up.
         let last = unsafe { &(*this.as_ptr()).state }.release();
         if last {
@@ -129,11 +237,11 @@ impl Header {
     /// # Safety
     /// 1. Nobody has a reference any more.
     unsafe fn free(this: NonNull<Header>) {
-        // SAFETY: nobody else has the task (obligation 1).
-        let layout = unsafe { this.as_ref() }.vtable.layout;
-        // SAFETY: as above. A complete task has neither future nor waker, and whoever could want its
-        // outcome has taken it, so the header is all there is to drop.
-        unsafe { this.drop_in_place() };
+        // SAFETY: nobody else has the task (obligation 1). A complete task has neither future nor waker, and
+        // whoever could want its outcome has taken it, so there is nothing to drop.
+        let header = unsafe { &mut *this.as_ptr() };
+        let layout = header.vtable.layout;
+        header.state.poison();
         // SAFETY: `new` allocated it with this layout.
         unsafe { prim::dealloc(this.as_ptr().cast(), layout) };
     }

@@ -2,7 +2,7 @@
 
 use super::Header;
 use super::state::Kill;
-use crate::prim::{Mutex, MutexGuard};
+use crate::prim::{Mutex, MutexGuard, Step, broken};
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
@@ -126,7 +126,7 @@ impl fmt::Debug for Owned {
 /// 2. The list stays alive and in place until the task is out of it.
 pub(super) unsafe fn link(owned: &Owned, task: NonNull<Header>) -> bool {
     let mut list = owned.lock();
-    if list.closed {
+    if list.closed && !broken(Step::TaskLinkLooks) {
         return false;
     }
     // SAFETY: the run's reference keeps the task alive.

@@ -34,7 +34,7 @@ impl TaskRef {
 
     /// Whether the task has ended.
     pub fn is_finished(&self) -> bool {
-        self.as_header().state.load().is_complete()
+        self.as_header().state.is_complete()
     }
 
     /// The task's identity, unique while anybody has a reference to it.

@@ -1,11 +1,14 @@
 //! For tests and models: a scheduler that is a queue, and futures that do as they are told.
 
-use super::{Failure, Join, LateReport, Owned, Payload, Ran, Runnable, Scheduler, new};
-use crate::prim::Mutex;
+use super::{Failure, Join, LateReport, Owned, Payload, Ran, Runnable, Scheduler, TaskRef, new};
+use crate::prim::{self, Mutex};
+use core::future::poll_fn;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::Wake;
 
 /// Whoever runs tasks, reduced to a queue. Tasks point to it, so it stays in its box until they have ended.
 pub(crate) struct Rig {
@@ -13,6 +16,8 @@ pub(crate) struct Rig {
     pub(crate) owned: Owned,
     panics: Arc<Mutex<Vec<Payload>>>,
     late: Arc<Mutex<Vec<Payload>>>,
+    /// How often a task was put into the queue while it was in it.
+    mistakes: AtomicUsize,
 }
 
 /// The scheduler of a [`Rig`].
@@ -34,7 +39,13 @@ impl ToRig {
 // SAFETY: tests keep their rig until its tasks have ended, and the methods do not unwind.
 unsafe impl Scheduler for ToRig {
     fn schedule(&self, task: Runnable) {
-        self.rig().queue.lock().unwrap().push_back(task);
+        let mut queue = self.rig().queue.lock().unwrap();
+        let twice = queue.iter().any(|queued| queued.header() == task.header());
+        // Unwinding would end the task, and hide the mistake.
+        if twice {
+            self.rig().mistakes.fetch_add(1, Relaxed);
+        }
+        queue.push_back(task);
     }
 
     fn owned(&self) -> &Owned {
@@ -58,6 +69,7 @@ impl Rig {
             owned: Owned::new(),
             panics: Arc::new(Mutex::new(Vec::new())),
             late: Arc::new(Mutex::new(Vec::new())),
+            mistakes: AtomicUsize::new(0),
         })
     }
 
@@ -85,6 +97,12 @@ impl Rig {
         join
     }
 
+    /// Puts an entry into the queue.
+    #[cfg(not(blitz_loom))]
+    pub(crate) fn put(&self, task: Runnable) {
+        self.scheduler().schedule(task);
+    }
+
     /// The oldest entry of the queue.
     pub(crate) fn pop(&self) -> Option<Runnable> {
         self.queue.lock().unwrap().pop_front()
@@ -107,6 +125,13 @@ impl Rig {
     /// Runs until the queue is empty; returns how many runs that took.
     pub(crate) fn run_all(&self) -> usize {
         core::iter::from_fn(|| self.run_one()).count()
+    }
+
+    /// Whether the rig has seen nothing wrong, and every task has ended.
+    pub(crate) fn is_well_and_done(&self) -> bool {
+        let quiet = self.panics().is_empty() && self.late_panics().is_empty();
+        let well = self.mistakes.load(Relaxed) == 0 && quiet;
+        well && self.queued() == 0 && self.owned.is_empty()
     }
 
     /// The messages of the panics that were reported, in order.
@@ -133,4 +158,130 @@ pub(crate) fn text(payload: &Payload) -> String {
 /// The outcome of a task, by a poll with a waker that does nothing.
 pub(crate) fn outcome<T>(join: &mut Join<T>) -> Poll<Result<T, Failure>> {
     join.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// What a task waits for in tests: it is passed once it is open.
+pub(crate) struct Gate {
+    is_open: prim::AtomicUsize,
+    waker: Mutex<Option<Waker>>,
+    unshield: Mutex<Option<TaskRef>>,
+    futures: Drops,
+}
+
+impl Gate {
+    pub(crate) fn new() -> Arc<Gate> {
+        Arc::new(Gate {
+            is_open: prim::AtomicUsize::new(0),
+            waker: Mutex::new(None),
+            unshield: Mutex::new(None),
+            futures: Drops::new(),
+        })
+    }
+
+    /// Passes it. The first poll leaves a waker, once for all; nothing but that waker orders the threads
+    /// that open the gate and pass it. The output is what was seen of the gate.
+    pub(crate) fn pass(self: &Arc<Gate>) -> impl Future<Output = usize> + Send + use<> {
+        let gate = self.clone();
+        let dropped = self.futures.clone();
+        let mut is_first = true;
+        poll_fn(move |context| {
+            let _moved = &dropped;
+            if core::mem::take(&mut is_first) {
+                *gate.waker.lock().unwrap() = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            if let Some(task) = gate.unshield.lock().unwrap().take() {
+                task.remove_shield();
+            }
+            match gate.is_open.load(Relaxed) {
+                0 => Poll::Pending,
+                seen => Poll::Ready(seen),
+            }
+        })
+    }
+
+    pub(crate) fn open(&self) {
+        self.is_open.store(1, Relaxed);
+    }
+
+    /// The waker that the first poll has left.
+    pub(crate) fn waker(&self) -> Waker {
+        self.waker.lock().unwrap().take().expect("the task was polled")
+    }
+
+    /// Drops the waker that the first poll has left, if there was one.
+    #[cfg(blitz_loom)]
+    pub(crate) fn forget_waker(&self) {
+        let waker = self.waker.lock().unwrap().take();
+        drop(waker);
+    }
+
+    /// The next poll removes a shield of `task`.
+    #[cfg(blitz_loom)]
+    pub(crate) fn unshield_in_poll(&self, task: TaskRef) {
+        *self.unshield.lock().unwrap() = Some(task);
+    }
+
+    pub(crate) fn futures_dropped(&self) -> usize {
+        self.futures.count()
+    }
+}
+
+/// Something of which each clone, but not the first, counts its drop.
+#[derive(Debug)]
+pub(crate) struct Drops {
+    count: Arc<AtomicUsize>,
+    counts: bool,
+}
+
+impl Drops {
+    pub(crate) fn new() -> Drops {
+        Drops { count: Arc::new(AtomicUsize::new(0)), counts: false }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Relaxed)
+    }
+}
+
+impl Clone for Drops {
+    fn clone(&self) -> Drops {
+        Drops { count: self.count.clone(), counts: true }
+    }
+}
+
+impl Drop for Drops {
+    fn drop(&mut self) {
+        self.count.fetch_add(usize::from(self.counts), Relaxed);
+    }
+}
+
+/// Counts its wakes and its wakers.
+pub(crate) struct Woken(Arc<Wakes>);
+
+struct Wakes(AtomicUsize);
+
+impl Woken {
+    pub(crate) fn new() -> Woken {
+        Woken(Arc::new(Wakes(AtomicUsize::new(0))))
+    }
+
+    pub(crate) fn waker(&self) -> Waker {
+        self.0.clone().into()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.0.load(Relaxed)
+    }
+
+    /// How many wakers there are.
+    pub(crate) fn wakers(&self) -> usize {
+        Arc::strong_count(&self.0) - 1
+    }
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
 }

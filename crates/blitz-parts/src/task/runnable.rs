@@ -1,6 +1,7 @@
 //! The queue entry of a task.
 
 use super::Header;
+use crate::prim::model_has_failed;
 use core::fmt;
 use core::mem;
 use core::ptr::NonNull;
@@ -86,6 +87,9 @@ impl Runnable {
 
 impl Drop for Runnable {
     fn drop(&mut self) {
+        if model_has_failed() {
+            return;
+        }
         // SAFETY: the queue entry's reference keeps the task alive.
         let header = unsafe { self.0.as_ref() };
         let cancel = header.vtable.cancel;

@@ -8,10 +8,41 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 /// What a task needs from whoever runs it: a pointer, as a rule. Every task has a copy.
 ///
 /// # Safety
-/// 1. What a copy points to is alive until every [`Runnable`] of its tasks has been run or dropped, and
-///    those calls have returned. It need not outlive wakers, join handles and other references.
+/// 1. What a copy points to is alive until every task of it has ended, and the call that ended it has
+///    returned: that of [`Runnable::run`], of a `Runnable`'s drop, of [`Owned::close_and_cancel`]. It need
+///    not outlive wakers, join handles and other references.
 /// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long.
 /// 3. No method unwinds.
+///
+/// # Examples
+/// A scheduler that lives as long as the program:
+///
+/// ```
+/// use blitz_parts::task::{self, Owned, Payload, Ran, Runnable, Scheduler};
+/// use std::sync::Mutex;
+///
+/// struct Queue {
+///     entries: Mutex<Vec<Runnable>>,
+///     owned: Owned,
+/// }
+///
+/// // SAFETY: the queue is never freed, and its methods do not unwind.
+/// unsafe impl Scheduler for &'static Queue {
+///     fn schedule(&self, task: Runnable) {
+///         self.entries.lock().unwrap().push(task);
+///     }
+///     fn owned(&self) -> &Owned {
+///         &self.owned
+///     }
+///     fn report_panic(&self, _payload: Payload) {}
+/// }
+///
+/// let queue = Queue { entries: Mutex::new(Vec::new()), owned: Owned::new() };
+/// let queue: &'static Queue = Box::leak(Box::new(queue));
+/// let (runnable, mut join) = task::new(async { 6 * 7 }, queue);
+/// assert!(matches!(runnable.run(), Ran::Complete { cancelled: false }));
+/// assert!(matches!(join.try_take(), Some(Ok(42))));
+/// ```
 pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// A waker or an abort made the task runnable: put it where it will be run. Called on any thread.
     ///

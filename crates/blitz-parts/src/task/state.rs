@@ -1,6 +1,8 @@
 //! The word of a task: everything that two threads can disagree about, in one place.
 
-use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed};
+use crate::prim::{
+    self, AcqRel, Acquire, AtomicU64, MODELLED, Ordering, Relaxed, Release, Step, Turns, broken,
+};
 use core::fmt;
 
 /// One reference.
@@ -24,6 +26,8 @@ const JOIN_WAKER: u64 = 1 << 27;
 const LINKED: u64 = 1 << 28;
 /// To be cancelled whatever the shields: whoever runs tasks is going away.
 const KILLED: u64 = 1 << 29;
+/// The task has ended without an output.
+const FAILED: u64 = 1 << 30;
 
 const IDLE: u64 = 0;
 const SCHEDULED: u64 = 1 << 16;
@@ -31,12 +35,17 @@ const RUNNING: u64 = 2 << 16;
 const COMPLETE: u64 = 3 << 16;
 const LIFE: u64 = 0xff << 16;
 
+/// No task has this word: the model checker finds it in one that was freed.
+const FREED: u64 = !0;
+
 /// The word, shared.
 ///
 /// A method that gives up a reference takes `&self` as the methods of an atomic do: after the exchange
 /// nothing is touched.
-#[repr(transparent)]
-pub(super) struct State(AtomicU64);
+pub(super) struct State {
+    word: AtomicU64,
+    turns: Turns,
+}
 
 /// The word at one moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,15 +73,24 @@ pub(super) enum Rest {
     Cancel,
 }
 
+/// What a task ended with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// An output.
+    Output,
+    /// A panic or a cancellation.
+    Failure,
+}
+
 /// What remains of a task that has ended, for its runner.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Complete {
-    /// Nothing: the output is the join handle's, and the runner's references are gone.
+    /// Nothing: the outcome is the join handle's, and the runner's references are gone.
     Done,
     /// Wake the waker in the header, then release the one reference that is left.
     WakeJoin,
-    /// The task is still RUNNING, and nobody wants the output: drop it, then complete without it.
+    /// The task is still RUNNING, and nobody wants the outcome: drop it, then complete without it.
     Unwanted,
 }
 
@@ -116,7 +134,7 @@ pub(super) enum Leave {
     Gone,
     /// Take the waker out of the header, then release the reference.
     TakeWaker,
-    /// The task has ended: drop the output unless it was taken, then release the reference.
+    /// The task has ended: drop the outcome unless it was taken, then release the reference.
     Complete,
 }
 
@@ -127,6 +145,15 @@ enum Next<D> {
 }
 
 impl Word {
+    /// What an atomic access has returned.
+    #[inline(always)]
+    fn seen(word: u64) -> Word {
+        if MODELLED {
+            assert_ne!(word & LIFE, FREED & LIFE, "a task is used after it was freed");
+        }
+        Word(word)
+    }
+
     fn life(self) -> u64 {
         self.0 & LIFE
     }
@@ -165,11 +192,6 @@ impl Word {
         self.has(SHIELDS)
     }
 
-    /// Whether the task is complete.
-    pub(super) fn is_complete(self) -> bool {
-        self.life() == COMPLETE
-    }
-
     /// Whether the task is in an owned list.
     pub(super) fn is_linked(self) -> bool {
         self.has(LINKED)
@@ -190,6 +212,11 @@ impl Word {
         self.has(JOIN_WAKER)
     }
 
+    /// What a task that is COMPLETE ended with.
+    pub(super) fn ended(self) -> Ended {
+        if self.has(FAILED) { Ended::Failure } else { Ended::Output }
+    }
+
     /// Whether whoever runs the task has to cancel it.
     pub(super) fn cancel_is_due(self) -> bool {
         self.has(KILLED) || self.has(CANCELLED) && !self.is_shielded()
@@ -199,43 +226,61 @@ impl Word {
 impl State {
     /// SCHEDULED, with one reference for the queue and one for the join handle.
     pub(super) fn new() -> State {
-        State(AtomicU64::new(SCHEDULED | JOIN_INTEREST | (2 * REF)))
+        let word = SCHEDULED | JOIN_INTEREST | (2 * REF);
+        State { word: AtomicU64::new(word), turns: Turns::default() }
     }
 
     /// The word now.
     #[inline]
     pub(super) fn load(&self) -> Word {
-        Word(self.0.load(Acquire))
+        self.look(Acquire)
+    }
+
+    #[inline(always)]
+    fn look(&self, order: Ordering) -> Word {
+        self.turns.take();
+        Word::seen(self.word.load(order))
+    }
+
+    /// Adds `sum`, which may wrap; returns the word before.
+    #[inline(always)]
+    fn add(&self, sum: u64, order: Ordering) -> Word {
+        self.turns.take();
+        Word::seen(self.word.fetch_add(sum, order))
     }
 
     /// Exchanges until `step` is satisfied.
     #[inline]
-    fn exchange<D>(&self, step: impl Fn(Word) -> Next<D>) -> D {
+    fn exchange<D>(&self, order: Ordering, step: impl Fn(Word) -> Next<D>) -> D {
         let mut word = self.load();
         loop {
             match step(word) {
                 Next::Stay(duty) => return duty,
                 Next::To(next, duty) => {
-                    match self.0.compare_exchange(word.0, next.0, AcqRel, Acquire) {
+                    self.turns.take();
+                    match self.word.compare_exchange(word.0, next.0, order, Acquire) {
                         Ok(_) => return duty,
-                        Err(now) => word = Word(now),
+                        Err(now) => word = Word::seen(now),
                     }
                 }
             }
         }
     }
 
-    // What the holder of a queue entry does.
+    // What whoever has the queue entry does.
 
     /// SCHEDULED to RUNNING.
     #[inline]
     pub(super) fn start(&self) -> Start {
-        let mut word = self.load();
-        if word.refs() == 1 {
+        let acquire = !broken(Step::TaskStartAcquire);
+        let mut word = self.look(if acquire { Acquire } else { Relaxed }); // O1
+        if word.refs() == 1 || broken(Step::TaskStartExchange) {
             // Nobody else can reach the task.
-            self.0.store(word.to(RUNNING).0, Relaxed);
+            self.turns.take();
+            self.word.store(word.to(RUNNING).0, Relaxed);
         } else {
-            word = Word(self.0.fetch_add(RUNNING - SCHEDULED, AcqRel));
+            let order = if acquire { AcqRel } else { Release };
+            word = self.add(RUNNING - SCHEDULED, order); // O1
         }
         debug_assert_eq!(word.life(), SCHEDULED, "only a scheduled task is run");
         if word.cancel_is_due() { Start::Cancel } else { Start::Poll }
@@ -245,29 +290,31 @@ impl State {
     /// has just put the task into a list, which needs a reference.
     #[inline]
     pub(super) fn rest(&self, newly_linked: bool) -> Rest {
-        self.exchange(|word| {
-            if word.cancel_is_due() {
+        let order = if broken(Step::TaskRestRelease) { Acquire } else { AcqRel }; // O3
+        self.exchange(order, |word| {
+            if word.cancel_is_due() && !broken(Step::TaskRestCancels) {
                 return Next::Stay(Rest::Cancel);
             }
             let listed = if newly_linked { word.with(LINKED).one_more() } else { word };
-            if word.is_notified() {
+            if word.is_notified() && !broken(Step::TaskRestNotified) {
                 Next::To(listed.to(SCHEDULED).without(NOTIFIED), Rest::Again)
             } else {
                 debug_assert!(listed.is_linked(), "an idle task is in a list");
-                Next::To(listed.to(IDLE).fewer(1), Rest::Idle)
+                Next::To(listed.to(IDLE).without(NOTIFIED).fewer(1), Rest::Idle)
             }
         })
     }
 
-    /// RUNNING to COMPLETE with the output in its place; gives up `held` references.
+    /// RUNNING to COMPLETE with the outcome in its place; gives up `held` references.
     #[inline]
-    pub(super) fn complete(&self, held: u64) -> Complete {
-        self.exchange(|word| {
-            if !word.is_wanted() {
-                return Next::Stay(Complete::Unwanted);
-            }
-            let ended = word.to(COMPLETE).without(LINKED);
-            if word.has(JOIN_WAKER) {
+    pub(super) fn complete(&self, held: u64, with: Ended) -> Complete {
+        let order = if broken(Step::TaskCompleteRelease) { Acquire } else { AcqRel }; // O4
+        self.exchange(order, |word| {
+            let flags = if with == Ended::Failure { FAILED } else { 0 };
+            let ended = word.to(COMPLETE).with(flags);
+            if !word.is_wanted() && !broken(Step::TaskCompleteUnwanted) {
+                Next::Stay(Complete::Unwanted)
+            } else if word.has_join_waker() && !broken(Step::TaskCompleteWakes) {
                 Next::To(ended.fewer(held - 1), Complete::WakeJoin)
             } else {
                 Next::To(ended.fewer(held), Complete::Done)
@@ -275,15 +322,15 @@ impl State {
         })
     }
 
-    /// RUNNING to COMPLETE without an output, after the join handle has gone. Gives up `held` references
+    /// RUNNING to COMPLETE without an outcome, after the join handle has gone. Gives up `held` references
     /// and says whether they were the last.
     #[inline]
     pub(super) fn complete_unwanted(&self, held: u64) -> bool {
         if self.load().refs() == held {
-            return true;
+            return true; // O8
         }
         let ended = (COMPLETE - RUNNING).wrapping_sub(held * REF);
-        Word(self.0.fetch_add(ended, AcqRel)).refs() == held
+        self.add(ended, AcqRel).refs() == held // O7
     }
 
     // What wakers and other references do.
@@ -291,60 +338,64 @@ impl State {
     /// One reference more.
     #[inline]
     pub(super) fn add_reference(&self) {
-        check_count(Word(self.0.fetch_add(REF, Relaxed)));
+        check_count(self.add(REF, Relaxed)); // O9
     }
 
     /// One reference less; says whether it was the last.
     #[inline]
     pub(super) fn release(&self) -> bool {
-        if self.load().refs() == 1 {
-            return true;
+        let last_look = if broken(Step::TaskFreeAcquire) { Relaxed } else { Acquire };
+        if self.look(last_look).refs() == 1 {
+            return true; // O8
         }
-        Word(self.0.fetch_sub(REF, AcqRel)).refs() == 1
+        let order = if broken(Step::TaskReleaseRelease) { Acquire } else { AcqRel };
+        self.add(REF.wrapping_neg(), order).refs() == 1 // O7
     }
 
     /// A wake that keeps its reference.
     #[inline]
     pub(super) fn wake_by_ref(&self) -> Wake {
-        self.exchange(|word| match word.life() {
+        self.exchange(AcqRel, |word| match word.life() {
+            _ if broken(Step::TaskWakeShielded) && word.has(CANCELLED) => Next::Stay(Wake::Nothing),
             IDLE => Next::To(word.to(SCHEDULED).one_more(), Wake::Schedule),
+            SCHEDULED if broken(Step::TaskWakeExchanges) => Next::Stay(Wake::Nothing),
             // The exchange changes nothing, but the next poll sees what this thread has written.
             SCHEDULED => Next::To(word, Wake::Nothing),
             RUNNING => Next::To(word.with(NOTIFIED), Wake::Nothing),
             _ => Next::Stay(Wake::Nothing),
-        })
+        }) // O2
     }
 
     /// A wake that uses its reference up.
     #[inline]
     pub(super) fn wake_by_value(&self) -> Wake {
-        self.exchange(|word| match word.life() {
+        self.exchange(AcqRel, |word| match word.life() {
             IDLE => Next::To(word.to(SCHEDULED), Wake::Schedule),
             SCHEDULED => Next::To(word.fewer(1), Wake::Nothing),
             RUNNING => Next::To(word.with(NOTIFIED).fewer(1), Wake::Nothing),
-            _ if word.refs() == 1 => Next::Stay(Wake::Free),
-            _ => Next::To(word.fewer(1), Wake::Nothing),
-        })
+            _ if word.refs() == 1 => Next::Stay(Wake::Free), // O8
+            _ => Next::To(word.fewer(1), Wake::Nothing),     // O7
+        }) // O2
     }
 
     /// Asks for the task to be cancelled.
     pub(super) fn abort(&self) -> Wake {
-        self.exchange(|word| {
+        self.exchange(AcqRel, |word| {
             let asked = word.with(CANCELLED);
             match word.life() {
                 COMPLETE => Next::Stay(Wake::Nothing),
-                IDLE if !word.is_shielded() => {
+                IDLE if !word.is_shielded() && !broken(Step::TaskAbortSchedules) => {
                     Next::To(asked.to(SCHEDULED).one_more(), Wake::Schedule)
                 }
                 RUNNING if !word.is_shielded() => Next::To(asked.with(NOTIFIED), Wake::Nothing),
                 _ => Next::To(asked, Wake::Nothing),
             }
-        })
+        }) // O2
     }
 
     /// One shield more; says whether there was room.
     pub(super) fn add_shield(&self) -> bool {
-        self.exchange(|word| match word.0 & SHIELDS {
+        self.exchange(AcqRel, |word| match word.0 & SHIELDS {
             SHIELDS => Next::Stay(false),
             _ => Next::To(Word(word.0 + SHIELD), true),
         })
@@ -352,41 +403,55 @@ impl State {
 
     /// One shield less. `None`: there was none.
     pub(super) fn remove_shield(&self) -> Option<Wake> {
-        self.exchange(|word| {
+        self.exchange(AcqRel, |word| {
             if !word.is_shielded() {
                 return Next::Stay(None);
             }
             let less = Word(word.0 - SHIELD);
-            if less.life() == IDLE && less.cancel_is_due() {
+            let due = less.cancel_is_due() && !broken(Step::TaskUnshieldSchedules);
+            if less.life() == IDLE && due {
                 Next::To(less.to(SCHEDULED).one_more(), Some(Wake::Schedule))
             } else {
                 Next::To(less, Some(Wake::Nothing))
             }
-        })
+        }) // O2
     }
 
     /// What the closer of the list does to a task in it.
     pub(super) fn kill(&self) -> Kill {
-        self.exchange(|word| match word.life() {
-            IDLE => Next::To(word.to(RUNNING).without(LINKED), Kill::Cancel),
-            _ => Next::To(word.with(KILLED | CANCELLED), Kill::Left),
+        self.exchange(AcqRel, |word| match word.life() {
+            IDLE => Next::To(word.to(RUNNING).without(LINKED), Kill::Cancel), // O1
+            _ if broken(Step::TaskKillMarks) => Next::Stay(Kill::Left),
+            _ => Next::To(word.with(KILLED), Kill::Left),
         })
     }
 
     // What the join handle does.
 
+    /// Whether the task has ended, and its outcome is there for who is entitled to it.
+    #[inline]
+    pub(super) fn is_complete(&self) -> bool {
+        let order = if broken(Step::TaskJoinAcquire) { Relaxed } else { Acquire }; // O5
+        self.look(order).life() == COMPLETE
+    }
+
     /// Says that a waker is in the header, unless the task has ended.
     pub(super) fn set_join_waker(&self) -> JoinSlot {
-        self.exchange(|word| match word.life() {
-            COMPLETE => Next::Stay(JoinSlot::Complete),
+        let order = if broken(Step::TaskJoinWakerRelease) { Acquire } else { AcqRel }; // O6
+        self.exchange(order, |word| match word.life() {
+            COMPLETE if broken(Step::TaskJoinSeesEnd) => Next::Stay(JoinSlot::Yes),
+            COMPLETE => Next::Stay(JoinSlot::Complete), // O5
             _ => Next::To(word.with(JOIN_WAKER), JoinSlot::Yes),
         })
     }
 
     /// Takes the place of the waker back, unless the task has ended.
     pub(super) fn unset_join_waker(&self) -> JoinSlot {
-        self.exchange(|word| match word.life() {
-            COMPLETE => Next::Stay(JoinSlot::Complete),
+        if broken(Step::TaskJoinTakesBack) {
+            return JoinSlot::Yes;
+        }
+        self.exchange(AcqRel, |word| match word.life() {
+            COMPLETE => Next::Stay(JoinSlot::Complete), // O5
             _ => Next::To(word.without(JOIN_WAKER), JoinSlot::Yes),
         })
     }
@@ -394,14 +459,19 @@ impl State {
     /// The join handle goes.
     #[inline]
     pub(super) fn leave(&self) -> Leave {
-        self.exchange(|word| {
+        self.exchange(AcqRel, |word| {
             let left = word.without(JOIN_INTEREST | JOIN_WAKER);
             match word.life() {
-                COMPLETE => Next::Stay(Leave::Complete),
-                _ if word.has(JOIN_WAKER) => Next::To(left, Leave::TakeWaker),
-                _ => Next::To(left.fewer(1), Leave::Gone),
+                COMPLETE => Next::Stay(Leave::Complete), // O5
+                _ if word.has_join_waker() => Next::To(left, Leave::TakeWaker),
+                _ => Next::To(left.fewer(1), Leave::Gone), // O7
             }
         })
+    }
+
+    /// The task is about to be freed.
+    pub(super) fn poison(&mut self) {
+        prim::poison(&mut self.word, FREED);
     }
 }
 
@@ -427,6 +497,7 @@ impl fmt::Debug for Word {
             (JOIN_WAKER, "JOIN_WAKER"),
             (LINKED, "LINKED"),
             (KILLED, "KILLED"),
+            (FAILED, "FAILED"),
         ];
         for (flag, name) in flags {
             if self.has(flag) {

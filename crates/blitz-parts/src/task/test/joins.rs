@@ -1,0 +1,138 @@
+//! The join handle: polled early, late, by several, or never.
+
+use super::ended;
+use crate::task::Join;
+use crate::task::rig::{Drops, Gate, Rig, Woken, outcome};
+use core::future::{poll_fn, ready};
+use core::task::{Context, Poll};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+fn poll<T>(join: &mut Join<T>, woken: &Woken) -> bool {
+    join.poll(&mut Context::from_waker(&woken.waker())).is_ready()
+}
+
+#[test]
+fn task_5_the_output_is_moved_to_who_asks() {
+    let rig = Rig::new();
+    let drops = Drops::new();
+    let mut join = rig.spawn(ready(drops.clone()));
+    assert!(join.try_take().is_none());
+    assert_eq!(rig.run_all(), 1);
+    let output = join.try_take();
+    drop(join);
+    assert_eq!(drops.count(), 0);
+    assert!(matches!(output, Some(Ok(_))));
+    drop(output);
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn task_5_an_output_is_dropped_with_its_handle() {
+    let rig = Rig::new();
+    let drops = Drops::new();
+    let before = rig.spawn(ready(drops.clone()));
+    let after = rig.spawn(ready(drops.clone()));
+    drop(before);
+    assert_eq!(drops.count(), 0, "the task goes on without its handle");
+    assert_eq!(rig.run_all(), 2);
+    assert_eq!(drops.count(), 1, "nobody wants it");
+    drop(after);
+    assert_eq!(drops.count(), 2, "nobody has asked for it");
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn task_7_only_the_waker_of_the_last_poll_is_woken() {
+    let rig = Rig::new();
+    let wakers = [Woken::new(), Woken::new(), Woken::new()];
+    let mut join = rig.spawn(ready(()));
+    for woken in &wakers {
+        assert!(!poll(&mut join, woken));
+        assert!(!poll(&mut join, woken), "a second poll changes nothing");
+        assert_eq!(woken.wakers(), 1);
+    }
+    assert_eq!(wakers.each_ref().map(Woken::wakers), [0, 0, 1]);
+    assert!(ended(rig.run_one()));
+    assert_eq!(wakers.each_ref().map(Woken::count), [0, 0, 1]);
+    assert_eq!(wakers.each_ref().map(Woken::wakers), [0, 0, 0]);
+    assert!(poll(&mut join, &wakers[0]));
+}
+
+#[test]
+fn task_7_a_handle_takes_its_waker_along() {
+    let rig = Rig::new();
+    let woken = Woken::new();
+    let mut join = rig.spawn(ready(()));
+    assert!(!poll(&mut join, &woken));
+    drop(join);
+    assert_eq!(woken.wakers(), 0);
+    assert_eq!(rig.run_all(), 1);
+    assert_eq!(woken.count(), 0);
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn an_outcome_is_given_out_once() {
+    let rig = Rig::new();
+    let mut join = rig.spawn(ready(1));
+    assert_eq!(rig.run_all(), 1);
+    assert!(matches!(outcome(&mut join), Poll::Ready(Ok(1))));
+    let again = catch_unwind(AssertUnwindSafe(|| outcome(&mut join)));
+    assert!(again.is_err_and(|payload| crate::task::rig::text(&payload).contains("once")));
+    let again = catch_unwind(AssertUnwindSafe(|| join.try_take()));
+    assert!(again.is_err());
+    assert!(join.is_finished());
+}
+
+#[test]
+fn a_task_may_wait_for_a_task() {
+    let (rig, gate) = (Rig::new(), Gate::new());
+    let mut inner = rig.spawn(gate.pass());
+    let mut outer = rig.spawn(poll_fn(move |context| inner.poll(context)));
+    assert_eq!(rig.run_all(), 2);
+    assert_eq!(rig.owned.len(), 2);
+    gate.open();
+    gate.waker().wake();
+    assert_eq!(rig.run_all(), 2, "the end of one wakes the other");
+    assert!(matches!(outcome(&mut outer), Poll::Ready(Ok(Ok(1)))));
+    drop(outer);
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn a_future_may_hold_its_own_handle() {
+    let rig = Rig::new();
+    let (sender, handle) = std::sync::mpsc::channel::<Join<()>>();
+    let mut own = None;
+    let join = rig.spawn(poll_fn(move |_| {
+        own = own.take().or_else(|| handle.try_recv().ok());
+        if own.as_ref().is_some_and(|own| !own.is_finished()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }));
+    let task = join.task();
+    sender.send(join).unwrap();
+    assert!(ended(rig.run_one()));
+    assert!(task.is_finished());
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn references_know_their_task() {
+    let rig = Rig::new();
+    let (task, join) = rig.task(ready(()));
+    let (other, _other_join) = rig.task(ready(()));
+    let reference = join.task();
+    assert_eq!(reference, reference.clone());
+    assert_eq!(reference.id().get(), task.header().addr().get() as u64);
+    // SAFETY: the entry keeps the task alive.
+    let another = unsafe { crate::task::TaskRef::from_header(other.header()) };
+    assert_ne!(reference, another);
+    assert_ne!(reference.id(), another.id());
+    assert!(format!("{reference:?}").contains("SCHEDULED JOIN_INTEREST shields 0 references 3"));
+    drop(task);
+    assert!(reference.is_finished());
+    assert!(format!("{join:?}").contains("COMPLETE"));
+}
