@@ -17,7 +17,7 @@
 use crate::panic::AbortOnUnwind;
 use crate::team::Team;
 use crate::worker::current::{self, Seat};
-use crate::worker::{Found, Look, Wanted, Worker};
+use crate::worker::{Aside, Found, Look, Wanted, Worker};
 use blitz_parts::prim::{AcqRel, Acquire, Relaxed};
 use std::sync::PoisonError;
 
@@ -86,6 +86,7 @@ impl Team {
 
     /// Runs whatever `worker`, the current thread, can find until `done`.
     fn help_until(&self, worker: &Worker, done: impl Fn() -> bool) {
+        let _aside = Aside::begin();
         while !done() {
             let found = worker
                 .take_oldest()

@@ -10,7 +10,7 @@ use crate::panic::Payload;
 use crate::pool::Pool;
 use crate::task::{Id, JobHandle, JoinHandle, Joinable};
 use crate::team::Team;
-use crate::worker::{Worker, current};
+use crate::worker::{Aside, Worker, current};
 use blitz_parts::prim::AtomicBool;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -244,6 +244,7 @@ where
         // A job that waits in a queue might wait behind us.
         let here = |worker: &Worker| self.on_workers && worker.is_in(&self.team);
         if current::current().is_some_and(here) {
+            let _aside = Aside::begin();
             self.run();
         }
         let mut state = self.lock();

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::pool::Pool;
-use crate::worker::{Found, Look, Wanted, current};
+use crate::worker::{Aside, Found, Look, Wanted, current};
 
 /// What a yield did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,7 @@ pub fn yield_local() -> Option<Yield> {
 fn run(found: Option<Found>) -> Yield {
     match (found, current::current()) {
         (Some(found), Some(worker)) => {
+            let _aside = Aside::begin();
             worker.run(found);
             Yield::Executed
         }

@@ -11,6 +11,7 @@ thread_local! {
             task: Cell::new(ptr::null_mut()),
             budget: Cell::new(Budget::UNLIMITED),
             depth: Cell::new(0),
+            asides: Cell::new(0),
             entered: Cell::new(false),
         }
     };
@@ -21,6 +22,8 @@ struct Polled {
     budget: Cell<Budget>,
     /// How many polls of tasks are on this thread's stack.
     depth: Cell<u32>,
+    /// How many places are on the stack where a worker runs something in between.
+    asides: Cell<u32>,
     /// Whether the thread has entered a pool.
     entered: Cell<bool>,
 }
@@ -71,6 +74,37 @@ impl Drop for Polling {
             polled.budget.set(self.before.1);
         });
     }
+}
+
+/// Something that has nothing to do with the task below it on the stack, until dropped.
+pub(crate) struct Aside {
+    before: (*mut Header, Budget),
+}
+
+impl Aside {
+    pub(crate) fn begin() -> Aside {
+        POLLED.with(|polled| {
+            polled.asides.set(polled.asides.get() + 1);
+            let task = polled.task.replace(ptr::null_mut());
+            Aside { before: (task, polled.budget.replace(Budget::UNLIMITED)) }
+        })
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        POLLED.with(|polled| {
+            polled.asides.set(polled.asides.get() - 1);
+            polled.task.set(self.before.0);
+            polled.budget.set(self.before.1);
+        });
+    }
+}
+
+/// How many polls of tasks and other things that have nothing to do with each other are on this thread's
+/// stack: the same number at two places that are on the stack at once means the same thing.
+pub(crate) fn layer() -> u32 {
+    POLLED.try_with(|polled| polled.depth.get() + polled.asides.get()).unwrap_or(0)
 }
 
 /// The task that the current thread polls. None inside `block_on`'s own future.

@@ -9,6 +9,7 @@ mod join_set;
 pub(crate) mod local;
 mod shield;
 mod spawn;
+mod task_local;
 mod yield_now;
 
 pub use abort::AbortHandle;
@@ -20,4 +21,7 @@ pub use join_set::JoinSet;
 pub use local::{LocalSet, spawn_local};
 pub use shield::{Shield, shield};
 pub use spawn::{TrySpawnError, spawn};
+#[doc(hidden)]
+pub use task_local::LocalCell;
+pub use task_local::{AccessError, LocalKey, TaskLocalFuture};
 pub use yield_now::{YieldNow, yield_now};

@@ -1,10 +1,12 @@
 //! A worker: one thread of the pool and what it owns.
 
+mod aside;
 pub(crate) mod current;
 mod find;
 mod run;
 mod wait;
 
+pub(crate) use aside::Aside;
 pub(crate) use find::{Found, Look, Wanted};
 pub(crate) use wait::Help;
 

@@ -1,9 +1,7 @@
 //! What a worker does while it waits for a latch.
 
-use super::{Found, Look, Wanted, Worker};
-use crate::handle::Entered;
+use super::{Aside, Found, Look, Wanted, Worker};
 use crate::panic::AbortOnUnwind;
-use crate::task::local;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{JobLatch, Runner};
 use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, yield_now};
@@ -31,7 +29,7 @@ impl Worker {
     pub(crate) fn wait_until(&self, latch: &JobLatch, base: isize, help: Help<'_>) {
         // The latch lies in a frame that must not go before it is set.
         let guard = AbortOnUnwind("a wait");
-        let _entered = (Entered::none(), local::outside());
+        let _aside = Aside::begin();
         let outer = self.waits_for.load(Relaxed);
         match help {
             Help::Anything => self.wait_helping_all(latch, base),

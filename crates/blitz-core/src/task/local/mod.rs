@@ -11,7 +11,7 @@
 
 mod locals;
 
-pub(crate) use locals::{current, outside};
+pub(crate) use locals::{Entered, current, outside};
 
 use super::JoinHandle;
 use crate::handle::Handle;

@@ -1,0 +1,332 @@
+//! Values that belong to a task, wherever it is polled.
+//!
+//! The value lies in the future. While the future is polled it is in a cell of the thread, with the number of
+//! the layer that the poll is on: what is polled or run on top of it, as tasks are where a worker waits, finds
+//! another number and does not see the value.
+
+#![forbid(unsafe_code)]
+
+use super::context;
+use pin_project_lite::pin_project;
+use std::cell::RefCell;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::thread;
+
+/// Declares values that belong to a task: each is a static [`LocalKey`](crate::task::LocalKey).
+///
+/// ```
+/// blitz::task_local! {
+///     /// Who asked.
+///     pub static REQUEST: u32;
+///     static USER: String;
+/// }
+///
+/// async fn greet() -> String {
+///     USER.with(|user| format!("{}: hello, {user}", REQUEST.get()))
+/// }
+///
+/// # blitz::block_on(async {
+/// let greeting = blitz::spawn(REQUEST.scope(7, USER.scope("Ada".to_owned(), greet())));
+/// assert_eq!(greeting.await.unwrap(), "7: hello, Ada");
+/// # });
+/// ```
+#[macro_export]
+macro_rules! task_local {
+    () => {};
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty; $($rest:tt)*) => {
+        $crate::task_local!($(#[$attribute])* $visibility static $name: $type);
+        $crate::task_local!($($rest)*);
+    };
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty) => {
+        $(#[$attribute])*
+        $visibility static $name: $crate::task::LocalKey<$type> = {
+            ::std::thread_local! {
+                static CELL: $crate::task::LocalCell<$type> =
+                    const { $crate::task::LocalCell::new() };
+            }
+            $crate::task::LocalKey::new(CELL)
+        };
+    };
+}
+
+/// A value that belongs to a task, made by [`task_local!`](crate::task_local).
+///
+/// It has no value but inside of [`scope`](LocalKey::scope) and [`sync_scope`](LocalKey::sync_scope). Scopes nest. A
+/// task that is spawned inside of a scope does not inherit the value.
+pub struct LocalKey<T: 'static> {
+    cell: thread::LocalKey<LocalCell<T>>,
+}
+
+/// Where a thread has the value while a scope is polled.
+#[doc(hidden)]
+pub struct LocalCell<T> {
+    scoped: RefCell<Option<Scoped<T>>>,
+}
+
+struct Scoped<T> {
+    value: T,
+    layer: u32,
+}
+
+impl<T> LocalCell<T> {
+    /// For `task_local!`.
+    #[doc(hidden)]
+    pub const fn new() -> LocalCell<T> {
+        LocalCell { scoped: RefCell::new(None) }
+    }
+}
+
+impl<T: 'static> LocalKey<T> {
+    /// For `task_local!`.
+    #[doc(hidden)]
+    pub const fn new(cell: thread::LocalKey<LocalCell<T>>) -> LocalKey<T> {
+        LocalKey { cell }
+    }
+
+    /// `future`, for which the key has this value, whichever threads it is polled on. It is dropped with the
+    /// value, too.
+    ///
+    /// ```
+    /// blitz::task_local!(static NUMBER: u32);
+    ///
+    /// # blitz::block_on(async {
+    /// let (inner, outer) = NUMBER
+    ///     .scope(1, async {
+    ///         let inner = NUMBER.scope(2, async { NUMBER.get() }).await;
+    ///         (inner, NUMBER.get())
+    ///     })
+    ///     .await;
+    /// assert_eq!((inner, outer), (2, 1));
+    /// # });
+    /// ```
+    pub fn scope<F: Future>(&'static self, value: T, future: F) -> TaskLocalFuture<T, F> {
+        TaskLocalFuture { key: self, slot: Some(value), future: Some(future) }
+    }
+
+    /// Calls `f`, for which the key has this value.
+    ///
+    /// ```
+    /// blitz::task_local!(static NUMBER: u32);
+    ///
+    /// assert_eq!(NUMBER.sync_scope(7, || NUMBER.get() + 1), 8);
+    /// ```
+    ///
+    /// # Panics
+    /// Inside of [`with`](LocalKey::with) of the same key.
+    #[track_caller]
+    pub fn sync_scope<F, R>(&'static self, value: T, f: F) -> R
+    where
+        F: FnOnce() -> R,
+    {
+        let mut slot = Some(value);
+        match self.enter(&mut slot) {
+            Ok(_inside) => f(),
+            Err(refused) => refused.panic(),
+        }
+    }
+
+    /// Calls `f` with the value.
+    ///
+    /// # Panics
+    /// Outside of every scope of the key: [`try_with`](LocalKey::try_with) returns an error there.
+    #[track_caller]
+    pub fn with<F, R>(&'static self, f: F) -> R
+    where
+        F: FnOnce(&T) -> R,
+    {
+        match self.try_with(f) {
+            Ok(result) => result,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Calls `f` with the value, if there is one.
+    ///
+    /// ```
+    /// blitz::task_local!(static NUMBER: u32);
+    ///
+    /// assert!(NUMBER.try_with(|number| *number).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// Outside of every scope of the key.
+    pub fn try_with<F, R>(&'static self, f: F) -> Result<R, AccessError>
+    where
+        F: FnOnce(&T) -> R,
+    {
+        let result = self.cell.try_with(|cell| {
+            let scoped = cell.scoped.borrow();
+            let own = scoped.as_ref().filter(|scoped| scoped.layer == context::layer());
+            own.map(|scoped| f(&scoped.value))
+        });
+        // A thread whose locals are gone polls nothing in a scope.
+        result.ok().flatten().ok_or(AccessError { _private: () })
+    }
+
+    /// A clone of the value.
+    ///
+    /// # Panics
+    /// Outside of every scope of the key.
+    #[track_caller]
+    pub fn get(&'static self) -> T
+    where
+        T: Clone,
+    {
+        self.with(T::clone)
+    }
+
+    /// A clone of the value, if there is one.
+    ///
+    /// # Errors
+    /// Outside of every scope of the key.
+    pub fn try_get(&'static self) -> Result<T, AccessError>
+    where
+        T: Clone,
+    {
+        self.try_with(T::clone)
+    }
+
+    /// Puts what is in `slot` into the thread's cell until the guard is dropped.
+    fn enter<'a>(&'static self, slot: &'a mut Option<T>) -> Result<Inside<'a, T>, Refused> {
+        let entered = self.cell.try_with(|cell| {
+            let mut scoped = cell.scoped.try_borrow_mut().map_err(|_| Refused::Borrowed)?;
+            let layer = context::layer();
+            let inside = slot.take().map(|value| Scoped { value, layer });
+            Ok(std::mem::replace(&mut *scoped, inside))
+        });
+        let before = entered.unwrap_or(Err(Refused::Gone))?;
+        Ok(Inside { key: self, slot, before })
+    }
+}
+
+impl<T: 'static> fmt::Debug for LocalKey<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalKey").finish_non_exhaustive()
+    }
+}
+
+/// The thread's cell has a scope's value until this is dropped.
+struct Inside<'a, T: 'static> {
+    key: &'static LocalKey<T>,
+    slot: &'a mut Option<T>,
+    before: Option<Scoped<T>>,
+}
+
+impl<T: 'static> Drop for Inside<'_, T> {
+    fn drop(&mut self) {
+        let before = self.before.take();
+        let inside = self.key.cell.try_with(|cell| cell.scoped.replace(before));
+        *self.slot = inside.ok().flatten().map(|scoped| scoped.value);
+    }
+}
+
+/// Why a scope cannot be entered.
+enum Refused {
+    Borrowed,
+    Gone,
+}
+
+impl Refused {
+    #[track_caller]
+    fn panic(self) -> ! {
+        match self {
+            Refused::Borrowed => panic!(
+                "a scope of a task_local was entered inside of `with` of the same key: clone the value \
+                 and enter the scope outside"
+            ),
+            Refused::Gone => panic!("a scope of a task_local was entered while its thread ends"),
+        }
+    }
+}
+
+/// The key has no value here: its scope is elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessError {
+    _private: (),
+}
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a task_local was read outside of its scope; a task that is spawned does not inherit it: \
+             wrap the task's own future in the key's `scope`",
+        )
+    }
+}
+
+impl std::error::Error for AccessError {}
+
+pin_project! {
+    /// What [`LocalKey::scope`] returns.
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct TaskLocalFuture<T: 'static, F> {
+        key: &'static LocalKey<T>,
+        slot: Option<T>,
+        #[pin]
+        future: Option<F>,
+    }
+
+    impl<T: 'static, F> PinnedDrop for TaskLocalFuture<T, F> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            let mut future = this.future;
+            // If there is no way in, it is dropped without the value.
+            if let Ok(_inside) = this.key.enter(this.slot) {
+                future.set(None);
+            }
+        }
+    }
+}
+
+impl<T: 'static, F> TaskLocalFuture<T, F> {
+    /// Takes the value out of the future: after its end, to see what became of it.
+    ///
+    /// A future that is polled without its value is outside of the scope.
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    /// blitz::task_local!(static COUNT: Cell<u32>);
+    ///
+    /// # blitz::block_on(async {
+    /// let mut counted = Box::pin(COUNT.scope(Cell::new(0), async {
+    ///     COUNT.with(|count| count.set(count.get() + 1));
+    /// }));
+    /// counted.as_mut().await;
+    /// assert_eq!(counted.as_mut().take_value().unwrap().get(), 1);
+    /// # });
+    /// ```
+    pub fn take_value(self: Pin<&mut Self>) -> Option<T> {
+        self.project().slot.take()
+    }
+}
+
+impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let mut slot = this.future;
+        let _inside = match this.key.enter(this.slot) {
+            Ok(inside) => inside,
+            Err(refused) => refused.panic(),
+        };
+        let Some(future) = slot.as_mut().as_pin_mut() else {
+            panic!("a scope of a task_local was polled after it had returned its result");
+        };
+        let polled = future.poll(cx);
+        if polled.is_ready() {
+            // Its drop is inside of the scope, too.
+            slot.set(None);
+        }
+        polled
+    }
+}
+
+impl<T: 'static, F> fmt::Debug for TaskLocalFuture<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskLocalFuture").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,19 @@
+//! What a worker runs in between.
+
+#![forbid(unsafe_code)]
+
+use crate::handle;
+use crate::task::{context, local};
+
+/// Until this is dropped the thread runs work that has nothing to do with the frames below it on the stack:
+/// what is the current pool, task or local set down there is not so for the work.
+pub(crate) struct Aside {
+    #[expect(dead_code, reason = "held for their drops")]
+    guards: (handle::Entered, local::Entered, context::Aside),
+}
+
+impl Aside {
+    pub(crate) fn begin() -> Aside {
+        Aside { guards: (handle::Entered::none(), local::outside(), context::Aside::begin()) }
+    }
+}
