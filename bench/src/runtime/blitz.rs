@@ -39,6 +39,7 @@ impl Runtime for Blitz {
 pub struct BlitzTasks;
 
 impl Tasks for BlitzTasks {
+    #[inline]
     fn spawn<F>(self, future: F) -> impl Future<Output = F::Output> + Send + 'static
     where
         F: Future<Output: Send> + Send + 'static,
@@ -47,6 +48,7 @@ impl Tasks for BlitzTasks {
         async move { handle.await.expect("tasks of a workload neither panic nor are aborted") }
     }
 
+    #[inline]
     fn detach<F>(self, future: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -54,6 +56,7 @@ impl Tasks for BlitzTasks {
         drop(::blitz::spawn(future));
     }
 
+    #[inline]
     fn yield_now(self) -> impl Future<Output = ()> + Send {
         ::blitz::task::yield_now()
     }

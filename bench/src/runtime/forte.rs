@@ -31,6 +31,7 @@ impl Runtime for Forte {
 pub struct ForteTasks;
 
 impl Tasks for ForteTasks {
+    #[inline]
     fn spawn<F>(self, future: F) -> impl Future<Output = F::Output> + Send + 'static
     where
         F: Future<Output: Send> + Send + 'static,
@@ -38,6 +39,7 @@ impl Tasks for ForteTasks {
         ::forte::spawn_future(future)
     }
 
+    #[inline]
     fn detach<F>(self, future: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -46,6 +48,7 @@ impl Tasks for ForteTasks {
     }
 
     /// Forte has none for futures, so its users take one from elsewhere.
+    #[inline]
     fn yield_now(self) -> impl Future<Output = ()> + Send {
         futures_lite::future::yield_now()
     }

@@ -80,6 +80,7 @@ impl Runtime for Smol {
 pub struct SmolTasks(&'static Executor<'static>);
 
 impl Tasks for SmolTasks {
+    #[inline]
     fn spawn<F>(self, future: F) -> impl Future<Output = F::Output> + Send + 'static
     where
         F: Future<Output: Send> + Send + 'static,
@@ -87,6 +88,7 @@ impl Tasks for SmolTasks {
         self.0.spawn(future)
     }
 
+    #[inline]
     fn detach<F>(self, future: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -94,6 +96,7 @@ impl Tasks for SmolTasks {
         self.0.spawn(future).detach();
     }
 
+    #[inline]
     fn yield_now(self) -> impl Future<Output = ()> + Send {
         future::yield_now()
     }
