@@ -14,7 +14,7 @@ use crate::handle::{self, Entered, Handle};
 use crate::ops::detached::Hold;
 use crate::ops::spawn::Packet;
 use crate::pool::Pool;
-use crate::task::JoinHandle;
+use crate::task::{JoinHandle, Joinable};
 use crate::team::Team;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -41,7 +41,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    handle::with_current_team(|team| team.spawn_blocking(f))
+    handle::with_held_team(|team, hold| team.spawn_blocking(hold, f))
 }
 
 impl Pool {
@@ -51,7 +51,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.team().spawn_blocking(f)
+        self.team().spawn_blocking(Some(Hold::new(self.team())), f)
     }
 }
 
@@ -62,21 +62,24 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.team().spawn_blocking(f)
+        self.team().spawn_blocking(Hold::try_new(self.team()), f)
     }
 }
 
 impl Team {
-    fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    fn spawn_blocking<F, T>(&self, hold: Option<Hold>, f: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let packet = Packet::elsewhere(self, f);
-        let hold = Hold::new(self);
         let work = packet.clone();
+        let Some(hold) = hold else {
+            work.abort();
+            return JoinHandle::of_job(packet);
+        };
         self.blocking.submit(Box::new(move || {
-            let entered = Entered::new(hold.team());
+            let entered = Entered::new(hold.team().clone());
             work.run();
             drop(entered);
             drop(hold);

@@ -36,6 +36,8 @@ type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
 
 /// What a running pool needs to remember of its builder.
 pub(crate) struct Config {
+    /// Of the workers' threads, in bytes, if it was set.
+    pub(crate) stack_size: Option<usize>,
     pub(crate) sleep: SleepPolicy,
     pub(crate) wait: WaitPolicy,
     pub(crate) use_current_thread: bool,
@@ -57,6 +59,7 @@ pub(crate) struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
+            stack_size: None,
             sleep: SleepPolicy::default(),
             wait: WaitPolicy::default(),
             use_current_thread: false,
@@ -97,7 +100,6 @@ pub(crate) struct SlowPoll {
 #[must_use = "a builder does nothing until `build` or `build_global`"]
 pub struct PoolBuilder {
     workers: usize,
-    stack_size: Option<usize>,
     name: Option<NameFn>,
     spawn: Option<Box<Spawn<'static>>>,
     config: Config,
@@ -165,7 +167,7 @@ impl PoolBuilder {
 
     /// The stack size of the workers' threads in bytes. Default: that of [`std::thread`].
     pub fn stack_size(mut self, bytes: usize) -> Self {
-        self.stack_size = Some(bytes);
+        self.config.stack_size = Some(bytes);
         self
     }
 
@@ -425,6 +427,7 @@ impl PoolBuilder {
         if first == 1 && current::is_worker() {
             return Err(BuildError::already_worker());
         }
+        let stack_size = self.config.stack_size;
         let mut starting = Starting::new(Team::new(self.config, workers), workers - first);
         for index in first..workers {
             let thread = ThreadBuilder {
@@ -432,7 +435,7 @@ impl PoolBuilder {
                     Some(name) => Some(name(index)),
                     None => Some(format!("blitz-{index}")),
                 },
-                stack_size: self.stack_size,
+                stack_size,
                 start: Some(starting.next(index)),
             };
             let started = match &mut spawn {
@@ -500,7 +503,7 @@ impl std::fmt::Debug for PoolBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PoolBuilder")
             .field("workers", &self.workers)
-            .field("stack_size", &self.stack_size)
+            .field("stack_size", &self.config.stack_size)
             .field("sleep_policy", &self.config.sleep)
             .field("wait_policy", &self.config.wait)
             .field("use_current_thread", &self.config.use_current_thread)

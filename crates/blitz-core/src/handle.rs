@@ -4,6 +4,7 @@
 
 use crate::global;
 use crate::metrics::PoolMetrics;
+use crate::ops::detached::Hold;
 use crate::pool::Pool;
 use crate::task::{JoinHandle, TrySpawnError, context};
 use crate::team::Team;
@@ -15,7 +16,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A way into a pool that can be cloned and sent anywhere. It does not keep the pool working: what is
-/// spawned after the pool has ended is cancelled at once.
+/// spawned through it after the pool was dropped is cancelled at once.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
@@ -113,7 +114,17 @@ impl Handle {
         PoolMetrics::of(&self.team)
     }
 
-    pub(crate) fn team(&self) -> &Team {
+    /// As [`Pool::dump`](crate::Pool::dump).
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+    /// assert!(pool.handle().dump().contains("worker 1"));
+    /// ```
+    pub fn dump(&self) -> String {
+        self.team.dump()
+    }
+
+    pub(crate) fn team(&self) -> &Arc<Team> {
         &self.team
     }
 }
@@ -148,7 +159,8 @@ impl Pool {
     }
 }
 
-/// The entered pool is the current one until this is dropped.
+/// The entered pool is the current one until this is dropped. Guards may be dropped in any order: the
+/// newest that is left counts.
 #[derive(Debug)]
 #[must_use = "dropped at once, it has no effect"]
 pub struct EnterGuard<'a> {
@@ -157,46 +169,82 @@ pub struct EnterGuard<'a> {
 }
 
 thread_local! {
-    static ENTERED: RefCell<Option<Arc<Team>>> = const { RefCell::new(None) };
+    static ENTERED: RefCell<Doors> = const { RefCell::new(Doors { open: Vec::new(), opened: 0 }) };
+}
+
+/// What this thread has entered and not left, oldest first.
+struct Doors {
+    open: Vec<Door>,
+    /// How many there ever were.
+    opened: u64,
+}
+
+struct Door {
+    number: u64,
+    /// None hides what was entered before.
+    team: Option<Arc<Team>>,
+}
+
+impl Doors {
+    fn is_inside(&self) -> bool {
+        self.open.last().is_some_and(|door| door.team.is_some())
+    }
 }
 
 fn entered() -> Option<Arc<Team>> {
     if !context::is_entered() {
         return None;
     }
-    ENTERED.try_with(|entered| entered.borrow().clone()).ok().flatten()
+    let newest = |doors: &RefCell<Doors>| doors.borrow().open.last()?.team.clone();
+    ENTERED.try_with(newest).ok().flatten()
 }
 
 /// A pool, or none, is this thread's entered one until this is dropped; not for other threads.
 pub(crate) struct Entered {
-    before: Option<Arc<Team>>,
+    /// None if there is nothing to undo.
+    number: Option<u64>,
     here: PhantomData<*const ()>,
 }
 
 impl Entered {
     pub(crate) fn new(team: Arc<Team>) -> Entered {
-        Entered::replace(Some(team))
+        Entered::open(Some(team))
     }
 
     /// No pool is entered: for work that has nothing to do with what the thread is in.
     pub(crate) fn none() -> Entered {
-        Entered::replace(None)
+        if !context::is_entered() {
+            return Entered { number: None, here: PhantomData };
+        }
+        Entered::open(None)
     }
 
-    fn replace(team: Option<Arc<Team>>) -> Entered {
-        context::set_entered(team.is_some());
-        let before = ENTERED.try_with(|entered| entered.replace(team)).ok().flatten();
-        Entered { before, here: PhantomData }
+    fn open(team: Option<Arc<Team>>) -> Entered {
+        // While the thread's locals are being destroyed nothing can be entered.
+        let number = ENTERED.try_with(|doors| {
+            let mut doors = doors.borrow_mut();
+            let number = doors.opened;
+            doors.opened += 1;
+            doors.open.push(Door { number, team });
+            context::set_entered(doors.is_inside());
+            number
+        });
+        Entered { number: number.ok(), here: PhantomData }
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        let before = self.before.take();
-        context::set_entered(before.is_some());
+        let Some(number) = self.number else { return };
+        let leave = |doors: &RefCell<Doors>| {
+            let mut doors = doors.borrow_mut();
+            let at = doors.open.iter().rposition(|door| door.number == number)?;
+            let left = doors.open.remove(at);
+            context::set_entered(doors.is_inside());
+            Some(left)
+        };
         // The team that is left may end here; not while the cell is borrowed.
-        let left = ENTERED.try_with(|entered| entered.replace(before));
-        drop(left);
+        drop(ENTERED.try_with(leave));
     }
 }
 
@@ -206,7 +254,7 @@ impl fmt::Debug for Entered {
     }
 }
 
-/// Calls `f` with the current team, else with the global one.
+/// Calls `f` with the current team, else with the global one. The team may have ended if it was entered.
 #[inline]
 pub(crate) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     match current::current() {
@@ -218,9 +266,31 @@ pub(crate) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
 /// The current thread is no worker, or has entered another pool than its own.
 #[cold]
 fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
-    if let Some(team) = entered() {
-        return f(&team);
+    match entered() {
+        Some(team) => f(&team),
+        None => with_own_team(f),
     }
+}
+
+/// The same, with what keeps the team at work; without it if the team is ending or has ended.
+pub(crate) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
+    match entered() {
+        Some(team) => f(&team, Hold::try_new(&team)),
+        None => with_own_team(|team| f(team, Some(Hold::new(team)))),
+    }
+}
+
+/// As [`with_current_team`], for a call that waits for jobs: a team that is ending is no longer the current
+/// one for threads outside of it.
+pub(crate) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
+    match entered().and_then(|team| Hold::try_new(&team)) {
+        Some(hold) => f(hold.team()),
+        None => with_own_team(f),
+    }
+}
+
+/// The team of the worker that calls, else the global one: neither ends meanwhile.
+fn with_own_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     let _visit = current::visit();
     match current::current() {
         Some(worker) => f(worker.team()),

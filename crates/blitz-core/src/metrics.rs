@@ -176,27 +176,30 @@ impl Team {
     pub(crate) fn dump(&self) -> String {
         let counts = self.sleep().counters().load();
         let mut text = format!(
-            "pool: {} workers, sleeping {}, inactive {}, jec {} ({}), alive {}, stopping {}, \
-             injector {}\n",
+            "pool: {} workers, sleeping {}, inactive {}, jec {} ({}), alive {}, task holds {}, \
+             stopping {}, injector {}, task queue {}\n",
             self.num_workers(),
             counts.sleeping(),
             counts.inactive(),
             counts.jec(),
             if counts.is_sleepy() { "sleepy" } else { "active" },
             self.alive.load(Relaxed),
+            self.task_holds.load(Relaxed),
             self.sleep().is_stopping(),
             if self.injector().is_empty() { "empty" } else { "has jobs" },
+            self.tasks.len(),
         );
         for worker in self.workers() {
             let parked = self.sleep().parked_word(worker.index() / 64) >> (worker.index() % 64) & 1;
             // Writing to a string does not fail.
             let _ = writeln!(
                 text,
-                "worker {}: word {}, parked bit {parked}, {:?}, mail {}, {:?}",
+                "worker {}: word {}, parked bit {parked}, {:?}, mail {}, tasks {:?}, {:?}",
                 worker.index(),
                 worker.bed().core().state_name(),
                 worker.deque(),
                 if worker.has_mail() { "yes" } else { "no" },
+                worker.tasks(),
                 WorkerMetrics::of(worker),
             );
         }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::builder::PoolBuilder;
+use crate::handle::Entered;
 use crate::metrics::PoolMetrics;
 use crate::team::Team;
 use crate::worker::current;
@@ -56,7 +57,10 @@ impl Pool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.team.in_worker(|_, _| op())
+        self.team.in_worker(|_, _| {
+            let _entered = Entered::none();
+            op()
+        })
     }
 
     /// How many workers the pool has.

@@ -1,15 +1,17 @@
 //! How a pool ends, step by step.
 //!
-//! 1. The pool's handle is dropped: it gives up its count of `alive`.
-//! 2. Every detached job gives up its own when it has run; a job that spawns another does so before
-//!    it gives up its own, so the count is zero only if nothing is left.
-//! 3. Whoever brings the count to zero stops the sleep protocol: every worker wakes and stays awake.
-//! 4. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and what
+//! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `alive`. Threads
+//!    outside of the pool get no more jobs into it.
+//! 2. Every shielded section of a task has a count of both, too. When the first is zero no task is polled
+//!    any more, and all are cancelled (see `sched/cancel`). Jobs go on: one may wait for a task's end.
+//! 3. Every detached job gives up its count of `alive` when it has run; a job that spawns another does so
+//!    before it gives up its own, so the count is zero only if nothing is left.
+//! 4. Whoever brings that count to zero stops the sleep protocol: every worker wakes and stays awake.
+//! 5. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and what
 //!    that spawned, gives up its seat and counts itself out. Mail that comes later its sender runs.
-//!    Tasks are cancelled from step 3 on, wherever one is found; the last to leave, worker or handle,
-//!    cancels those that wait (see `sched/cancel`).
-//! 5. The handle's drop joins the threads, so their thread-local destructors have run, too. Threads
-//!    from a custom spawner are waited for up to step 4 only: their handles are the spawner's.
+//!    The last to leave cancels the tasks that are left.
+//! 6. The handle's drop joins the threads, so their thread-local destructors have run, too. Threads
+//!    from a custom spawner are waited for up to step 5 only: their handles are the spawner's.
 //!
 //! A handle that is dropped on one of the pool's own threads cannot wait for itself: it does not wait.
 //! Nor does one whose pool was built with `detach_on_drop`.
@@ -17,8 +19,8 @@
 use crate::panic::AbortOnUnwind;
 use crate::team::Team;
 use crate::worker::current::{self, Seat};
-use crate::worker::{Aside, Found, Look, Wanted, Worker};
-use blitz_parts::prim::{AcqRel, Acquire, Relaxed};
+use crate::worker::{Aside, Found, Look, Wanted, Worker, stack};
+use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
 use std::sync::PoisonError;
 
 impl Team {
@@ -27,7 +29,45 @@ impl Team {
         self.alive.fetch_add(1, Relaxed);
     }
 
-    /// One reason less; the last one stops the workers (steps 1 to 3).
+    /// One more reason to go on, for a thread that is no worker of the team: not once the team's handle is
+    /// gone, for others could keep the team for ever; unless a closure of the team itself asks.
+    pub(crate) fn try_hold(&self) -> bool {
+        let late = self.closing.load(Acquire) && !self.blocking.is_here();
+        if late || !add_unless_zero(&self.alive) {
+            return false;
+        }
+        fence(SeqCst);
+        if self.tasks_end() {
+            // Whoever ended them may not have seen us, and what comes now may wait for one of them.
+            self.cancel_tasks_soon();
+        }
+        true
+    }
+
+    /// One more reason to poll tasks, unless they are being cancelled.
+    pub(crate) fn try_hold_tasks(&self) -> bool {
+        add_unless_zero(&self.task_holds)
+    }
+
+    /// One reason less to poll tasks; with the last one they are cancelled (step 2). The caller has a
+    /// reason to go on.
+    pub(crate) fn release_tasks(&self) {
+        if self.task_holds.fetch_sub(1, AcqRel) == 1 {
+            fence(SeqCst);
+            // If that is the only one, the workers are about to stop and do it then.
+            if self.alive.load(Relaxed) > 1 {
+                self.cancel_tasks_soon();
+            }
+        }
+    }
+
+    /// Whether tasks are cancelled instead of polled.
+    #[inline]
+    pub(crate) fn tasks_end(&self) -> bool {
+        self.task_holds.load(Acquire) == 0
+    }
+
+    /// One reason less; the last one stops the workers (steps 3 and 4).
     pub(crate) fn release(&self) {
         if self.alive.fetch_sub(1, AcqRel) == 1 {
             self.sleep().stop();
@@ -43,8 +83,9 @@ impl Team {
             self.leave();
         }
         self.count_in();
-        self.release();
         self.leave();
+        self.release_tasks();
+        self.release();
         // Threads that a custom spawner started end by themselves; it may have kept some for later.
         if !self.config.detach_on_drop {
             self.join_own_threads();
@@ -53,8 +94,11 @@ impl Team {
 
     /// What the handle's drop does.
     pub(crate) fn shut_down(&self) {
-        self.release();
+        self.closing.store(true, Release);
+        // Before the workers can leave: so one of them is the last, and cancels what is left.
         self.leave();
+        self.release_tasks();
+        self.release();
         let adopted = current::is_adopted_by(self);
         if current::current().is_some_and(|worker| worker.is_in(self)) {
             // Inside of one of the pool's own operations, whose frames need the worker until they end.
@@ -88,12 +132,13 @@ impl Team {
     fn help_until(&self, worker: &Worker, done: impl Fn() -> bool) {
         let _aside = Aside::begin();
         while !done() {
+            let tasks = worker.may_poll();
             let found = worker
                 .take_oldest()
                 .or_else(|| worker.open_mail())
                 .map(Found::Job)
-                .or_else(|| worker.next_task().map(Found::Task))
-                .or_else(|| worker.find_elsewhere(Look::Hard, Wanted::ALL));
+                .or_else(|| if tasks { worker.next_task().map(Found::Task) } else { None })
+                .or_else(|| worker.find_elsewhere(Look::Hard, Wanted::tasks(tasks)));
             match found {
                 Some(found) => worker.run(found),
                 None => std::thread::yield_now(),
@@ -112,6 +157,18 @@ impl Team {
     }
 }
 
+/// One more, unless there is none; says whether there was.
+fn add_unless_zero(count: &AtomicUsize) -> bool {
+    let mut seen = count.load(Relaxed);
+    while seen > 0 {
+        match count.compare_exchange(seen, seen + 1, AcqRel, Relaxed) {
+            Ok(_) => return true,
+            Err(now) => seen = now,
+        }
+    }
+    false
+}
+
 impl Team {
     /// What the thread of worker `index` does, from its first moment to its last.
     pub(crate) fn run_worker(&self, index: usize) {
@@ -120,6 +177,7 @@ impl Team {
         };
         // SAFETY: each worker has one thread, which runs this once; its caller keeps the team.
         let seat = unsafe { Seat::take(worker) };
+        stack::begin(self.config.stack_size);
         // A worker that is gone without a word would leave others waiting for it.
         let guard = AbortOnUnwind("a worker's loop");
         self.count_in();

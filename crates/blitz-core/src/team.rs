@@ -6,7 +6,7 @@ use crate::ops::fifo::Fifo;
 use crate::sched::TaskCounters;
 use crate::sched::watch::Watch;
 use crate::task::context;
-use crate::worker::{Help, Worker, current};
+use crate::worker::{Help, Worker, current, stack};
 use blitz_parts::barrier;
 use blitz_parts::counter::Counter;
 use blitz_parts::inject::Injector;
@@ -16,7 +16,6 @@ use blitz_parts::prim::{AcqRel, AtomicBool, AtomicUsize, Relaxed};
 use blitz_parts::queue::Queue;
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
-use blitz_parts::tuning::POLL_DEPTH_MAX;
 use crossbeam_utils::CachePadded;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -31,6 +30,10 @@ pub(crate) struct Team {
     pub(crate) config: Config,
     /// The handle counts one, every detached job one; at zero the workers stop (see `shutdown`).
     pub(crate) alive: AtomicUsize,
+    /// The handle is gone.
+    pub(crate) closing: AtomicBool,
+    /// The handle counts one, every shielded section of a task one; at zero tasks are cancelled.
+    pub(crate) task_holds: AtomicUsize,
     /// Set when every worker thread has started and the builder is done.
     started: CountLatch<OnceLatch>,
     /// Set when every worker thread has left its loop and the handle is dropped.
@@ -94,6 +97,8 @@ impl Team {
             workers: Slots::new(),
             config,
             alive: AtomicUsize::new(1),
+            closing: AtomicBool::new(false),
+            task_holds: AtomicUsize::new(1),
             started: CountLatch::new(threads + 1, OnceLatch::new()),
             ended: CountLatch::new(threads + 1, OnceLatch::new()),
             threads: Mutex::new(Vec::new()),
@@ -222,18 +227,18 @@ impl Team {
     /// not have others polled on top of it: each might wait in its turn, and the stack would grow with
     /// every task there is.
     pub(crate) fn help<'a>(&self, injected: Option<&'a AtomicBool>) -> Help<'a> {
-        self.help_up_to(1, injected)
+        self.help_if(context::depth() == 0, injected)
     }
 
     /// The same, for jobs of another team or for something else that may need tasks of this team to be
     /// polled here.
     pub(crate) fn help_with_tasks<'a>(&self, injected: Option<&'a AtomicBool>) -> Help<'a> {
-        self.help_up_to(POLL_DEPTH_MAX, injected)
+        self.help_if(stack::has_room(context::depth()), injected)
     }
 
-    fn help_up_to<'a>(&self, depth: u32, injected: Option<&'a AtomicBool>) -> Help<'a> {
+    fn help_if<'a>(&self, may_poll: bool, injected: Option<&'a AtomicBool>) -> Help<'a> {
         match self.config.wait {
-            WaitPolicy::StealAnything if context::depth() < depth => Help::Anything,
+            WaitPolicy::StealAnything if may_poll => Help::Anything,
             _ => Help::Descendants { injected },
         }
     }

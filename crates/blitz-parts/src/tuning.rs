@@ -68,9 +68,13 @@ pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
 /// One poll in this many is timed: two readings of the clock cost as much as a whole short poll.
 pub const POLLS_PER_SAMPLE: u32 = 32;
 
-/// How deep polls may nest on one stack, each inside a `block_on` of the one before. Each level costs a
-/// task's stack frames; at the limit a worker leaves tasks to others.
-pub const POLL_DEPTH_MAX: u32 = 64;
+/// How deep polls may nest on one stack, each inside a `block_on` of the one before, whatever is left of the
+/// stack: about what a stack of the smallest useful size takes. Beyond that a worker polls as long as half of
+/// its stack is free, and then leaves tasks to others.
+pub const POLL_DEPTH_SURE: u32 = 8;
+
+/// How large a stack is that the pool did not choose itself: the default of the standard library.
+pub const STACK_ASSUMED: usize = 2 << 20;
 
 /// Polls of a local set's tasks in one turn: half of a worker's tick, because a turn is one poll for whoever
 /// awaits the set.

@@ -4,11 +4,10 @@ use crate::handle::Entered;
 use crate::pool::Pool;
 use crate::task::{context, local};
 use crate::team::Team;
-use crate::worker::{Help, Worker, current};
+use crate::worker::{Help, Worker, current, stack};
 use blitz_parts::latch::{JobLatch, Latch};
 use blitz_parts::park::parker::Parker;
 use blitz_parts::prim::AtomicBool;
-use blitz_parts::tuning::POLL_DEPTH_MAX;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -18,8 +17,8 @@ use std::task::{Context, Poll, Wake, Waker};
 /// Runs `future` to its end on the current thread and returns its result.
 ///
 /// It may be called anywhere. A worker, inside of a task too, goes on with its pool's jobs and tasks while
-/// the future waits; inside of a [`LocalSet`](crate::LocalSet) the set goes on. Any other thread blocks. What the future spawns goes to the current pool, else to the
-/// global one.
+/// the future waits; inside of a [`LocalSet`](crate::LocalSet) the set goes on. Any other thread blocks. What
+/// the future spawns goes to the current pool, else to the global one.
 ///
 /// ```
 /// let seven = blitz::block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
@@ -30,7 +29,7 @@ use std::task::{Context, Poll, Wake, Waker};
 /// A thread outside of every pool blocks.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     // At the limit the set waits, or its tasks could fill the stack, each waiting for the next.
-    match local::current().filter(|_| context::depth() < POLL_DEPTH_MAX) {
+    match local::current().filter(|_| stack::has_room(context::depth())) {
         Some(locals) => block_on_this_thread(local::run_until(locals, future)),
         None => block_on_this_thread(future),
     }

@@ -1,6 +1,6 @@
 //! `broadcast`: the same closure once on every worker.
 
-use super::detached;
+use super::detached::{self, Hold};
 use super::latch::AnyLatch;
 use super::scope::{Scope, SendPtr};
 use super::scope_fifo::ScopeFifo;
@@ -30,7 +30,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    handle::with_current_team(|team| broadcast_in(team, op))
+    handle::with_working_team(|team| broadcast_in(team, op))
 }
 
 /// Runs `op` once on every worker of the current or the global pool, some time; returns at once. A panic
@@ -45,7 +45,12 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    handle::with_current_team(|team| spawn_broadcast_in(team, op));
+    handle::with_held_team(|team, hold| {
+        // Each job has one of its own; this one keeps the team until all are posted.
+        if hold.is_some() {
+            spawn_broadcast_in(team, op);
+        }
+    });
 }
 
 impl Pool {
@@ -142,7 +147,8 @@ where
     let op = Arc::new(op);
     for worker in team.workers() {
         let (op, team, index) = (op.clone(), team.arc(), worker.index());
-        worker.post(detached::job(worker.team(), move || op(BroadcastContext::new(&team, index))));
+        let hold = Hold::new(worker.team());
+        worker.post(detached::job(hold, move || op(BroadcastContext::new(&team, index))));
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Runs `f` on the current pool, or on the global one, some time; returns at once. As
 /// [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of `f` goes to the
-/// pool's panic handler.
+/// pool's panic handler. If the current pool was entered and then dropped, so is `f`.
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
@@ -20,7 +20,7 @@ pub fn spawn_detached<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    handle::with_current_team(|team| spawn_in(team, f));
+    handle::with_held_team(|team, hold| spawn_in(team, hold, f));
 }
 
 /// As [`spawn_detached`]; jobs that the same worker spawned this way start in that order, wherever they
@@ -41,7 +41,7 @@ pub fn spawn_detached_fifo<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    handle::with_current_team(|team| spawn_fifo_in(team, f));
+    handle::with_held_team(|team, hold| spawn_fifo_in(team, hold, f));
 }
 
 impl Pool {
@@ -50,7 +50,7 @@ impl Pool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn_in(self.team(), f);
+        spawn_in(self.team(), Some(Hold::new(self.team())), f);
     }
 
     /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool.
@@ -58,16 +58,20 @@ impl Pool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn_fifo_in(self.team(), f);
+        spawn_fifo_in(self.team(), Some(Hold::new(self.team())), f);
     }
 }
 
-fn spawn_in(team: &Team, f: impl FnOnce() + Send + 'static) {
-    team.push_or_inject(job(team, f));
+fn spawn_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
+    match hold {
+        Some(hold) => team.push_or_inject(job(hold, f)),
+        None => team.refuse(f),
+    }
 }
 
-fn spawn_fifo_in(team: &Team, f: impl FnOnce() + Send + 'static) {
-    let work = job(team, f);
+fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
+    let Some(hold) = hold else { return team.refuse(f) };
+    let work = job(hold, f);
     let own = current::current().filter(|worker| worker.is_in(team));
     let Some((worker, fifo)) = own.and_then(|own| Some((own, team.fifos.get(own.index())?))) else {
         return team.inject(work);
@@ -85,8 +89,7 @@ fn spawn_fifo_in(team: &Team, f: impl FnOnce() + Send + 'static) {
 
 /// A job that outlives the call which makes it. The pool does not end before it has run; a panic
 /// goes to the pool's handler.
-pub(crate) fn job(team: &Team, f: impl FnOnce() + Send + 'static) -> Work {
-    let hold = Hold::new(team);
+pub(crate) fn job(hold: Hold, f: impl FnOnce() + Send + 'static) -> Work {
     // SAFETY: the closure borrows nothing, is `Send`, and catches panics.
     unsafe {
         HeapJob::into_work(move || {
@@ -96,17 +99,30 @@ pub(crate) fn job(team: &Team, f: impl FnOnce() + Send + 'static) -> Work {
     }
 }
 
+impl Team {
+    /// Drops a job that comes after the team's end; its drop is user code.
+    fn refuse(&self, f: impl FnOnce()) {
+        self.catch("the drop of a job that came too late", || drop(f));
+    }
+}
+
 /// Keeps the team at work.
 pub(crate) struct Hold(Arc<Team>);
 
 impl Hold {
+    /// For who knows that the team has not ended: its own workers, and those who have the pool.
     pub(crate) fn new(team: &Team) -> Hold {
         team.hold();
         Hold(team.arc())
     }
 
-    pub(crate) fn team(&self) -> Arc<Team> {
-        self.0.clone()
+    /// For everybody else. None if the team is ending or has ended.
+    pub(crate) fn try_new(team: &Arc<Team>) -> Option<Hold> {
+        team.try_hold().then(|| Hold(team.clone()))
+    }
+
+    pub(crate) fn team(&self) -> &Arc<Team> {
+        &self.0
     }
 }
 

@@ -131,7 +131,7 @@ where
     match current::current() {
         Some(worker) => join_on(worker, false, a, b),
         // Both closures leave the caller's thread, also if one worker runs them.
-        None => handle::with_current_team(|team| {
+        None => handle::with_working_team(|team| {
             team.in_worker(|worker, _| join_on(worker, true, a, |_| b(true)))
         }),
     }

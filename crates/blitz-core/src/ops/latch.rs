@@ -43,9 +43,16 @@ impl AnyLatch {
     /// that one of its own is among them; a worker of another team, into which the jobs of `team` may
     /// call back, always looks at those of its own team.
     pub(crate) fn wait_for_jobs_of(&self, team: &Team, base: isize, injected: &AtomicBool) {
+        match current::current() {
+            Some(worker) if worker.is_in(team) => self.wait(base, team.help(Some(injected))),
+            _ => self.wait_for_anything(base),
+        }
+    }
+
+    /// Waits for something that may need jobs and tasks of the worker's own team, whichever these are.
+    pub(crate) fn wait_for_anything(&self, base: isize) {
         static ALWAYS: AtomicBool = AtomicBool::new(true);
         let help = match current::current() {
-            Some(worker) if worker.is_in(team) => team.help(Some(injected)),
             Some(worker) => worker.team().help_with_tasks(Some(&ALWAYS)),
             None => Help::Anything,
         };

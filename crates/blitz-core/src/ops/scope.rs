@@ -33,7 +33,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    handle::with_current_team(|team| team.in_worker(|_, _| in_place(team, op)))
+    handle::with_working_team(|team| team.in_worker(|_, _| in_place(team, op)))
 }
 
 /// As [`scope`], but `op` itself runs on the current thread, whichever that is, and need not be
@@ -48,7 +48,7 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    handle::with_current_team(|team| in_place(team, op))
+    handle::with_working_team(|team| in_place(team, op))
 }
 
 impl Pool {
@@ -71,7 +71,7 @@ impl Pool {
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        self.install(|| scope(op))
+        self.team().in_worker(|_, _| in_place(self.team(), op))
     }
 
     /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.

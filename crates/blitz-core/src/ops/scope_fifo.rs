@@ -25,7 +25,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    handle::with_current_team(|team| team.in_worker(|_, _| in_place(team, op)))
+    handle::with_working_team(|team| team.in_worker(|_, _| in_place(team, op)))
 }
 
 /// As [`in_place_scope`](crate::in_place_scope), with jobs in the order of their spawning.
@@ -39,7 +39,7 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    handle::with_current_team(|team| in_place(team, op))
+    handle::with_working_team(|team| in_place(team, op))
 }
 
 impl Pool {
@@ -49,7 +49,7 @@ impl Pool {
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        self.install(|| scope_fifo(op))
+        self.team().in_worker(|_, _| in_place(self.team(), op))
     }
 
     /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this pool.

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::detached;
+use super::detached::{self, Hold};
 use super::latch::AnyLatch;
 use crate::error::JoinError;
 use crate::handle;
@@ -31,7 +31,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    handle::with_current_team(|team| spawn_in(team, f))
+    handle::with_held_team(|team, hold| spawn_in(team, hold, f))
 }
 
 impl Pool {
@@ -50,18 +50,21 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        spawn_in(self.team(), f)
+        spawn_in(self.team(), Some(Hold::new(self.team())), f)
     }
 }
 
-fn spawn_in<F, T>(team: &Team, f: F) -> JoinHandle<T>
+fn spawn_in<F, T>(team: &Team, hold: Option<Hold>, f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
     let packet = Packet::new(team, true, f);
     let job = packet.clone();
-    team.push_or_inject(detached::job(team, move || job.run()));
+    match hold {
+        Some(hold) => team.push_or_inject(detached::job(hold, move || job.run())),
+        None => job.abort(),
+    }
     JoinHandle::of_job(packet)
 }
 
@@ -250,9 +253,14 @@ where
         let mut state = self.lock();
         if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
             let latch = Arc::new(AnyLatch::for_current_thread());
-            state.waiter = Some(Waiter::Thread(latch.clone()));
+            let before = state.waiter.replace(Waiter::Thread(latch.clone()));
             drop(state);
-            latch.wait_for_jobs_of(&self.team, AnyLatch::base(), &AtomicBool::new(true));
+            drop(before);
+            if self.on_workers {
+                latch.wait_for_jobs_of(&self.team, AnyLatch::base(), &AtomicBool::new(true));
+            } else {
+                latch.wait_for_anything(AnyLatch::base());
+            }
             state = self.lock();
         }
         match std::mem::replace(&mut state.stage, Stage::Gone) {

@@ -1,19 +1,20 @@
 //! How tasks end with their team: each is complete before the team is gone.
 //!
-//! 1. The team is told to stop once its handle is gone and no job, and no shielded section of a task,
-//!    is left that holds it (see `shutdown`).
-//! 2. From then on nothing new is spawned, and a worker that finds a task cancels it instead of polling
-//!    it. So all queues run dry.
-//! 3. The last to leave, a worker or the handle, cancels the tasks that wait to be woken. A task that a
-//!    foreign thread has just woken is on its way into the queue: the last one waits for it there.
-//! 4. The queue closes. Who comes later keeps what it brings, and cancels it.
+//! 1. Tasks end once the team's handle is gone and no shielded section of a task is left (see `shutdown`).
+//!    From then on nothing new is spawned, and a worker that finds a task cancels it instead of polling
+//!    it. Tasks that wait are aborted, which brings them into a queue: so all of them are found.
+//! 2. Jobs may keep the team at work for longer. The last worker to leave looks for tasks once more; one
+//!    that a foreign thread has just woken is on its way into the queue, and the last one waits for it.
+//! 3. The queue closes. Who comes later keeps what it brings, and cancels it.
 //!
 //! Dropping a future runs user code: it may wake other tasks (they go into the queues and are cancelled
-//! in their turn, never on top of each other) and spawn new ones (which are cancelled at once).
+//! in their turn, never on top of each other), spawn new ones (which are cancelled at once), and wait for
+//! others, which therefore are never all in the hands of the thread that cancels.
 
+use crate::ops::detached::{self, Hold};
 use crate::team::Team;
 use blitz_parts::prim::{AcqRel, Acquire, yield_now};
-use blitz_parts::task::Runnable;
+use blitz_parts::task::{Owned, Runnable, TaskRef};
 
 impl Team {
     /// A worker that will never work, or the handle, is at its end.
@@ -38,6 +39,17 @@ impl Team {
         drop(self.tasks.close());
     }
 
+    /// Has some worker cancel every task, while the others go on with jobs. The caller has a reason to
+    /// go on.
+    #[cold]
+    pub(crate) fn cancel_tasks_soon(&self) {
+        let team = self.arc();
+        self.inject(detached::job(Hold::new(self), move || {
+            team.cancel_waiting_tasks();
+            team.cancel_queued();
+        }));
+    }
+
     /// Cancels a task that was woken while the team is being dropped. Whoever drops the team waits: first
     /// because the task is not complete, then because of the count.
     pub(super) fn cancel_late(&self, task: Runnable) {
@@ -46,20 +58,38 @@ impl Team {
         self.late.fetch_sub(1, AcqRel);
     }
 
-    /// Cancels the tasks that wait to be woken, for a worker that waits for one of them while the team
-    /// ends. Returns how many could not be cancelled, because somebody is about to put them into a queue
-    /// or polls them.
+    /// Cancels the tasks that wait to be woken. Returns how many could not be cancelled, because somebody is
+    /// about to put them into a queue or polls them.
     pub(crate) fn cancel_waiting_tasks(&self) -> usize {
+        if self.try_arc().is_some() {
+            self.workers().for_each(|worker| abort_all(&worker.tasks().owned));
+        }
         self.workers().map(|worker| worker.tasks().owned.close_and_cancel()).sum()
+    }
+
+    /// Cancels what is in the queue, one by one, and returns how many there were.
+    fn cancel_queued(&self) -> usize {
+        let mut cancelled = 0;
+        while let Some(task) = self.tasks.pop_batch(1).next() {
+            drop(task);
+            cancelled += 1;
+        }
+        self.outside.cancelled.add_shared(cancelled as u64);
+        cancelled
     }
 
     /// Returns how many tasks may be left.
     fn cancel_round(&self) -> usize {
         let waiting = self.cancel_waiting_tasks();
         let queued: usize = self.workers().map(|worker| worker.cancel_queued()).sum();
-        let batch = self.tasks.pop_batch(usize::MAX);
-        let taken = batch.len();
-        drop(batch);
-        waiting + queued + taken
+        waiting + queued + self.cancel_queued()
     }
+}
+
+/// Brings every task that waits into a queue. There are no shields any more.
+fn abort_all(owned: &Owned) {
+    let mut tasks = Vec::new();
+    // SAFETY: a task in the list is alive while the list is locked.
+    owned.for_each(|task| tasks.push(unsafe { TaskRef::from_header(task) }));
+    tasks.iter().for_each(TaskRef::abort);
 }

@@ -32,6 +32,7 @@ use blitz_parts::ring::Ring;
 use blitz_parts::task::{LateReport, Owned, Runnable, Scheduler};
 use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
 use std::cell::Cell;
+use std::fmt;
 use std::ptr::NonNull;
 use tick::Tick;
 
@@ -78,6 +79,17 @@ impl TaskQueues {
     /// Tasks that wait in this worker's queues, the LIFO slot included.
     pub(crate) fn len(&self) -> usize {
         self.ring.len() + self.batch.len() + usize::from(!self.lifo.is_empty())
+    }
+}
+
+impl fmt::Debug for TaskQueues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskQueues")
+            .field("lifo", &!self.lifo.is_empty())
+            .field("batch", &self.batch.len())
+            .field("ring", &self.ring.len())
+            .field("waiting", &self.owned.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -4,11 +4,11 @@ use super::TaskQueues;
 use crate::task::Id;
 use crate::task::context::{self, Polling};
 use crate::team::Team;
-use crate::worker::Worker;
+use crate::worker::{Worker, stack};
 use blitz_parts::queue::{Chain, fair_batch};
 use blitz_parts::ring::Pushed;
 use blitz_parts::task::{Ran, Runnable};
-use blitz_parts::tuning::{LIFO_POLLS_MAX, POLL_DEPTH_MAX};
+use blitz_parts::tuning::LIFO_POLLS_MAX;
 use std::time::Instant;
 
 impl Worker {
@@ -93,8 +93,21 @@ impl Worker {
         self.tasks().tick.is_fair_turn()
     }
 
-    /// A fair part of the queue: one task to poll, the others into the batch buffer. Own thread only.
-    pub(crate) fn take_queued(&self) -> Option<Runnable> {
+    /// An own job is about to be run. Own thread only.
+    #[inline]
+    pub(crate) fn count_job(&self) {
+        self.tasks().tick.count_job();
+    }
+
+    /// How many tasks of the queue may go before own ones in a fair turn: what is taken is polled first,
+    /// and the own ones need a part of every interval. Own thread only.
+    pub(crate) fn fair_share(&self) -> usize {
+        self.tasks().tick.interval() / 2
+    }
+
+    /// A fair part of the queue, `most` tasks at most: one to poll, the others into the batch buffer. Own
+    /// thread only.
+    pub(crate) fn take_queued(&self, most: usize) -> Option<Runnable> {
         let team = self.team();
         let len = team.tasks.len();
         if len == 0 {
@@ -107,7 +120,8 @@ impl Worker {
         let ring = unsafe { tasks.ring.owner() };
         // What does not fit into the buffer goes to the ring, and only as much as fits there.
         let room = batch.room() + ring.room();
-        let mut taken = team.tasks.pop_batch(fair_batch(len, team.num_workers()).min(room + 1));
+        let fair = fair_batch(len, team.num_workers());
+        let mut taken = team.tasks.pop_batch(fair.min(most).min(room + 1));
         let first = taken.next()?;
         tasks.counters.from_queue.add(1);
         let more = !taken.is_empty();
@@ -148,7 +162,7 @@ impl Worker {
     /// Polls a task. Own thread only.
     pub(crate) fn poll(&self, task: Runnable) {
         let tasks = self.tasks();
-        if self.team().sleep().is_stopping() {
+        if self.team().tasks_end() {
             tasks.counters.cancelled.add(1);
             return drop(task);
         }
@@ -197,7 +211,7 @@ impl Worker {
 
     /// Whether this worker may begin another poll on top of those that are on its stack already.
     pub(crate) fn may_poll(&self) -> bool {
-        context::depth() < POLL_DEPTH_MAX
+        stack::has_room(context::depth())
     }
 
     /// Marks the worker as on its way to sleep while `f` runs: user code that runs in there does not
@@ -218,6 +232,7 @@ impl Worker {
             drop(task);
             cancelled += 1;
         }
+        self.tasks().counters.cancelled.add(cancelled as u64);
         cancelled
     }
 

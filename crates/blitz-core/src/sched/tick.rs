@@ -5,9 +5,10 @@
 //!  poll ─▶ one of BUDGET_PER_TICK  ──spent──▶ maintenance: a new interval from the average
 //!    ├───▶ one of `interval`       ──spent──▶ the queue, mail and jobs from outside go first, once
 //!    └───▶ one of POLLS_PER_SAMPLE ──spent──▶ this poll is timed
+//!  own job ─▶ one of `interval`, too, counted by itself
 //! ```
 //!
-//! All three are counted by one counter, which runs until the next of them is due: most polls change
+//! The first three are counted by one counter, which runs until the next of them is due: most polls change
 //! nothing else.
 
 #![forbid(unsafe_code)]
@@ -30,6 +31,8 @@ pub(crate) struct Tick {
     until_maintenance: Cell<u32>,
     until_fair: Cell<u32>,
     until_sample: Cell<u32>,
+    /// Own jobs left until others' work goes first.
+    jobs_until_fair: Cell<u32>,
     is_fair_turn: Cell<bool>,
     interval: Cell<u32>,
     samples: u32,
@@ -47,6 +50,7 @@ impl Tick {
             until_maintenance: Cell::new(BUDGET_PER_TICK),
             until_fair: Cell::new(interval),
             until_sample: Cell::new(1),
+            jobs_until_fair: Cell::new(interval),
             is_fair_turn: Cell::new(false),
             interval: Cell::new(interval),
             samples: if all_timed { 1 } else { POLLS_PER_SAMPLE },
@@ -83,6 +87,22 @@ impl Tick {
         self.step.set(next);
         self.left.set(next);
         timed
+    }
+
+    /// An own job is about to be run.
+    #[inline]
+    pub(crate) fn count_job(&self) {
+        let left = self.jobs_until_fair.get() - 1;
+        self.jobs_until_fair.set(left);
+        if left == 0 {
+            self.jobs_until_fair.set(self.interval.get());
+            self.is_fair_turn.set(true);
+        }
+    }
+
+    /// How many polls, or own jobs, there are between two moments at which others' work goes first.
+    pub(crate) fn interval(&self) -> usize {
+        self.interval.get() as usize
     }
 
     /// Whether work that is not this worker's own must go first now; says so once per interval.
@@ -163,6 +183,18 @@ mod tests {
             for _ in 0..interval {
                 assert!(!tick.is_fair_turn());
                 tick.begin_poll();
+            }
+            assert!(tick.is_fair_turn());
+        }
+    }
+
+    #[test]
+    fn own_jobs_count_as_well() {
+        let tick = Tick::new(false);
+        for _ in 0..3 {
+            for _ in 0..tick.interval() {
+                assert!(!tick.is_fair_turn());
+                tick.count_job();
             }
             assert!(tick.is_fair_turn());
         }

@@ -63,8 +63,9 @@ impl Watch {
 
     fn start(&self, team: &Team) {
         let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.thread.get().is_some() {
-            return;
+        if let Some(thread) = self.thread.get() {
+            // Started by another worker, and asleep again already.
+            return thread.unpark();
         }
         let watched = team.arc();
         let builder = thread::Builder::new().name("blitz-watch".to_owned());

@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::context;
+use super::{context, local};
 use crate::ops::detached::Hold;
+use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::task::TaskRef;
 use pin_project_lite::pin_project;
@@ -14,7 +15,8 @@ use std::task::{Context, Poll};
 /// Runs `future` to its end even if the task is aborted meanwhile. The abort is remembered and takes
 /// effect the next time that the task waits after its last shield has ended. Shields nest.
 ///
-/// A shield begins with its first poll. A pool does not end while a task of it is shielded. Outside of a
+/// A shield begins with its first poll. The tasks of a pool are not cancelled while one of them is shielded,
+/// also if the pool is dropped meanwhile; a shield that comes later than that does not begin. Outside of a
 /// task there is nothing to shield from, and `future` simply runs. A shield protects from aborts only:
 /// who drops the future, as `select!` does, ends it.
 ///
@@ -63,7 +65,14 @@ impl<F: Future> Future for Shield<F> {
         if let Some(task) = context::task() {
             // A future may move to another task between two polls, and its shield with it.
             if this.guard.as_ref().is_none_or(|guard| guard.task != task) {
-                *this.guard = Some(Guard::new(task));
+                match Guard::new(task) {
+                    Ok(guard) => *this.guard = Some(guard),
+                    Err(task) => {
+                        // The pool ends: what could not be finished does not begin.
+                        task.abort();
+                        return Poll::Pending;
+                    }
+                }
             }
         }
         let result = std::task::ready!(this.future.poll(cx));
@@ -75,23 +84,45 @@ impl<F: Future> Future for Shield<F> {
 /// One level of protection.
 struct Guard {
     task: TaskRef,
-    /// The pool does not end meanwhile.
     #[expect(dead_code, reason = "held for its drop")]
-    hold: Option<Hold>,
+    hold: Option<TaskHold>,
 }
 
 impl Guard {
-    fn new(task: TaskRef) -> Guard {
+    /// The task itself, if its pool ends already.
+    fn new(task: TaskRef) -> Result<Guard, TaskRef> {
+        // A local task ends with its set, not with a pool.
+        let worker = current::current().filter(|_| local::current().is_none());
+        let hold = match worker.map(|worker| TaskHold::try_new(worker.team())) {
+            Some(None) => return Err(task),
+            Some(hold) => hold,
+            None => None,
+        };
         if task.add_shield().is_err() {
             panic!("a task can have up to 255 shields at once; this one would be one more");
         }
-        Guard { task, hold: current::current().map(|worker| Hold::new(worker.team())) }
+        Ok(Guard { task, hold })
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
         self.task.remove_shield();
+    }
+}
+
+/// The pool does not end meanwhile, nor are its tasks cancelled.
+struct TaskHold(Hold);
+
+impl TaskHold {
+    fn try_new(team: &Team) -> Option<TaskHold> {
+        team.try_hold_tasks().then(|| TaskHold(Hold::new(team)))
+    }
+}
+
+impl Drop for TaskHold {
+    fn drop(&mut self) {
+        self.0.team().release_tasks();
     }
 }
 

@@ -58,7 +58,7 @@ impl Team {
     {
         let (task, join) = task::new(future, Home::of(self));
         let handle = JoinHandle::of_task(join);
-        if self.sleep().is_stopping() {
+        if self.tasks_end() {
             // Cancelled before it began.
             drop(task);
             return handle;

@@ -1,6 +1,6 @@
 //! Which worker the current thread is.
 
-use super::Worker;
+use super::{Worker, stack};
 use crate::team::Team;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -92,6 +92,7 @@ pub(crate) fn visit() -> Option<Visit> {
     // SAFETY: worker 0 of a team that adopts gets no thread of its own, and this thread sits down once
     // at a time; the team is kept beside the seat.
     let seat = unsafe { Seat::take(team.worker(0)?) };
+    stack::begin(None);
     Some(Visit { seat, team })
 }
 

@@ -3,8 +3,9 @@
 //! Own tasks (see `sched`), own deque (newest first), own mail, injected jobs (all of them: one is kept,
 //! the rest goes onto the own deque), the task queue, other workers' deques and rings from a random
 //! start (oldest first). A worker that is about to sleep looks harder: it also forces private jobs of
-//! workers that sit in a long leaf into the open. Once per interval of polls what comes from elsewhere
-//! goes first.
+//! workers that sit in a long leaf into the open. Once per interval of polls and own jobs what comes from
+//! elsewhere goes first, and every second time the task queue goes before own jobs: no kind of work can
+//! keep another waiting for ever.
 
 use super::Worker;
 use crate::team::Team;
@@ -34,6 +35,11 @@ pub(crate) struct Wanted {
 impl Wanted {
     pub(crate) const ALL: Wanted = Wanted { queued: true, stolen: true };
     pub(crate) const NONE: Wanted = Wanted { queued: false, stolen: false };
+
+    /// All, if the worker may poll any.
+    pub(crate) fn tasks(wanted: bool) -> Wanted {
+        if wanted { Wanted::ALL } else { Wanted::NONE }
+    }
 }
 
 /// What a worker found.
@@ -48,36 +54,46 @@ impl Worker {
     /// Any work at all, for the main loop; `search`: also in the rings of others. Own thread only.
     pub(crate) fn find(&self, look: Look, search: bool) -> Option<Found> {
         if self.is_fair_turn() {
-            if let Some(found) = self.find_fairly() {
+            if let Some(found) = self.find_fairly(|| self.pop()) {
                 return Some(found);
             }
         }
         self.next_task()
+            .or_else(|| if self.tasks_go_first() { self.take_queued(usize::MAX) } else { None })
             .map(Found::Task)
             .or_else(|| self.find_job().map(Found::Job))
             .or_else(|| self.find_elsewhere(look, Wanted { queued: true, stolen: search }))
     }
 
     fn find_job(&self) -> Option<Work> {
-        self.pop().or_else(|| self.open_mail())
+        let job = self.pop().or_else(|| self.open_mail())?;
+        self.count_job();
+        Some(job)
     }
 
-    /// What the own tasks would keep waiting for ever, a different kind first each time.
+    /// Whether tasks go before own jobs now: every second time. Own thread only.
+    #[inline]
+    pub(super) fn tasks_go_first(&self) -> bool {
+        let first = self.tasks_first.get();
+        self.tasks_first.set(!first);
+        first
+    }
+
+    /// What own tasks and jobs would keep waiting for ever, a different kind first each time; `own_job` takes
+    /// one of the own jobs. Own thread only.
     #[cold]
-    fn find_fairly(&self) -> Option<Found> {
-        let own = || self.open_mail().or_else(|| self.pop()).map(Found::Job);
+    pub(super) fn find_fairly(&self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
+        let own = || self.open_mail().or_else(&own_job).map(Found::Job);
         let injected = || self.take_injected().map(Found::Job);
-        let queued = || self.take_queued().map(Found::Task);
+        let queued = || self.take_queued(self.fair_share()).map(Found::Task);
         let found = match self.rng.below(3) {
             0 => own().or_else(injected).or_else(queued),
             1 => injected().or_else(queued).or_else(own),
             _ => queued().or_else(own).or_else(injected),
-        };
-        if found.is_some() {
-            // A task that is alone in the ring was left to this worker, which now does this first.
-            self.tell_of_ring();
-        }
-        found
+        }?;
+        // What is found here runs before the own tasks, and may run for long.
+        self.tell_of_ring();
+        Some(found)
     }
 
     /// Work of others: jobs, and the `wanted` tasks. Own thread only.
@@ -87,7 +103,7 @@ impl Worker {
             return injected;
         }
         if wanted.queued {
-            if let Some(task) = self.take_queued() {
+            if let Some(task) = self.take_queued(usize::MAX) {
                 return Some(Found::Task(task));
             }
         }

@@ -4,6 +4,7 @@ mod aside;
 pub(crate) mod current;
 mod find;
 mod run;
+pub(crate) mod stack;
 mod wait;
 
 pub(crate) use aside::Aside;
@@ -51,12 +52,15 @@ pub(crate) struct Worker {
     // ------
     rng: XorShift64Star,
     runs: Cell<u32>,
+    /// Whether tasks go before own jobs next time.
+    tasks_first: Cell<bool>,
     opened_mail: RefCell<VecDeque<Work>>,
 }
 
-// SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `opened_mail`, the cells of
-// `tasks` and the owner's ends of deque, rings and LIFO slot are used only through methods that the worker's own thread calls, which it reaches
-// through `current` alone. The pointers point into the team that holds the worker.
+// SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `tasks_first`, `opened_mail`, the
+// cells of `tasks` and the owner's ends of deque, rings and LIFO slot are used only through methods that the
+// worker's own thread calls, which it reaches through `current` alone. The pointers point into the team that
+// holds the worker.
 unsafe impl Sync for Worker {}
 // SAFETY: as above; a worker is made on one thread and then belongs to another.
 unsafe impl Send for Worker {}
@@ -85,6 +89,7 @@ impl Worker {
             tasks: TaskQueues::new(all_timed),
             rng: XorShift64Star::new(bed.index() as u64 + 1),
             runs: Cell::new(0),
+            tasks_first: Cell::new(false),
             opened_mail: RefCell::new(VecDeque::new()),
         }
     }

@@ -61,17 +61,7 @@ impl Worker {
                 Some(idle) if idle.is_sleepy() => Look::Hard,
                 _ => Look::Public,
             };
-            let own = || {
-                self.pop_above(base)
-                    .or_else(|| self.open_mail())
-                    .or_else(|| self.leapfrog(latch.runner(), look))
-                    .or_else(|| self.take_oldest())
-            };
-            let found = own()
-                .map(Found::Job)
-                .or_else(|| self.next_task().map(Found::Task))
-                .or_else(|| self.find_elsewhere(look, Wanted::ALL));
-            if let Some(found) = found {
+            if let Some(found) = self.find_while_waiting(latch, base, look) {
                 stop_looking(&mut idle);
                 self.run(found);
                 continue;
@@ -89,6 +79,34 @@ impl Worker {
             });
         }
         stop_looking(&mut idle);
+    }
+
+    /// Any work at all: what is waited for first, and neither kind of work always before the other.
+    fn find_while_waiting(&self, latch: &JobLatch, base: isize, look: Look) -> Option<Found> {
+        if self.is_fair_turn() {
+            let found = self.find_fairly(|| self.pop_above(base));
+            if found.is_some() {
+                return found;
+            }
+        }
+        let job = || {
+            let job = self
+                .pop_above(base)
+                .or_else(|| self.open_mail())
+                .or_else(|| self.leapfrog(latch.runner(), look))
+                .or_else(|| self.take_oldest())?;
+            self.count_job();
+            self.tell_of_ring();
+            Some(Found::Job(job))
+        };
+        let task = || self.next_task().map(Found::Task);
+        let found = if self.tasks_go_first() {
+            let queued = || self.take_queued(usize::MAX).map(Found::Task);
+            task().or_else(queued).or_else(job)
+        } else {
+            job().or_else(task)
+        };
+        found.or_else(|| self.find_elsewhere(look, Wanted::ALL))
     }
 
     /// `from_outside`: whether there are jobs from outside that this wait may need.
@@ -114,6 +132,8 @@ impl Worker {
                 rounds += 1;
                 yield_now();
             } else {
+                // Others poll them; this worker might come back to them late.
+                self.give_tasks_away();
                 let look = || self.has_mail() || from_outside();
                 let woken = team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
                 self.counters.wakes_sent.add(woken as u64);

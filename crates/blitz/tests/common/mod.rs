@@ -2,7 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use blitz::Pool;
+use blitz::{Handle, Pool, Runtime};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,6 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 #[derive(Clone, Default)]
 pub struct Watch {
     pools: Arc<Mutex<Vec<std::sync::Weak<Pool>>>>,
+    handles: Arc<Mutex<Vec<Handle>>>,
 }
 
 impl Watch {
@@ -23,18 +25,32 @@ impl Watch {
         self.pools.lock().unwrap().push(Arc::downgrade(&pool));
         pool
     }
+
+    /// Has the watchdog dump `runtime`, too.
+    pub fn runtime(&self, runtime: Runtime) -> Runtime {
+        self.handles.lock().unwrap().push(runtime.handle());
+        runtime
+    }
+
+    /// A watched runtime of `workers` workers.
+    pub fn workers(&self, workers: usize) -> Runtime {
+        self.runtime(runtime(workers))
+    }
 }
 
 /// Runs `test`; if it hangs, dumps the counters, latches and deques of its pools and aborts.
 pub fn watched<R>(name: &'static str, test: impl FnOnce(&Watch) -> R) -> R {
     let watch = Watch::default();
-    let pools = watch.pools.clone();
+    let (pools, handles) = (watch.pools.clone(), watch.handles.clone());
     let (done, is_done) = channel::<()>();
     let dog = std::thread::spawn(move || {
         if let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(PATIENCE) {
             eprintln!("watchdog: {name} hangs");
             for pool in pools.lock().unwrap().iter().filter_map(std::sync::Weak::upgrade) {
                 eprintln!("{}\n{}", pool.dump(), pool.metrics());
+            }
+            for handle in handles.lock().unwrap().iter() {
+                eprintln!("{}\n{}", handle.dump(), handle.metrics());
             }
             std::process::abort();
         }
@@ -48,6 +64,63 @@ pub fn watched<R>(name: &'static str, test: impl FnOnce(&Watch) -> R) -> R {
 /// A pool of `workers` workers.
 pub fn pool(workers: usize) -> Pool {
     Pool::builder().workers(workers).build().unwrap()
+}
+
+/// A runtime of `workers` workers.
+pub fn runtime(workers: usize) -> Runtime {
+    Runtime::builder().workers(workers).build().unwrap()
+}
+
+/// Returns once `done` does.
+pub fn wait_for(done: impl Fn() -> bool) {
+    while !done() {
+        std::thread::yield_now();
+    }
+}
+
+/// Returns once `count` tasks of the pool wait to be woken.
+pub fn wait_for_parked(handle: &Handle, count: u64) {
+    wait_for(|| handle.metrics().tasks.waiting >= count);
+}
+
+/// Counts the tokens that were made and those that were dropped.
+#[derive(Clone, Default)]
+pub struct Tally {
+    made: Arc<AtomicUsize>,
+    dropped: Arc<AtomicUsize>,
+}
+
+/// Tells its [`Tally`] when it is dropped.
+#[derive(Debug)]
+pub struct Token(Arc<AtomicUsize>);
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+impl Tally {
+    /// One more token.
+    pub fn token(&self) -> Token {
+        self.made.fetch_add(1, SeqCst);
+        Token(self.dropped.clone())
+    }
+
+    /// How many tokens there were.
+    pub fn made(&self) -> usize {
+        self.made.load(SeqCst)
+    }
+
+    /// How many of them are gone.
+    pub fn dropped(&self) -> usize {
+        self.dropped.load(SeqCst)
+    }
+
+    /// Whether each token that was made is gone.
+    pub fn is_even(&self) -> bool {
+        self.made() == self.dropped()
+    }
 }
 
 /// The Fibonacci numbers by forking all the way down.

@@ -1,0 +1,297 @@
+//! Nobody waits for ever: a task that is always ready, or a job that always spawns another, keeps neither
+//! tasks nor jobs from running, wherever they come from. With one worker, so that nobody else can help.
+//! Each test ends only if what should run does.
+
+mod common;
+
+use blitz::sync::{Notify, mpsc};
+use blitz::task::{consume_budget, yield_now};
+use blitz::{Handle, Runtime};
+use common::{wait_for, watched};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+/// Something that goes on until it is told to stop.
+#[derive(Clone, Default)]
+struct Busy {
+    stop: Arc<AtomicBool>,
+    turns: Arc<AtomicUsize>,
+}
+
+impl Busy {
+    /// Counts a turn; says whether there is to be another.
+    fn turn(&self) -> bool {
+        self.turns.fetch_add(1, SeqCst);
+        !self.stop.load(SeqCst)
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, SeqCst);
+    }
+
+    fn turns(&self) -> usize {
+        self.turns.load(SeqCst)
+    }
+}
+
+/// The kinds of work that could keep a worker for itself.
+const HOGS: [fn(&Handle, Busy); 5] = [yielder, ping_pong, spender, joiner, respawner];
+
+fn yielder(handle: &Handle, busy: Busy) {
+    drop(handle.spawn(async move {
+        while busy.turn() {
+            yield_now().await;
+        }
+    }));
+}
+
+/// Two tasks that wake each other, and so always have one in the LIFO slot.
+fn ping_pong(handle: &Handle, busy: Busy) {
+    let (ping, pong) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    ping.notify_one();
+    for (own, other) in [(ping.clone(), pong.clone()), (pong, ping)] {
+        let busy = busy.clone();
+        drop(handle.spawn(async move {
+            while busy.turn() {
+                own.notified().await;
+                other.notify_one();
+            }
+            other.notify_one();
+        }));
+    }
+}
+
+fn spender(handle: &Handle, busy: Busy) {
+    drop(handle.spawn(async move {
+        while busy.turn() {
+            consume_budget().await;
+        }
+    }));
+}
+
+/// A task whose join handles are always ready: what it waits for has just been run.
+fn joiner(handle: &Handle, busy: Busy) {
+    drop(handle.spawn(async move {
+        while busy.turn() {
+            let job = blitz::spawn_cpu(|| ());
+            wait_for(|| job.is_finished() || blitz::yield_local().is_none());
+            job.await.unwrap();
+        }
+    }));
+}
+
+/// A job that spawns itself again.
+fn respawner(handle: &Handle, busy: Busy) {
+    fn again(busy: Busy) {
+        if busy.turn() {
+            blitz::spawn_detached(move || again(busy));
+        }
+    }
+    drop(handle.spawn(async move { again(busy) }));
+}
+
+/// Calls `test` beside each kind of hog, on one worker.
+fn beside_each_hog(name: &'static str, test: impl Fn(&Runtime)) {
+    watched(name, |watch| {
+        for start in HOGS {
+            let runtime = watch.workers(1);
+            let busy = Busy::default();
+            start(&runtime.handle(), busy.clone());
+            wait_for(|| busy.turns() > 0);
+            test(&runtime);
+            busy.stop();
+        }
+    });
+}
+
+#[test]
+fn tasks_from_outside_run() {
+    beside_each_hog("tasks_from_outside_run", |runtime| {
+        for n in 0..20 {
+            assert_eq!(runtime.spawn(async move { n }).join().unwrap(), n);
+        }
+    });
+}
+
+#[test]
+fn tasks_that_a_task_spawns_run() {
+    beside_each_hog("tasks_that_a_task_spawns_run", |runtime| {
+        let sum = runtime.spawn(async {
+            let handles: Vec<_> = (0..100).map(|n| blitz::spawn(async move { n })).collect();
+            let mut sum = 0;
+            for handle in handles {
+                sum += handle.await.unwrap();
+            }
+            sum
+        });
+        assert_eq!(sum.join().unwrap(), 4_950);
+    });
+}
+
+#[test]
+fn tasks_that_are_woken_from_outside_run() {
+    beside_each_hog("tasks_that_are_woken_from_outside_run", |runtime| {
+        let (send, mut receive) = mpsc::channel(1);
+        let sum = runtime.spawn(async move {
+            let mut sum = 0;
+            while let Some(n) = receive.recv().await {
+                sum += n;
+            }
+            sum
+        });
+        for n in 0..100 {
+            send.blocking_send(n).unwrap();
+        }
+        drop(send);
+        assert_eq!(sum.join().unwrap(), 4_950);
+    });
+}
+
+#[test]
+fn jobs_that_a_task_spawns_run() {
+    beside_each_hog("jobs_that_a_task_spawns_run", |runtime| {
+        let sum = runtime.spawn(async {
+            let mut sum = 0;
+            for n in 0..20 {
+                sum += blitz::spawn_cpu(move || n).await.unwrap();
+            }
+            sum
+        });
+        assert_eq!(sum.join().unwrap(), 190);
+    });
+}
+
+#[test]
+fn jobs_from_outside_run() {
+    beside_each_hog("jobs_from_outside_run", |runtime| {
+        for n in 0..20 {
+            assert_eq!(runtime.pool().install(|| n), n);
+            assert_eq!(runtime.spawn_cpu(move || n).join().unwrap(), n);
+        }
+    });
+}
+
+#[test]
+fn broadcasts_reach_the_worker() {
+    beside_each_hog("broadcasts_reach_the_worker", |runtime| {
+        for n in 0..20 {
+            assert_eq!(runtime.pool().broadcast(|_| n), [n]);
+        }
+    });
+}
+
+#[test]
+fn a_worker_that_waits_in_block_on_is_as_fair() {
+    beside_each_hog("a_worker_that_waits_in_block_on_is_as_fair", |runtime| {
+        let handle = runtime.handle();
+        let inside = runtime.spawn(async move {
+            // Posted before the wait begins, so that nothing but the wait can get to them.
+            let outside = std::thread::spawn(move || {
+                let task = handle.spawn(async { 1 });
+                let _entered = handle.enter();
+                (task, blitz::spawn_cpu(|| 2))
+            });
+            let (task, job) = outside.join().unwrap();
+            let own_task = blitz::spawn(async { 4 });
+            let own_job = blitz::spawn_cpu(|| 8);
+            let all = blitz::block_on(async {
+                let tasks = task.await.unwrap() + own_task.await.unwrap();
+                tasks + job.await.unwrap() + own_job.await.unwrap()
+            });
+            all + blitz::block_on(blitz::spawn(async { 16 })).unwrap()
+        });
+        assert_eq!(inside.join().unwrap(), 31);
+    });
+}
+
+#[test]
+fn a_task_in_the_queue_runs_within_the_interval() {
+    watched("a_task_in_the_queue_runs_within_the_interval", |watch| {
+        /// The longest interval: see `blitz_parts::tuning`.
+        const INTERVAL: usize = blitz_parts::tuning::INTERVAL_MAX as usize;
+        let runtime = watch.workers(1);
+        let handle = runtime.handle();
+        let polls = runtime.spawn(async move {
+            let mut most = 0;
+            for _ in 0..50 {
+                let (handle, ran) = (handle.clone(), Arc::new(AtomicBool::new(false)));
+                let flag = ran.clone();
+                let spawn = move || drop(handle.spawn(async move { flag.store(true, SeqCst) }));
+                std::thread::spawn(spawn).join().unwrap();
+                let mut polls = 0;
+                while !ran.load(SeqCst) {
+                    yield_now().await;
+                    polls += 1;
+                }
+                most = most.max(polls);
+            }
+            most
+        });
+        let polls = polls.join().unwrap();
+        assert!((1..=INTERVAL).contains(&polls), "after {polls} polls of another task");
+    });
+}
+
+#[test]
+fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
+    watched("a_queue_that_never_runs_dry", |watch| {
+        // Tasks so slow that the interval is shorter than a batch: batches come faster than they go.
+        let runtime = watch.workers(1);
+        let busy = Busy::default();
+        let (handle, flood) = (runtime.handle(), busy.clone());
+        let flooding = std::thread::spawn(move || {
+            while flood.turn() {
+                if handle.metrics().tasks.queue_depth < 200 {
+                    let flood = flood.clone();
+                    drop(handle.spawn(async move {
+                        let since = std::time::Instant::now();
+                        while since.elapsed().as_micros() < 500 && !flood.stop.load(SeqCst) {
+                            std::hint::spin_loop();
+                        }
+                    }));
+                }
+            }
+        });
+        wait_for(|| runtime.metrics().tasks.queue_depth >= 200);
+        let turns = runtime.spawn(async {
+            let turns = Busy::default();
+            ping_pong(&Handle::current(), turns.clone());
+            while turns.turns() < 50 {
+                yield_now().await;
+            }
+            turns.stop();
+            turns.turns()
+        });
+        assert!(turns.join().unwrap() >= 50);
+        busy.stop();
+        flooding.join().unwrap();
+    });
+}
+
+#[test]
+fn a_task_that_never_waits_is_made_to_yield() {
+    watched("a_task_that_never_waits_is_made_to_yield", |watch| {
+        let runtime = watch.workers(1);
+        let yields = runtime.spawn(async {
+            let others = Arc::new(AtomicUsize::new(0));
+            let mut handles = Vec::new();
+            for _ in 0..4 {
+                let others = others.clone();
+                handles.push(blitz::spawn(async move { others.fetch_add(1, SeqCst) }));
+            }
+            while others.load(SeqCst) < 4 {
+                consume_budget().await;
+            }
+            blitz::task::unconstrained(async {
+                for _ in 0..10_000 {
+                    consume_budget().await;
+                }
+            })
+            .await;
+            handles.len()
+        });
+        assert_eq!(yields.join().unwrap(), 4);
+        let metrics = runtime.metrics().tasks;
+        assert!((1..10).contains(&metrics.budget_yields), "{metrics}");
+    });
+}

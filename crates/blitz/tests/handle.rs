@@ -1,0 +1,218 @@
+//! The current pool, and what a handle can still do when its pool is ending or gone.
+
+mod common;
+
+use blitz::Handle;
+use common::{Tally, pool, runtime, wait_for, watched};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
+
+/// Which pool is current, by its number of workers; none outside.
+fn current() -> Option<usize> {
+    Handle::try_current().map(|_| blitz::current_num_workers())
+}
+
+#[test]
+fn guards_may_be_dropped_in_any_order() {
+    let (one, two, three) = (runtime(1).handle(), runtime(2).handle(), runtime(3).handle());
+    let first = one.enter();
+    let second = two.enter();
+    let third = three.enter();
+    assert_eq!(current(), Some(3));
+    drop(second);
+    assert_eq!(current(), Some(3));
+    drop(third);
+    assert_eq!(current(), Some(1));
+    let again = two.enter();
+    drop(first);
+    assert_eq!(current(), Some(2));
+    drop(again);
+    assert_eq!(current(), None);
+}
+
+#[test]
+fn what_is_entered_counts_more_than_the_worker_and_less_than_a_call() {
+    let (outer, inner) = (runtime(2), runtime(3));
+    let (outer_handle, inner_handle) = (outer.handle(), inner.handle());
+    outer.block_on(async {
+        let task = blitz::spawn(async move {
+            assert_eq!(current(), Some(2));
+            let entered = inner_handle.enter();
+            assert_eq!(current(), Some(3));
+            let spawned = blitz::spawn(async { current() });
+            assert_eq!(blitz::block_on(spawned).unwrap(), Some(3));
+            drop(entered);
+            // A wait runs other work of the worker's pool, which is in that pool and in no other.
+            let entered = inner_handle.enter();
+            let own = outer_handle.spawn(async { current() });
+            assert_eq!(blitz::block_on(own).unwrap(), Some(2));
+            drop(entered);
+            current()
+        });
+        assert_eq!(task.await.unwrap(), Some(2));
+    });
+}
+
+#[test]
+fn operations_of_a_pool_run_on_it_whatever_is_entered() {
+    let (outer, inner) = (pool(2), runtime(3).handle());
+    outer.install(|| {
+        let _entered = inner.enter();
+        assert_eq!(outer.install(current), Some(2));
+        assert_eq!(outer.scope(|_| blitz::current_worker_index().map(|_| ())), Some(()));
+        let mut workers = 0;
+        outer.scope(|s| s.spawn(|_| workers = blitz::current_num_workers()));
+        outer.scope_fifo(|s| s.spawn_fifo(|_| workers += blitz::current_num_workers()));
+        assert_eq!(workers, 4);
+    });
+}
+
+#[test]
+fn tasks_after_the_end_are_cancelled_at_once() {
+    watched("tasks_after_the_end", |_| {
+        for workers in [1, 2, 8] {
+            let handle = runtime(workers).handle();
+            let tally = Tally::default();
+            let token = tally.token();
+            let late = handle.spawn(async move { drop(token) });
+            assert!(late.is_finished());
+            assert!(tally.is_even(), "its future is gone");
+            assert!(late.join().unwrap_err().is_cancelled());
+            assert!(handle.try_spawn(async {}).unwrap().join().unwrap_err().is_cancelled());
+            let inside = handle.block_on(async { blitz::spawn(async {}).await });
+            assert!(inside.unwrap_err().is_cancelled());
+            assert_eq!(handle.metrics().tasks.completed, 0);
+        }
+    });
+}
+
+#[test]
+fn jobs_after_the_end_are_cancelled_at_once() {
+    watched("jobs_after_the_end", |_| {
+        let handle = runtime(2).handle();
+        let tally = Tally::default();
+        let token = || tally.token();
+        assert!(handle.spawn_blocking(|| 7).join().unwrap_err().is_cancelled());
+        let _entered = handle.enter();
+        let (a, b, c, d, e) = (token(), token(), token(), token(), token());
+        let cpu = blitz::spawn_cpu(move || drop(a));
+        assert!(cpu.is_finished() && cpu.join().unwrap_err().is_cancelled());
+        let awaited = blitz::spawn_cpu(move || drop(b));
+        assert!(blitz::block_on(awaited).unwrap_err().is_cancelled());
+        blitz::spawn_detached(move || drop(c));
+        blitz::spawn_detached_fifo(move || drop(d));
+        blitz::spawn_broadcast(move |_| assert!(std::ptr::addr_of!(e).is_null()));
+        assert!(tally.is_even());
+        assert_eq!(tally.made(), 5);
+    });
+}
+
+#[test]
+fn what_waits_for_jobs_goes_elsewhere_after_the_end() {
+    watched("what_waits_for_jobs_goes_elsewhere", |_| {
+        let handle = runtime(2).handle();
+        let _entered = handle.enter();
+        assert_eq!(blitz::join(|| 1, || 2), (1, 2));
+        let sum = AtomicUsize::new(0);
+        let add = |n| {
+            sum.fetch_add(n, SeqCst);
+        };
+        blitz::scope(|s| s.spawn(|_| add(1)));
+        blitz::in_place_scope(|s| s.spawn(|_| add(2)));
+        blitz::scope_fifo(|s| s.spawn_fifo(|_| add(4)));
+        blitz::in_place_scope_fifo(|s| s.spawn_fifo(|_| add(8)));
+        assert_eq!(sum.load(SeqCst), 15);
+        assert!(!blitz::broadcast(|_| ()).is_empty());
+    });
+}
+
+#[test]
+fn a_handle_used_while_the_pool_ends_loses_nothing() {
+    watched("a_handle_used_while_the_pool_ends", |_| {
+        let tally = Tally::default();
+        for round in 0..300 {
+            let runtime = runtime(1 + round % 3);
+            let started = Arc::new(AtomicUsize::new(0));
+            let spawners: Vec<_> = (0..3)
+                .map(|_| {
+                    let (handle, tally) = (runtime.handle(), tally.clone());
+                    let started = started.clone();
+                    std::thread::spawn(move || {
+                        started.fetch_add(1, SeqCst);
+                        let mut refused = 0;
+                        while refused < 2 {
+                            let (a, b, c) = (tally.token(), tally.token(), tally.token());
+                            let task = handle.spawn(async move { drop(a) });
+                            let blocking = handle.spawn_blocking(move || drop(b));
+                            let entered = handle.enter();
+                            let cpu = blitz::spawn_cpu(move || drop(c));
+                            assert_eq!(blitz::join(|| 1, || 2), (1, 2));
+                            drop(entered);
+                            let results = [task.join(), blocking.join(), cpu.join()];
+                            let failed = |result: &Result<(), blitz::JoinError>| match result {
+                                Ok(()) => false,
+                                Err(error) => error.is_cancelled(),
+                            };
+                            refused += usize::from(results.iter().all(failed));
+                        }
+                    })
+                })
+                .collect();
+            wait_for(|| started.load(SeqCst) == 3);
+            drop(runtime);
+            spawners.into_iter().for_each(|thread| thread.join().unwrap());
+        }
+        assert!(tally.is_even(), "{} of {} dropped", tally.dropped(), tally.made());
+    });
+}
+
+#[test]
+fn spawning_while_thread_locals_are_destroyed_is_safe() {
+    struct Late(Option<(Handle, mpsc::Sender<bool>)>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let Some((handle, send)) = self.0.take() else { return };
+            let entered = handle.enter();
+            // With the thread's locals gone, nothing can be entered: what is spawned runs elsewhere.
+            let task = blitz::spawn(async { 1 });
+            let on_pool = handle.spawn(async { 2 });
+            let sum = blitz::block_on(async { task.await.unwrap() + on_pool.await.unwrap() });
+            drop(entered);
+            let job = handle.spawn_blocking(|| 4).join().unwrap();
+            send.send(sum + job == 7).unwrap();
+        }
+    }
+    thread_local! {
+        static LATE: std::cell::RefCell<Late> = const { std::cell::RefCell::new(Late(None)) };
+    }
+    watched("spawning_while_thread_locals_are_destroyed", |watch| {
+        let runtime = watch.workers(2);
+        let (send, receive) = mpsc::channel();
+        for first_use in [true, false] {
+            let late = (runtime.handle(), send.clone());
+            let thread = std::thread::spawn(move || {
+                if first_use {
+                    // Blitz's own locals are made later than ours, and so are gone sooner.
+                    LATE.with(|local| local.replace(Late(Some(late))));
+                    blitz::block_on(async {});
+                } else {
+                    blitz::block_on(async {});
+                    LATE.with(|local| local.replace(Late(Some(late))));
+                }
+            });
+            thread.join().unwrap();
+        }
+        // On a worker's and on a blocking thread, too, which end with their runtime.
+        let other = watch.workers(1);
+        let late = (runtime.handle(), send.clone());
+        other
+            .spawn(async { LATE.with(|local| drop(local.replace(Late(Some(late))))) })
+            .join()
+            .unwrap();
+        let late = (runtime.handle(), send);
+        let blocking = move || LATE.with(|local| drop(local.replace(Late(Some(late)))));
+        other.spawn_blocking(blocking).join().unwrap();
+        drop(other);
+        assert_eq!(receive.iter().collect::<Vec<_>>(), [true; 4]);
+    });
+}
