@@ -1,0 +1,53 @@
+//! The ways in which a task ends early: by an abort, with its set, with its runtime. Each drops the future, and
+//! what the future holds cleans up after itself.
+
+use blitz::sync::mpsc;
+use blitz::{JoinSet, Runtime};
+use std::future::pending;
+
+/// Says when it is dropped.
+struct Resource {
+    name: &'static str,
+    released: mpsc::UnboundedSender<&'static str>,
+}
+
+impl Drop for Resource {
+    fn drop(&mut self) {
+        // Nobody may listen any more.
+        let _ = self.released.send(self.name);
+    }
+}
+
+/// Holds a resource for ever; says that it has it.
+async fn hold(resource: Resource, held: mpsc::UnboundedSender<&'static str>) {
+    held.send(resource.name).expect("somebody waits for this");
+    pending::<()>().await;
+}
+
+fn main() -> Result<(), blitz::BuildError> {
+    let runtime = Runtime::builder().workers(2).build()?;
+    let (released, mut releases) = mpsc::unbounded_channel();
+    let (held, mut holds) = mpsc::unbounded_channel();
+    let job = |name| hold(Resource { name, released: released.clone() }, held.clone());
+    runtime.block_on(async {
+        let task = blitz::spawn(job("aborted by its handle"));
+        let mut set = JoinSet::new();
+        set.spawn(job("dropped with its set"));
+        drop(blitz::spawn(job("detached, ends with the runtime")));
+        for _ in 0..3 {
+            holds.recv().await.expect("three tasks begin");
+        }
+
+        task.abort();
+        assert!(task.await.is_err_and(|error| error.is_cancelled()));
+        println!("released: {}", releases.recv().await.expect("the first"));
+
+        drop(set);
+        println!("released: {}", releases.recv().await.expect("the second"));
+        assert!(releases.try_recv().is_err());
+    });
+    // A drop waits until every future of the runtime is dropped.
+    drop(runtime);
+    println!("released: {}", releases.try_recv().expect("the third"));
+    Ok(())
+}
