@@ -43,12 +43,12 @@ fn two_wake() {
 }
 
 #[test]
-fn park_1_and_2_a_wake_up_is_not_missed() {
+fn park_1_a_wake_up_is_not_missed() {
     check(5, None, one_wakes);
 }
 
 #[test]
-fn park_1_and_2_nor_one_of_two() {
+fn park_2_nor_what_happened_before_one_of_two() {
     check(100, Some(3), two_wake);
 }
 

@@ -14,7 +14,7 @@ fn park_1_an_unpark_in_advance_counts_once() {
 }
 
 #[test]
-fn park_2_and_3_two_threads_take_turns() {
+fn park_3_two_threads_take_turns() {
     const TURNS: usize = 2_000;
     let (a, b) = (Arc::new(Parker::new()), Arc::new(Parker::new()));
     let turns = Arc::new(AtomicUsize::new(0));
