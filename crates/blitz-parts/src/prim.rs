@@ -158,6 +158,9 @@ mod modelled {
     #[derive(Debug, Default)]
     pub struct Witness(loom::cell::UnsafeCell<()>);
 
+    // SAFETY: there is nothing in it, and the checker notices whoever uses it at the wrong time.
+    unsafe impl Sync for Witness {}
+
     impl Witness {
         /// The memory is read, maybe by several threads at once.
         pub fn read(&self) {
@@ -344,6 +347,8 @@ pub enum Step {
     RingNeverAbandon,
     /// `ring`: the slots that a thief still copies are not free.
     RingSlotsOfThief,
+    /// `ring`: the owner acquires the head before it writes a slot that a thief has read.
+    RingRoomAcquire,
     /// `ring`: a length is read head first.
     RingLenHeadFirst,
     /// `lifo`: the release half of the store or exchange that fills the slot.

@@ -96,8 +96,10 @@ pub const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Tasks in the global queue from which on `try_spawn` refuses more (seed 003).
 pub const QUEUE_CAPACITY: usize = 65_536;
-/// Slots of a worker's ring of tasks (seed 003). Two under the model checker, so that a third push overflows.
-pub const RING_SLOTS: usize = if MODELLED { 2 } else { 256 };
+
+/// Slots of a worker's ring of tasks (seed 003). Four under the model checker: a fifth push overflows, and a
+/// thief gets more than one.
+pub const RING_SLOTS: usize = if MODELLED { 4 } else { 256 };
 
 /// Slots of a worker's batch buffer: tasks from the global queue that it took in one go (seed 003).
 pub const BATCH_SLOTS: usize = if MODELLED { 2 } else { 32 };

@@ -40,7 +40,7 @@ mod model;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-use crate::prim::{Acquire, AtomicPtr, Relaxed, Release, Step, broken};
+use crate::prim::{Acquire, AtomicPtr, Relaxed, Release, Step, broken, model_has_failed};
 use crate::task::{Header, Runnable};
 use core::ptr::{NonNull, null_mut};
 
@@ -119,6 +119,8 @@ impl Default for LifoSlot {
 
 impl Drop for LifoSlot {
     fn drop(&mut self) {
-        drop(self.take());
+        if !model_has_failed() {
+            drop(self.take());
+        }
     }
 }

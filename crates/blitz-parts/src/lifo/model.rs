@@ -2,7 +2,7 @@
 
 use super::LifoSlot;
 use crate::prim::{AtomicUsize, Relaxed, Step, canary, check, thread};
-use crate::queue::fixture::{Kept, Numbered};
+use crate::queue::fixture::Numbered;
 use std::sync::Arc;
 
 const TASKS: usize = 3;
@@ -10,7 +10,7 @@ const TASKS: usize = 3;
 /// The owner puts two tasks, takes, and puts a third; another thread takes twice.
 fn owner_against_taker() {
     let tasks = Numbered::new(TASKS);
-    let slot = Arc::new(Kept::new(LifoSlot::new()));
+    let slot = Arc::new(LifoSlot::new());
     let written: Arc<[AtomicUsize; TASKS]> =
         Arc::new(core::array::from_fn(|_| AtomicUsize::new(0)));
     let taker = thread::spawn({
@@ -41,17 +41,17 @@ fn owner_against_taker() {
 
 #[test]
 fn lifo_1_every_task_leaves_once() {
-    check(1, None, owner_against_taker);
+    check(600, None, owner_against_taker);
 }
 
 #[test]
 fn lifo_2_what_the_owner_saw_empty_stays_empty() {
-    check(1, None, owner_against_taker);
+    check(600, None, owner_against_taker);
 }
 
 #[test]
 fn lifo_3_a_taker_sees_what_was_written_before_put() {
-    check(1, None, owner_against_taker);
+    check(600, None, owner_against_taker);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tasks in a row: what moves between queues in one piece.
 
+use crate::prim::model_has_failed;
 use crate::task::{Header, Runnable};
 use core::ptr::{NonNull, null_mut};
 
@@ -125,6 +126,8 @@ impl Iterator for Chain {
 
 impl Drop for Chain {
     fn drop(&mut self) {
-        self.for_each(drop);
+        if !model_has_failed() {
+            self.for_each(drop);
+        }
     }
 }

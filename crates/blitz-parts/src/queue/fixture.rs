@@ -1,8 +1,7 @@
 //! Tasks for the tests of queues.
 
 use crate::task::{self, Header, Owned, Payload, Ran, Runnable, Scheduler};
-use core::mem::ManuallyDrop;
-use core::ops::{Deref, Range};
+use core::ops::Range;
 use core::ptr::NonNull;
 
 /// A task that calls `work` in its only poll, or drops it uncalled if it is cancelled. Nobody waits for it.
@@ -78,32 +77,5 @@ impl Numbered {
         taken.sort_unstable();
         assert_eq!(taken, (0..self.0.len()).collect::<Vec<_>>());
         self.give_all(0..self.0.len()).for_each(drop);
-    }
-}
-
-/// A queue that is not dropped while a test fails: the model checker, of which its tasks are made, is gone
-/// then.
-pub(crate) struct Kept<T>(ManuallyDrop<T>);
-
-impl<T> Kept<T> {
-    pub(crate) fn new(queue: T) -> Kept<T> {
-        Kept(ManuallyDrop::new(queue))
-    }
-}
-
-impl<T> Deref for Kept<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> Drop for Kept<T> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: it is not used any more.
-            unsafe { ManuallyDrop::drop(&mut self.0) };
-        }
     }
 }

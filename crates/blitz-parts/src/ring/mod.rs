@@ -55,8 +55,8 @@
 //! | O5 | `head` exchange that releases | Release | O6 | RING-5: the thief has read the slots |
 //! | O6 | `head` load in push, room | Acquire | O5 | RING-5 |
 //!
-//! The model checker does not see what O5 and O6 are for: it never delays a load beyond a store that
-//! follows it.
+//! The model checker never delays a load beyond a store that follows it, so it would not see what O5 and O6
+//! are for; each slot has a [`Witness`], which tells it.
 //!
 //! # What this does not do
 //! It wakes nobody. While a thief copies, what it has claimed is in no ring: whoever steals into its ring
@@ -74,11 +74,14 @@ mod model;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-use crate::prim::{Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Step, broken};
+use crate::prim::{
+    Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Step, Witness, broken,
+    model_has_failed,
+};
 use crate::queue::Chain;
 use crate::task::{Header, Runnable};
 use core::marker::PhantomData;
-use core::ptr::{NonNull, null_mut};
+use core::ptr::NonNull;
 use crossbeam_utils::CachePadded;
 use head::Head;
 
@@ -86,7 +89,30 @@ use head::Head;
 pub struct Ring<const N: usize> {
     head: CachePadded<AtomicU64>,
     tail: CachePadded<AtomicU32>,
-    slots: [AtomicPtr<Header>; N],
+    slots: [Slot; N],
+}
+
+/// A place for one task.
+#[derive(Default)]
+struct Slot {
+    task: AtomicPtr<Header>,
+    uses: Witness,
+}
+
+impl Slot {
+    /// Of a slot that the caller has taken or claimed.
+    #[inline]
+    fn read(&self) -> *mut Header {
+        self.uses.read();
+        self.task.load(Relaxed)
+    }
+
+    /// By the owner, of a slot that is free.
+    #[inline]
+    fn write(&self, task: *mut Header) {
+        self.uses.write();
+        self.task.store(task, Relaxed);
+    }
 }
 
 /// The owner's end. Neither `Send` nor `Sync`: it stays on the thread that made it.
@@ -147,7 +173,7 @@ impl<const N: usize> Ring<N> {
         Ring {
             head: CachePadded::new(AtomicU64::new(Head::at(index).to_bits())),
             tail: CachePadded::new(AtomicU32::new(index)),
-            slots: core::array::from_fn(|_| AtomicPtr::new(null_mut())),
+            slots: core::array::from_fn(|_| Slot::default()),
         }
     }
 
@@ -186,9 +212,9 @@ impl<const N: usize> Ring<N> {
     pub fn steal_into<const M: usize>(&self, into: RingOwner<'_, M>) -> Option<Stolen> {
         let room = into.room() as u32;
         let (claimed, count) = self.claim(room + 1)?;
-        let first = self.slot(claimed.steal).load(Relaxed);
+        let first = self.slot(claimed.steal).read();
         for offset in 1..count {
-            let task = self.slot(claimed.steal.wrapping_add(offset)).load(Relaxed);
+            let task = self.slot(claimed.steal.wrapping_add(offset)).read();
             into.write(offset - 1, task);
         }
         if !self.release(claimed) {
@@ -251,7 +277,7 @@ impl<const N: usize> Ring<N> {
     }
 
     #[inline]
-    fn slot(&self, index: u32) -> &AtomicPtr<Header> {
+    fn slot(&self, index: u32) -> &Slot {
         &self.slots[(index % Self::SLOTS) as usize]
     }
 }
@@ -260,9 +286,8 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     /// Puts a task behind the newest, if there is room.
     #[inline]
     pub fn push(self, task: Runnable) -> Pushed {
-        let ring = self.ring;
         loop {
-            let head = ring.load_head(); // O6
+            let head = self.head(); // O6
             if self.room_beyond(head) > 0 {
                 self.write(0, task.into_raw().as_ptr());
                 self.advance_tail(1);
@@ -290,7 +315,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
             }
             match ring.exchange(head, head.popped(1)) {
                 // Nobody but the owner writes slots, so the task is still there.
-                Ok(()) => return taken(ring.slot(head.real).load(Relaxed)),
+                Ok(()) => return taken(ring.slot(head.real).read()),
                 Err(now) => head = now,
             }
         }
@@ -299,7 +324,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     /// How many tasks there is room for, at least: thieves only make more.
     #[inline]
     pub fn room(self) -> usize {
-        self.room_beyond(self.ring.load_head()) as usize // O6
+        self.room_beyond(self.head()) as usize // O6
     }
 
     /// Takes the older half of a full ring, unless somebody else took a task first.
@@ -309,10 +334,17 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         self.ring.exchange(head, head.popped(half)).ok()?;
         let mut chain = Chain::new();
         for offset in 0..half {
-            let task = self.ring.slot(head.real.wrapping_add(offset)).load(Relaxed);
+            let task = self.ring.slot(head.real.wrapping_add(offset)).read();
             taken(task).into_iter().for_each(|task| chain.push(task));
         }
         Some(chain)
+    }
+
+    /// The head, by which the owner knows which slots are free.
+    #[inline]
+    fn head(self) -> Head {
+        let order = if broken(Step::RingRoomAcquire) { Relaxed } else { Acquire };
+        Head::from_bits(self.ring.head.load(order))
     }
 
     fn room_beyond(self, head: Head) -> u32 {
@@ -329,7 +361,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     /// Writes a free slot, `offset` behind the tail.
     #[inline]
     fn write(self, offset: u32, task: *mut Header) {
-        self.ring.slot(self.tail().wrapping_add(offset)).store(task, Relaxed);
+        self.ring.slot(self.tail().wrapping_add(offset)).write(task);
     }
 
     /// Makes the `count` slots behind the tail count.
@@ -355,6 +387,9 @@ impl<const N: usize> Default for Ring<N> {
 
 impl<const N: usize> Drop for Ring<N> {
     fn drop(&mut self) {
+        if model_has_failed() {
+            return;
+        }
         // SAFETY: nobody else has the ring any more.
         let own = unsafe { self.owner() };
         core::iter::from_fn(|| own.pop()).for_each(drop);

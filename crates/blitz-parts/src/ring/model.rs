@@ -2,14 +2,14 @@
 
 use super::{Pushed, Ring};
 use crate::prim::{AtomicUsize, Relaxed, Step, canary, check, thread};
-use crate::queue::fixture::{Kept, Numbered};
+use crate::queue::fixture::Numbered;
 use crate::task::Runnable;
 use std::sync::Arc;
 
 /// A ring of four, and tasks whose takers check what was written for them. The tasks themselves are not
 /// touched while threads run, so that the checker spends its time on the ring.
 struct Rig {
-    ring: Kept<Ring<4>>,
+    ring: Ring<4>,
     tasks: Numbered,
     written: Vec<AtomicUsize>,
 }
@@ -18,7 +18,7 @@ impl Rig {
     /// A ring whose first index is `start`, with the first `filled` of `count` tasks inside.
     fn new(start: u32, count: usize, filled: usize) -> Arc<Rig> {
         let rig = Rig {
-            ring: Kept::new(Ring::starting_at(start)),
+            ring: Ring::starting_at(start),
             tasks: Numbered::new(count),
             written: (0..count).map(|_| AtomicUsize::new(0)).collect(),
         };
@@ -45,7 +45,7 @@ impl Rig {
 
     /// Thief: steals `times` times and returns all that it got, in order.
     fn steal(&self, times: usize) -> Vec<usize> {
-        let mine = Kept::new(Ring::starting_at(u32::MAX));
+        let mine = Ring::starting_at(u32::MAX);
         (0..times).flat_map(|_| self.steal_into(&mine)).collect()
     }
 
@@ -99,17 +99,17 @@ fn pop_against_steal(start: u32) {
 
 #[test]
 fn ring_1_pop_against_steal_takes_each_once() {
-    check(1, None, || pop_against_steal(0));
+    check(12_000, None, || pop_against_steal(0));
 }
 
 #[test]
 fn ring_8_pop_against_steal_while_the_indices_wrap_around() {
-    check(1, None, || pop_against_steal(u32::MAX - 2));
+    check(12_000, None, || pop_against_steal(u32::MAX - 2));
 }
 
 #[test]
 fn ring_2_a_thief_delivers_what_it_claimed() {
-    check(1, None, || pop_against_steal(u32::MAX));
+    check(12_000, None, || pop_against_steal(u32::MAX));
 }
 
 #[test]
@@ -133,17 +133,22 @@ fn overflow_against_steal(start: u32) {
 
 #[test]
 fn ring_7_an_overflow_against_a_thief() {
-    check(1, None, || overflow_against_steal(0));
+    check(250, None, || overflow_against_steal(0));
 }
 
 #[test]
 fn ring_5_slots_that_a_thief_copies_are_not_written() {
-    check(1, None, || overflow_against_steal(u32::MAX - 4));
+    check(250, None, || overflow_against_steal(u32::MAX - 4));
 }
 
 #[test]
 fn canary_a_thiefs_slots_are_written() {
     canary(&[Step::RingSlotsOfThief], None, || overflow_against_steal(0));
+}
+
+#[test]
+fn canary_a_slot_is_written_too_early() {
+    canary(&[Step::RingRoomAcquire], None, || overflow_against_steal(0));
 }
 
 /// Two thieves, and an owner that pops and pushes.
@@ -157,7 +162,7 @@ fn two_thieves() {
 
 #[test]
 fn ring_6_two_thieves_take_turns() {
-    check(1, Some(3), two_thieves);
+    check(6_000, Some(3), two_thieves);
 }
 
 #[test]
@@ -177,13 +182,13 @@ fn two_thieves_and_an_overflow() {
 
 #[test]
 fn ring_1_two_thieves_and_an_overflow_take_each_once() {
-    check(1, Some(3), two_thieves_and_an_overflow);
+    check(18_000, Some(3), two_thieves_and_an_overflow);
 }
 
 /// The owner pushes while a thief steals, and a second thief steals from the first one's ring.
 fn stolen_twice() {
     let rig = Rig::new(0, 3, 0);
-    let between = Arc::new(Kept::new(Ring::<4>::new()));
+    let between = Arc::new(Ring::<4>::new());
     let first = thread::spawn({
         let (rig, between) = (rig.clone(), between.clone());
         move || {
@@ -195,7 +200,7 @@ fn stolen_twice() {
     let second = thread::spawn({
         let (rig, between) = (rig.clone(), between.clone());
         move || {
-            let mine = Kept::new(Ring::<2>::new());
+            let mine = Ring::<2>::new();
             // SAFETY: this thread alone has the ring.
             between.steal_into(unsafe { mine.owner() }).map(|stolen| rig.got(stolen.first))
         }
@@ -214,7 +219,7 @@ fn stolen_twice() {
 
 #[test]
 fn ring_4_thieves_see_what_was_written_before_push() {
-    check(1, Some(3), stolen_twice);
+    check(450, Some(3), stolen_twice);
 }
 
 #[test]
@@ -237,7 +242,7 @@ fn never_empty() {
 
 #[test]
 fn ring_9_a_ring_that_is_never_empty_never_looks_so() {
-    check(1, None, never_empty);
+    check(12, None, never_empty);
 }
 
 #[test]
@@ -261,5 +266,5 @@ fn length_beside_a_thief() {
 
 #[test]
 fn ring_9_a_length_beside_a_thief() {
-    check(1, Some(3), length_beside_a_thief);
+    check(2_000, Some(3), length_beside_a_thief);
 }

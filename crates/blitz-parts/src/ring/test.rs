@@ -99,7 +99,7 @@ fn enter<const N: usize>(ring: &Ring<N>) -> Head {
 
 /// The thief leaves with it.
 fn leave<const N: usize>(ring: &Ring<N>, claimed: Head) -> Option<Runnable> {
-    let task = taken(ring.slot(claimed.steal).load(Relaxed));
+    let task = taken(ring.slot(claimed.steal).read());
     assert!(ring.release(claimed));
     task
 }
