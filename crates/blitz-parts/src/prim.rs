@@ -327,6 +327,8 @@ pub enum Step {
     SleepCascadeFence,
     /// `sleep`: its second look, after a heavy fence, where jobs may be private.
     SleepCascadeAgain,
+    /// `sleep`: a worker that put a task where others can take it wakes one of them if nobody looks.
+    SleepTaskWakes,
     /// `sleep`: stopping wakes every worker.
     SleepStopWakes,
     /// `job`: the closure has run and its result is written before the latch is set.

@@ -69,6 +69,13 @@ impl Counters {
         Counts(self.word.load(Acquire))
     }
 
+    /// A reading that orders nothing: for a worker that has just put a task where others can take it. What
+    /// it may miss, the fences find (SLEEP-8).
+    #[inline]
+    pub fn peek(&self) -> Counts {
+        Counts(self.word.load(Relaxed))
+    }
+
     /// Whether any worker is idle or asleep: one relaxed load, for the owner of a deque after a
     /// push. What it may miss, the sleeper's heavy fence finds (SLEEP-4).
     #[inline(always)]

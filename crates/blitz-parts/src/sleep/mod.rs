@@ -3,7 +3,7 @@
 //!
 //! # Who calls it
 //! Workers, from `blitz-core/worker`: `start_looking`, `no_work_found`, `work_found`,
-//! `wait_parked`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's end: `stop`.
+//! `wait_parked`, `new_task`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -43,6 +43,10 @@
 //! - **SLEEP-6** After `stop` every worker leaves or never enters sleep.
 //! - **SLEEP-7** Bit i of the parked bitmap is written by worker i only, and is set whenever worker i
 //!   is counted as a sleeper that takes posted work.
+//! - **SLEEP-8** A task that a worker put where others can take it, and told of by `new_task`, is found as a
+//!   posted job is, although the worker only reads the counters relaxed and leaves the JEC alone. So
+//!   whoever moves tasks from one queue to another tells of them again: while they were on their way no
+//!   last look could see them.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -53,6 +57,7 @@
 //! | O4 | parked bit | AcqRel, before O3 and O2 | load after O1 | a poster that is not seen sees the bit |
 //! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a private push behind a public job tells nobody, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
+//! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
 //!
 //! No fence is needed after waking, although a poster that finds a worker notified already leaves its
 //! job to that worker: before the worker blocks again it passes O2, and before it runs something O5.
@@ -369,17 +374,23 @@ impl Sleep {
     }
 
     /// Tells a sleeper of a task that the calling worker has just put where others can take it, unless
-    /// somebody looks for work already. Returns how many workers it woke. The jobs event counter stays as
-    /// it is: what was put there is public, so a sleeper's last look sees it (SLEEP-4).
+    /// somebody looks for work already (SLEEP-8). Returns how many workers it woke.
+    ///
+    /// The jobs event counter stays as it is. It is there for what one public job hides: a private one
+    /// behind it, of which nobody was told. Tasks that others can take are never private, so a last look
+    /// sees them, and each of them was told of.
     #[inline]
     pub fn new_task(&self) -> usize {
         if self.asymmetric {
-            barrier::light();
-        } else {
-            fence(SeqCst); // O1
+            barrier::light(); // O7
+        } else if !broken(Step::SleepPostFence) {
+            fence(SeqCst); // O7
         }
-        let seen = self.counters.load();
-        if seen.sleeping() == 0 || seen.awake_but_idle() > 0 { 0 } else { self.wake_any(1) }
+        let seen = self.counters.peek();
+        if seen.sleeping() == 0 || seen.awake_but_idle() > 0 || broken(Step::SleepTaskWakes) {
+            return 0;
+        }
+        self.wake_any(1)
     }
 
     /// Notifies up to `count` parked workers, lowest index first; returns how many.

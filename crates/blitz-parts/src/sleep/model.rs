@@ -6,7 +6,9 @@
 use super::{Bed, Sleep, SleepPolicy};
 use crate::barrier;
 use crate::latch::{CountLatch, JobLatch, Latch, OnceLatch};
-use crate::prim::{Acquire, AtomicBool, AtomicUsize, Relaxed, Step, canary, check, fence, thread};
+use crate::prim::{
+    Acquire, AtomicBool, AtomicUsize, Relaxed, Step, canary, check, check_without, fence, thread,
+};
 use core::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -252,6 +254,38 @@ fn canary_private_push_without_the_heavy_fence() {
 #[test]
 fn canary_private_push_without_the_light_fence() {
     canary(&[Step::BarrierLight], Some(3), private_push);
+}
+
+/// Worker 0 is busy, puts a task where others can take it and then sits in a leaf until worker 1 has run
+/// it.
+fn public_task() {
+    let rig = Rig::new(2, 1);
+    let worker = rig.spawn(1);
+    rig.push();
+    rig.sleep.new_task();
+    rig.finish([worker]);
+}
+
+#[test]
+fn sleep_8_a_task_is_found() {
+    check(11_000, Some(3), public_task);
+    // Nobody has stepped the event counter, so nobody can rest on it.
+    check_without(Step::SleepJecRecheck, 11_000, Some(3), public_task);
+}
+
+#[test]
+fn canary_a_task_without_the_heavy_fence() {
+    canary(&[Step::SleepLookFence], Some(3), public_task);
+}
+
+#[test]
+fn canary_a_task_without_the_light_fence() {
+    canary(&[Step::BarrierLight], Some(3), public_task);
+}
+
+#[test]
+fn canary_a_task_of_which_nobody_is_told() {
+    canary(&[Step::SleepTaskWakes], Some(3), public_task);
 }
 
 /// Worker 0 waits for a latch, looking for work meanwhile; another thread sets the latch.

@@ -155,6 +155,28 @@ fn sleep_1_posters_wake_as_many_as_the_posted_jobs_need() {
 }
 
 #[test]
+fn sleep_8_a_task_wakes_one_if_nobody_looks() {
+    for asymmetric in [false, true] {
+        // Sleepers, workers that look for work: how many are woken.
+        for (sleepers, lookers, expected) in [(0, 0, 0), (0, 1, 0), (2, 1, 0), (1, 0, 1), (3, 0, 1)]
+        {
+            let sleep = Sleep::new(SleepPolicy::rayon(), asymmetric, 2);
+            (0..8).for_each(|_| {
+                sleep.add_bed();
+            });
+            (0..sleepers).for_each(|index| sleep.pretend_asleep(index));
+            (0..lookers).for_each(|_| {
+                sleep.counters.add_inactive();
+            });
+            let jec = sleep.counters.load().jec();
+            assert_eq!(sleep.new_task(), expected, "{sleepers} sleepers, {lookers} lookers");
+            assert_eq!(sleep.asleep(), (expected..sleepers).collect::<Vec<_>>());
+            assert_eq!(sleep.counters.load().jec(), jec);
+        }
+    }
+}
+
+#[test]
 fn sleep_7_the_bitmap_reaches_beyond_one_word() {
     let sleep = sleep_with(SleepPolicy::rayon(), 200);
     let sleepers = [3, 63, 64, 130, 199];
