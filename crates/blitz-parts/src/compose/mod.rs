@@ -10,6 +10,7 @@ mod post_vs_sleep;
 mod private_push_vs_sleep;
 mod shutdown_vs_sleep;
 mod steal_vs_pop_vs_sleep;
+mod tasks;
 
 use crate::barrier;
 use crate::deque::{Deque, Owner, Published, Steal};
