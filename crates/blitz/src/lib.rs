@@ -1,7 +1,8 @@
 //! One pool for parallel and async Rust.
 //!
-//! Today: a fork-join pool. Its workers run [`join`], [`scope`], [`spawn_cpu`] and [`broadcast`]; a
-//! fork that nobody steals costs a few nanoseconds, and an idle pool costs nothing.
+//! One set of worker threads runs jobs, closures that compute ([`join`], [`scope`], [`spawn_cpu`]), and tasks,
+//! futures that wait ([`spawn`], [`block_on`]). A fork that nobody steals costs a few nanoseconds, and an idle
+//! pool costs nothing. I/O and timers are not there yet.
 //!
 //! ```
 //! fn sum(numbers: &[u64]) -> u64 {
@@ -25,8 +26,33 @@
 //! # }
 //! ```
 //!
+//! Parallel code may be called right inside of async code. It runs on the worker that polls the task, and idle
+//! workers take a part:
+//!
+//! ```
+//! use blitz::sync::mpsc;
+//!
+//! #[blitz::main]
+//! async fn main() -> Result<(), blitz::JoinError> {
+//!     let (send, mut receive) = mpsc::channel(8);
+//!     let squares = blitz::spawn(async move {
+//!         for n in 1..=3u64 {
+//!             let (square, cube) = blitz::join(|| n * n, || n * n * n);
+//!             send.send((square, cube)).await.unwrap();
+//!         }
+//!     });
+//!     let mut sum = (0, 0);
+//!     while let Some((square, cube)) = receive.recv().await {
+//!         sum = (sum.0 + square, sum.1 + cube);
+//!     }
+//!     squares.await?;
+//!     assert_eq!(sum, (14, 36));
+//!     Ok(())
+//! }
+//! ```
+//!
 //! # Which function
-//! | to | call |
+//! | to compute | call |
 //! |---|---|
 //! | run two closures, potentially at once | [`join`], [`join_context`] |
 //! | spawn any number of jobs that borrow, and wait for all | [`scope`], [`scope_fifo`], [`in_place_scope`], [`in_place_scope_fifo`] |
@@ -35,18 +61,44 @@
 //! | run something once on every worker | [`broadcast`], [`spawn_broadcast`] |
 //! | move into a pool | [`Pool::install`] |
 //! | let other jobs go first | [`yield_now`], [`yield_local`] |
+//!
+//! | to wait | call |
+//! |---|---|
+//! | start a program or a test that is async | [`#[blitz::main]`](macro@main), [`#[blitz::test]`](macro@test) |
+//! | run a future to its end, from anywhere | [`block_on`], [`Runtime::block_on`] |
+//! | start a task and fetch its result later, or never | [`spawn`] |
+//! | start many and take results as they come | [`JoinSet`] |
+//! | start tasks that cannot be sent | [`spawn_local`] in a [`LocalSet`] |
+//! | compute without keeping the task's worker | [`spawn_cpu`], whose handle can be awaited |
+//! | call what blocks | [`spawn_blocking`] |
+//! | cancel a task | [`JoinHandle::abort`], [`AbortHandle`] |
+//! | finish what was begun, even if cancelled | [`task::shield`] |
+//! | let other tasks go first | [`task::yield_now`], [`task::consume_budget`] |
+//! | give a task values of its own | [`task_local!`] |
+//! | pass values between tasks | [`sync`] |
+//! | refuse tasks rather than queue without end | [`Handle::try_spawn`] |
+//!
+//! | for either | call |
+//! |---|---|
+//! | have workers of one's own | [`Runtime::builder`], [`Pool::builder`] |
+//! | reach them from anywhere | [`Runtime::handle`], [`Handle::current`], [`Handle::enter`] |
 //! | know where one is | [`current_worker_index`], [`current_num_workers`] |
 //! | set up or look at the global pool | [`PoolBuilder::build_global`], [`global`] |
 //! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`diagnostics()`] |
 //!
-//! The free functions use the pool that the current thread works for, else the global one, which has
-//! as many workers as `BLITZ_WORKERS` says or as there are cores. If it is needed and cannot be built they
-//! panic: call [`global`] at start-up to get the error as a value.
+//! A [`Runtime`] is a [`Pool`] with the names that async programs expect; [`Runtime::pool`] has the others. The
+//! free functions use the pool that was entered or that the current thread works for, else the global one,
+//! which has as many workers as `BLITZ_WORKERS` says or as there are cores. If it is needed and cannot be built
+//! they panic: call [`global`] at start-up to get the error as a value.
 //!
 //! # Panics
-//! A panic in a closure goes to whoever waits for it: the caller of `join`, `scope`, `install` or
+//! A panic in a closure or a task goes to whoever waits for it: the caller of `join`, `scope`, `install` or
 //! `broadcast`, or the [`JoinHandle`]. If nobody does, it goes to
 //! [`PoolBuilder::panic_handler`]. It never ends a worker.
+//!
+//! # The end
+//! Dropping a runtime or a pool cancels the tasks that are left, lets shielded sections and jobs end, and waits
+//! for the threads. Each future is dropped by then, once.
 
 #![forbid(unsafe_code)]
 
@@ -92,3 +144,7 @@ pub mod __macros {
 
 #[cfg(doctest)]
 mod misuse;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
