@@ -219,12 +219,14 @@ fn gated_modules(path: &str, code: &str) -> Vec<String> {
     found
 }
 
-/// Names and lines of functions that carry `#[test]`.
+/// Names and lines of functions that carry `#[test]` or `#[blitz::test]`.
 fn test_functions<'a>(tokens: &[Token<'a>]) -> Vec<(&'a str, usize)> {
     let mut found = Vec::new();
     for at in 0..tokens.len() {
-        if starts_with(tokens, at, &["#", "[", "test", "]"]) {
-            let name = after_attributes(tokens, at) + 1;
+        let plain = starts_with(tokens, at, &["#", "[", "test", "]"]);
+        if plain || starts_with(tokens, at, &["#", "[", "blitz", ":", ":", "test"]) {
+            let first = after_attributes(tokens, at);
+            let name = first + 1 + usize::from(starts_with(tokens, first, &["async"]));
             if starts_with(tokens, name - 1, &["fn"]) && name < tokens.len() {
                 found.push((tokens[name].text, tokens[name].line));
             }
@@ -280,9 +282,10 @@ mod tests {
     fn test_functions_are_found_by_their_attribute() {
         let tree = tree(&[(
             "a.rs",
-            "#[test]\n#[should_panic]\nfn one() {}\nfn two() {}\nproptest! { #[test] fn three(x in y) {} }",
+            "#[test]\n#[should_panic]\nfn one() {}\nfn two() {}\nproptest! { #[test] fn three(x in y) {} }\n\
+             #[blitz::test(workers = 2)]\nasync fn four() {}\n#[blitz::main]\nasync fn five() {}",
         )]);
         let names: Vec<_> = tree.tests().into_iter().map(|(name, ..)| name).collect();
-        assert_eq!(names, ["one", "three"]);
+        assert_eq!(names, ["one", "three", "four"]);
     }
 }
