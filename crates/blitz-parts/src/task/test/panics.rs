@@ -123,7 +123,7 @@ fn the_drop_of_an_output_with_its_handle_unwinds_to_who_drops_it() {
 }
 
 /// A waker every use of which panics, except for those that `allowed` names.
-fn angry_waker(allowed: &'static [&'static str]) -> Waker {
+fn angry_waker(allowed: &'static &'static [&'static str]) -> Waker {
     static VTABLE: RawWakerVTable = RawWakerVTable::new(
         |data| use_of(data, "clone", RawWaker::new(data, &VTABLE)),
         |data| use_of(data, "wake", ()),
@@ -136,15 +136,15 @@ fn angry_waker(allowed: &'static [&'static str]) -> Waker {
         assert!(allowed.contains(&name), "{name}");
         result
     }
-    let data: *const &'static [&'static str] = Box::leak(Box::new(allowed));
+    let data = core::ptr::from_ref(allowed).cast();
     // SAFETY: the functions may be called from any thread, and the data is never freed.
-    unsafe { Waker::from_raw(RawWaker::new(data.cast(), &VTABLE)) }
+    unsafe { Waker::from_raw(RawWaker::new(data, &VTABLE)) }
 }
 
 #[test]
 fn task_11_a_waker_of_the_handle_that_panics_is_reported() {
     let rig = Rig::new();
-    let waker = angry_waker(&["clone", "drop"]);
+    let waker = angry_waker(&(&["clone", "drop"] as _));
     let mut join = rig.spawn(ready(1));
     assert!(join.poll(&mut Context::from_waker(&waker)).is_pending());
     assert!(ended(rig.run_one()));
@@ -155,7 +155,7 @@ fn task_11_a_waker_of_the_handle_that_panics_is_reported() {
 #[test]
 fn a_waker_that_cannot_be_cloned_leaves_the_handle_as_it_was() {
     let rig = Rig::new();
-    let (waker, woken) = (angry_waker(&["drop"]), Woken::new());
+    let (waker, woken) = (angry_waker(&(&["drop"] as _)), Woken::new());
     let mut join = rig.spawn(ready(1));
     let try_it = |join: &mut Join<u32>| {
         let polled = catch_unwind(AssertUnwindSafe(|| join.poll(&mut Context::from_waker(&waker))));
@@ -172,7 +172,7 @@ fn a_waker_that_cannot_be_cloned_leaves_the_handle_as_it_was() {
 #[test]
 fn a_waker_whose_drop_panics_does_so_where_it_is_replaced() {
     let rig = Rig::new();
-    let (waker, woken) = (angry_waker(&["clone"]), Woken::new());
+    let (waker, woken) = (angry_waker(&(&["clone"] as _)), Woken::new());
     let waker = core::mem::ManuallyDrop::new(waker);
     let mut join = rig.spawn(ready(1));
     assert!(join.poll(&mut Context::from_waker(&waker)).is_pending());
@@ -225,7 +225,7 @@ impl Drop for Nested {
 #[test]
 fn task_11_a_payload_whose_drop_panics_does_not_unwind_from_the_handle() {
     let rig = Rig::new();
-    for nested in [0, 1, 5, 40] {
+    for nested in [0, 1, 5] {
         let drops = Drops::new();
         let bomb = Nested(nested, drops.clone());
         let (task, join) = new(
@@ -236,8 +236,27 @@ fn task_11_a_payload_whose_drop_panics_does_not_unwind_from_the_handle() {
         );
         assert!(matches!(task.run(), Ran::Complete { cancelled: false }));
         drop(join);
-        assert!(drops.count() > nested.min(8), "{nested}");
+        assert_eq!(drops.count(), nested + 1);
     }
+    assert!(rig.is_well_and_done());
+}
+
+/// Panics with another of its kind when it is dropped, without an end. It has no size, so what is leaked of
+/// it in the end is nothing.
+struct Endless;
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        panic_any(Endless);
+    }
+}
+
+#[test]
+fn task_11_a_payload_whose_drop_panics_without_end_is_given_up() {
+    let rig = Rig::new();
+    let (task, join) = new(async { panic_any(Endless) }, Taciturn(rig.scheduler()));
+    assert!(matches!(task.run(), Ran::Complete { cancelled: false }));
+    drop::<Join<()>>(join);
     assert!(rig.is_well_and_done());
 }
 
