@@ -1,13 +1,11 @@
 //! Where a panic goes: to the thread that waits, else to the pool's handler, never to nowhere.
 
 use crate::team::Team;
-use std::any::Any;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
-/// What a panic carries.
-pub(crate) type Payload = Box<dyn Any + Send>;
+pub(crate) use blitz_parts::panic::{Payload, discard};
 
 /// The value, or the panic continues here.
 #[inline]
@@ -28,22 +26,6 @@ pub(crate) fn message(payload: &Payload) -> &str {
         "a value that is not a string"
     }
 }
-
-/// Drops what a panic carries. Its own drop may panic in turn, and what that carries as well; after a few
-/// of them the last is left alone.
-pub(crate) fn discard<T>(payload: T) {
-    let mut outcome = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-    for _ in 0..PANICS_IN_A_ROW {
-        match outcome {
-            Ok(()) => return,
-            Err(again) => outcome = catch_unwind(AssertUnwindSafe(|| drop(again))),
-        }
-    }
-    std::mem::forget(outcome);
-}
-
-/// How often a payload's drop may panic with another such payload before it is leaked.
-const PANICS_IN_A_ROW: usize = 8;
 
 /// One line on standard error, if there is anybody to read it: `eprintln!` would panic if not.
 fn say(text: &str) {

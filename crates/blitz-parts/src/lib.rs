@@ -11,6 +11,7 @@ pub mod inject;
 pub mod job;
 pub mod latch;
 pub mod lifo;
+pub mod panic;
 pub mod park;
 pub mod prim;
 pub mod queue;

@@ -1,11 +1,11 @@
 //! The one allocation of a task: header, scheduler, and the future or what came of it.
 
 use super::join::{Reason, Unheard};
-use super::panic::caught;
 use super::runnable::{Ran, Runnable};
 use super::state::{Complete, Ended, Rest, Start};
 use super::waker::borrowed;
 use super::{Header, Join, Payload, Scheduler, Vtable, owned};
+use crate::panic::caught;
 use crate::prim::{self, Step, broken};
 use core::alloc::Layout;
 use core::cell::UnsafeCell;

@@ -1,11 +1,11 @@
 //! The handle that waits for a task's end.
 
 use super::cell::place;
-use super::panic::discard;
 use super::reference::abort;
 use super::scheduler::LateReport;
 use super::state::{Ended, JoinSlot, Leave};
 use super::{Header, Payload, TaskRef};
+use crate::panic::discard;
 use crate::prim::model_has_failed;
 use core::fmt;
 use core::marker::PhantomData;

@@ -93,7 +93,6 @@ mod join;
 #[cfg(all(test, blitz_loom))]
 mod model;
 mod owned;
-mod panic;
 mod reference;
 #[cfg(test)]
 pub(crate) mod rig;
@@ -105,10 +104,10 @@ mod state;
 mod test;
 mod waker;
 
+pub use crate::panic::Payload;
 pub use cell::{new, new_local};
 pub use join::{Failure, Join};
 pub use owned::Owned;
-pub use panic::Payload;
 pub use reference::TaskRef;
 pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};

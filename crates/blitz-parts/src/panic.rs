@@ -11,14 +11,24 @@ const PANICS_IN_A_ROW: usize = 8;
 
 /// Calls `f`; a panic is returned.
 #[inline]
-pub(super) fn caught<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
+pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(f))
 }
 
-/// Drops what a panic carries. Its own drop may panic in turn, and what that carries as well; after a few
-/// of them the last is left alone.
+/// Drops what a panic carries, or something of the user's whose panic nobody shall hear of. Its drop may
+/// panic in turn, and that of what the panic carries as well; after a few of them the last is left alone.
+///
+/// ```
+/// struct Bomb;
+/// impl Drop for Bomb {
+///     fn drop(&mut self) {
+///         panic!("boom");
+///     }
+/// }
+/// blitz_parts::panic::discard(Bomb);
+/// ```
 #[cold]
-pub(super) fn discard(payload: Payload) {
+pub fn discard<T>(payload: T) {
     let mut outcome = caught(|| drop(payload));
     for _ in 0..PANICS_IN_A_ROW {
         match outcome {
