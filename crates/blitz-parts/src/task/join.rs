@@ -10,6 +10,7 @@ use crate::prim::model_has_failed;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
@@ -28,6 +29,10 @@ unsafe impl<T: Send> Send for Join<T> {}
 unsafe impl<T: Send> Sync for Join<T> {}
 
 impl<T> Unpin for Join<T> {}
+
+// A panic leaves no handle half changed: what they change is one word.
+impl<T> UnwindSafe for Join<T> {}
+impl<T> RefUnwindSafe for Join<T> {}
 
 /// Why a task has no output.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ use super::Header;
 use super::state::Wake;
 use core::fmt;
 use core::num::NonZeroU64;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 
 /// A counted reference to a task: its identity, and the right to abort and to shield it.
@@ -13,6 +14,10 @@ pub struct TaskRef(NonNull<Header>);
 unsafe impl Send for TaskRef {}
 // SAFETY: as above.
 unsafe impl Sync for TaskRef {}
+
+// A panic leaves no reference half changed: what they change is one word.
+impl UnwindSafe for TaskRef {}
+impl RefUnwindSafe for TaskRef {}
 
 impl TaskRef {
     /// One more reference to a task.

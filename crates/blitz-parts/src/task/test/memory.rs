@@ -5,6 +5,7 @@ use crate::task::rig::{Gate, Rig, outcome};
 use crate::task::{Header, Join, Ran, Runnable, TaskRef, new, new_local};
 use core::future::{pending, poll_fn, ready};
 use core::task::{Poll, Waker};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::process::Command;
 use std::rc::Rc;
 
@@ -15,6 +16,17 @@ fn handles_are_small() {
     assert_eq!(size_of::<Option<Runnable>>(), 8);
     assert_eq!(size_of::<TaskRef>(), 8);
     assert_eq!(size_of::<Join<[u8; 100]>>(), 16);
+}
+
+#[test]
+fn handles_may_go_where_users_need_them() {
+    fn is_free<T: Send + Sync + Unpin + UnwindSafe + RefUnwindSafe>(_: &T) -> bool {
+        true
+    }
+    let rig = Rig::new();
+    let join = rig.spawn(ready(std::cell::Cell::new(1)));
+    assert!(is_free(&join) && is_free(&join.task()));
+    assert_eq!(rig.run_all(), 1);
 }
 
 #[test]
