@@ -275,3 +275,20 @@ fn a_task_that_yields_beside_a_broadcast_that_blocks_goes_on_elsewhere() {
         }
     });
 }
+
+#[test]
+fn tokio_4941_a_task_runs_although_the_worker_that_woke_it_blocks_on_it() {
+    watched("blocks_on_its_lifo_slot", |watch| {
+        let pool = watch.pool(common::pool(2));
+        let task = pool.spawn(async {
+            let (send, receive) = std::sync::mpsc::channel();
+            // It is in this worker's LIFO slot, of which nobody is told.
+            let child = blitz::spawn(async move { send.send(7).unwrap() });
+            let seven = receive.recv().unwrap();
+            child.await.unwrap();
+            seven
+        });
+        assert_eq!(task.join().unwrap(), 7);
+        assert_eq!(pool.metrics().tasks.rescued, 1);
+    });
+}
