@@ -26,7 +26,11 @@ use std::task::{Context, Poll, Wake, Waker};
 /// ```
 ///
 /// # Blocking
-/// A thread outside of every pool blocks.
+/// A thread outside of every pool blocks. On a worker, what is run meanwhile lies on top of the caller on the
+/// stack: the caller goes on once that has returned, even if what it waits for is there before. Waiting for
+/// what the caller itself has started is always fine. But a call must not wait for what only another call,
+/// further down on some stack, could do next, as a full channel or a fair lock that is handed from one to
+/// the next may demand. Async code awaits instead.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     // At the limit the set waits, or its tasks could fill the stack, each waiting for the next.
     match local::current().filter(|_| stack::has_room(context::depth())) {

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use blitz::{Handle, Pool, Runtime};
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -45,12 +46,14 @@ pub fn watched<R>(name: &'static str, test: impl FnOnce(&Watch) -> R) -> R {
     let (done, is_done) = channel::<()>();
     let dog = std::thread::spawn(move || {
         if let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(PATIENCE) {
-            eprintln!("watchdog: {name} hangs");
+            // Not `eprintln`, which the test harness keeps for itself.
+            let mut out = std::io::stderr();
+            let _ = writeln!(out, "watchdog: {name} hangs");
             for pool in pools.lock().unwrap().iter().filter_map(std::sync::Weak::upgrade) {
-                eprintln!("{}\n{}", pool.dump(), pool.metrics());
+                let _ = writeln!(out, "{}\n{}", pool.dump(), pool.metrics());
             }
             for handle in handles.lock().unwrap().iter() {
-                eprintln!("{}\n{}", handle.dump(), handle.metrics());
+                let _ = writeln!(out, "{}\n{}", handle.dump(), handle.metrics());
             }
             std::process::abort();
         }
