@@ -2,6 +2,7 @@
 
 use crate::commands::{self, cargo, targets};
 use crate::coverage;
+use crate::dependencies;
 use crate::ladder::{Done, Job, Ladder};
 use crate::tidy;
 use crate::tree::{Tree, root};
@@ -53,6 +54,9 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         let tree = Tree::load(&root()).map_err(|error| error.to_string())?;
         no_findings(job, &coverage::findings(&tree))
     });
+    ladder.step("dependencies", "does no second runtime come along?", |job| {
+        no_findings(job, &dependencies::findings(&dependencies::tree()?))
+    });
     ladder.step("msrv", "is the minimum compiler stated?", |_| {
         let tree = Tree::load(&root()).map_err(|error| error.to_string())?;
         let version = tidy::rust_version(&tree).ok_or("rust-version is not set")?;
@@ -70,10 +74,15 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         passed()
     });
     ladder.step("stress", "many workers, few cores, optimised", |job| {
-        if !targets("crates/blitz/tests").iter().any(|name| name == "stress") {
-            return Ok(Done::Skipped("crates/blitz/tests/stress.rs does not exist".into()));
+        let mut tests = targets("crates/blitz/tests");
+        tests.retain(|name| name.starts_with("stress"));
+        if tests.is_empty() {
+            return Ok(Done::Skipped("crates/blitz/tests has no stress*.rs".into()));
         }
-        command(job, &["test", "--release", "--package", "blitz-rt", "--test", "stress"])
+        for test in &tests {
+            command(job, &["test", "--release", "--package", "blitz-rt", "--test", test])?;
+        }
+        Ok(Done::Passed(tests.join(", ")))
     });
     ladder.step("examples", "does each example run?", |job| {
         let names = targets("crates/blitz/examples");

@@ -5,6 +5,7 @@
 mod ci;
 mod commands;
 mod coverage;
+mod dependencies;
 mod ladder;
 mod source;
 mod suites;

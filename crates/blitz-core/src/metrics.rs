@@ -177,7 +177,7 @@ impl Team {
         let counts = self.sleep().counters().load();
         let mut text = format!(
             "pool: {} workers, sleeping {}, inactive {}, jec {} ({}), alive {}, task holds {}, \
-             stopping {}, injector {}, task queue {}\n",
+             stopping {}, injector {}, task queue {}, watch {}\n",
             self.num_workers(),
             counts.sleeping(),
             counts.inactive(),
@@ -188,6 +188,7 @@ impl Team {
             self.sleep().is_stopping(),
             if self.injector().is_empty() { "empty" } else { "has jobs" },
             self.tasks.len(),
+            if self.watch.is_on() { "on" } else { "off" },
         );
         for worker in self.workers() {
             let parked = self.sleep().parked_word(worker.index() / 64) >> (worker.index() % 64) & 1;

@@ -2,7 +2,7 @@
 //!
 //! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `alive`. Threads
 //!    outside of the pool get no more jobs into it.
-//! 2. Every shielded section of a task has a count of both, too. When the first is zero no task is polled
+//! 2. Every shielded section of a task has a count of both, too; none begins any more. When the first is zero no task is polled
 //!    any more, and all are cancelled (see `sched/cancel`). Jobs go on: one may wait for a task's end.
 //! 3. Every detached job gives up its count of `alive` when it has run; a job that spawns another does so
 //!    before it gives up its own, so the count is zero only if nothing is left.
@@ -32,7 +32,7 @@ impl Team {
     /// One more reason to go on, for a thread that is no worker of the team: not once the team's handle is
     /// gone, for others could keep the team for ever; unless a closure of the team itself asks.
     pub(crate) fn try_hold(&self) -> bool {
-        let late = self.closing.load(Acquire) && !self.blocking.is_here();
+        let late = self.is_closing() && !self.blocking.is_here();
         if late || !add_unless_zero(&self.alive) {
             return false;
         }
@@ -42,6 +42,11 @@ impl Team {
             self.cancel_tasks_soon();
         }
         true
+    }
+
+    /// Whether the handle is gone.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Acquire)
     }
 
     /// One more reason to poll tasks, unless they are being cancelled.

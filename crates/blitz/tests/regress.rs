@@ -292,3 +292,102 @@ fn tokio_4941_a_task_runs_although_the_worker_that_woke_it_blocks_on_it() {
         assert_eq!(pool.metrics().tasks.rescued, 1);
     });
 }
+
+/// Wakes another task on its own worker, and blocks the worker until that task has run.
+fn block_behind_the_lifo_slot(runtime: &blitz::Runtime) {
+    let (wake, woken) = blitz::sync::oneshot::channel::<()>();
+    let (done, is_done) = std::sync::mpsc::channel();
+    let second = runtime.spawn(async move {
+        woken.await.unwrap();
+        done.send(()).unwrap();
+    });
+    while runtime.metrics().tasks.waiting == 0 {
+        std::thread::yield_now();
+    }
+    let first = runtime.spawn(async move {
+        wake.send(()).unwrap();
+        is_done.recv().unwrap();
+    });
+    first.join().unwrap();
+    second.join().unwrap();
+}
+
+#[test]
+fn tokio_4941_a_task_in_the_lifo_slot_of_a_worker_that_blocks_runs_elsewhere() {
+    watched("tokio_4941", |watch| {
+        for workers in [2, 8] {
+            let runtime = watch.workers(workers);
+            for _ in 0..50 {
+                block_behind_the_lifo_slot(&runtime);
+            }
+            assert!(runtime.metrics().tasks.rescued > 0);
+        }
+    });
+}
+
+#[test]
+fn a_watch_that_sleeps_is_woken_by_the_next_task_in_a_lifo_slot() {
+    watched("a_watch_that_sleeps", |watch| {
+        let runtime = watch.workers(2);
+        for round in 0..5 {
+            block_behind_the_lifo_slot(&runtime);
+            assert!(runtime.metrics().tasks.rescued > round);
+            // It sleeps after some looks at empty slots.
+            common::wait_for(|| runtime.pool().dump().contains("watch off"));
+        }
+    });
+}
+
+#[test]
+fn neon_2975_a_worker_may_block_on_a_lock_whose_owner_is_in_its_lifo_slot() {
+    watched("neon_2975", |watch| {
+        let runtime = watch.workers(2);
+        for _ in 0..50 {
+            let lock = Arc::new(blitz::sync::Mutex::new(0));
+            let (wake, woken) = blitz::sync::oneshot::channel::<()>();
+            let owner = lock.clone();
+            let second = runtime.spawn(async move {
+                let mut guard = owner.lock().await;
+                woken.await.unwrap();
+                *guard += 1;
+            });
+            while runtime.metrics().tasks.waiting == 0 {
+                std::thread::yield_now();
+            }
+            let first = runtime.spawn(async move {
+                wake.send(()).unwrap();
+                // Sync code below async code: it parks the thread, and the worker with it.
+                *lock.blocking_lock() += 1;
+            });
+            first.join().unwrap();
+            second.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn tokio_2376_runtimes_are_started_blocked_on_and_dropped_inside_of_each_other() {
+    watched("tokio_2376", |watch| {
+        for workers in [1, 2] {
+            let outer = watch.workers(workers);
+            let nested = |depth| {
+                fn nest(depth: u32) -> u32 {
+                    let inner = common::runtime(1);
+                    if depth == 0 {
+                        return inner.block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
+                    }
+                    inner.block_on(async move {
+                        let task = blitz::spawn(async move { nest(depth - 1) });
+                        let below = nest(0);
+                        task.await.unwrap() + below - 7
+                    })
+                }
+                nest(depth)
+            };
+            assert_eq!(outer.block_on(async move { nested(3) }), 7);
+            assert_eq!(outer.spawn(async move { nested(3) }).join().unwrap(), 7);
+            assert_eq!(outer.spawn_cpu(move || nested(3)).join().unwrap(), 7);
+            assert_eq!(outer.spawn_blocking(move || nested(3)).join().unwrap(), 7);
+        }
+    });
+}

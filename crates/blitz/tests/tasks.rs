@@ -1,11 +1,16 @@
-//! Tasks: spawning, awaiting, cancelling, ending.
+//! Tasks: spawning, awaiting, leaving them alone; what they know of themselves; what is counted.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+mod common;
 
-fn runtime(workers: usize) -> blitz::Runtime {
-    blitz::Runtime::builder().workers(workers).build().unwrap()
-}
+use blitz::sync::{mpsc, oneshot};
+use blitz::task::{self, yield_now};
+use blitz::{JoinHandle, Pool, Runtime};
+use common::{Tally, runtime, wait_for, wait_for_parked, watched};
+use std::collections::HashSet;
+use std::future::pending;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
 
 #[test]
 fn a_task_returns_its_result() {
@@ -22,7 +27,7 @@ fn many_tasks_from_inside_and_outside() {
             let handles: Vec<_> = (0..10_000)
                 .map(|_| {
                     let count = count.clone();
-                    blitz::spawn(async move { count.fetch_add(1, Relaxed) })
+                    blitz::spawn(async move { count.fetch_add(1, SeqCst) })
                 })
                 .collect();
             async {
@@ -35,6 +40,278 @@ fn many_tasks_from_inside_and_outside() {
         runtime.block_on(async { spawn_all(outside).await });
         let inside = count.clone();
         runtime.spawn(async move { spawn_all(inside).await }).join().unwrap();
-        assert_eq!(count.load(Relaxed), 20_000);
+        assert_eq!(count.load(SeqCst), 20_000);
     }
+}
+
+#[test]
+fn a_task_goes_on_without_its_handle() {
+    watched("a_task_goes_on_without_its_handle", |watch| {
+        let runtime = watch.workers(2);
+        let (go, wait) = oneshot::channel::<()>();
+        let (done, is_done) = std::sync::mpsc::channel();
+        let tally = Tally::default();
+        let output = tally.token();
+        drop(runtime.spawn(async move {
+            wait.await.unwrap();
+            done.send(()).unwrap();
+            output
+        }));
+        go.send(()).unwrap();
+        is_done.recv().unwrap();
+        wait_for(|| tally.is_even());
+    });
+}
+
+#[test]
+fn an_output_is_dropped_with_the_handle_that_has_it() {
+    watched("an_output_is_dropped_with_the_handle", |watch| {
+        let runtime = watch.workers(1);
+        let tally = Tally::default();
+        let output = tally.token();
+        let task = runtime.spawn(async move { output });
+        wait_for(|| task.is_finished());
+        assert_eq!(tally.dropped(), 0);
+        drop(task);
+        assert!(tally.is_even());
+    });
+}
+
+#[test]
+fn what_a_task_holds_is_dropped_before_its_handle_is_told() {
+    watched("what_a_task_holds_is_dropped_before", |watch| {
+        let runtime = watch.workers(2);
+        for _ in 0..500 {
+            let tally = Tally::default();
+            let held = tally.token();
+            let task = runtime.spawn(async move {
+                yield_now().await;
+                let _held = held;
+            });
+            task.join().unwrap();
+            assert!(tally.is_even());
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "asked again")]
+fn a_result_is_given_out_once() {
+    let runtime = runtime(1);
+    runtime.block_on(async {
+        let mut task = blitz::spawn(async { 7 });
+        assert_eq!((&mut task).await.unwrap(), 7);
+        drop(task.await);
+    });
+}
+
+#[test]
+fn tasks_know_who_they_are() {
+    watched("tasks_know_who_they_are", |watch| {
+        let runtime = watch.workers(2);
+        assert_eq!(task::try_id(), None);
+        assert_eq!(runtime.block_on(async { task::try_id() }), None, "this is no task");
+        let tasks: Vec<_> = (0..100)
+            .map(|_| {
+                runtime.spawn(async {
+                    let before = task::id();
+                    // Neither a job nor what a wait runs is the task.
+                    let job = blitz::spawn_cpu(task::try_id).join().unwrap();
+                    let other = blitz::block_on(blitz::spawn(async { task::try_id() })).unwrap();
+                    assert_eq!(blitz::block_on(async { task::try_id() }), None);
+                    assert!(job.is_none_or(|job| job == before));
+                    assert_ne!(other, Some(before));
+                    yield_now().await;
+                    assert_eq!(task::id(), before);
+                    before
+                })
+            })
+            .collect();
+        let outside: Vec<_> = tasks.iter().map(JoinHandle::id).collect();
+        let unique: HashSet<_> = outside.iter().collect();
+        assert_eq!(unique.len(), 100);
+        let inside: Vec<_> = tasks.into_iter().map(|task| task.join().unwrap()).collect();
+        assert_eq!(inside, outside);
+        let gone = std::panic::catch_unwind(task::id);
+        assert!(gone.is_err(), "outside of a task there is none");
+    });
+}
+
+#[test]
+fn one_worker_polls_the_newest_first_and_keeps_the_others_in_order() {
+    watched("one_worker_polls_the_newest_first", |watch| {
+        let runtime = watch.workers(1);
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let orders = order.clone();
+        let all = runtime.spawn(async move {
+            let tasks: Vec<_> = (0..5)
+                .map(|n| {
+                    let order = orders.clone();
+                    blitz::spawn(async move { order.lock().unwrap().push(n) })
+                })
+                .collect();
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+        all.join().unwrap();
+        assert_eq!(*order.lock().unwrap(), [4, 0, 1, 2, 3]);
+    });
+}
+
+#[test]
+fn tasks_of_one_worker_are_stolen_by_others() {
+    watched("tasks_of_one_worker_are_stolen", |watch| {
+        let runtime = watch.workers(4);
+        // Ends only if all four are polled at the same time.
+        for _ in 0..20 {
+            let all = runtime.spawn(async {
+                let barrier = Arc::new(Barrier::new(4));
+                let tasks: Vec<_> = (0..4)
+                    .map(|_| {
+                        let barrier = barrier.clone();
+                        blitz::spawn(async move { barrier.wait().is_leader() })
+                    })
+                    .collect();
+                let mut leaders = 0;
+                for task in tasks {
+                    leaders += usize::from(task.await.unwrap());
+                }
+                leaders
+            });
+            assert_eq!(all.join().unwrap(), 1);
+        }
+        assert!(runtime.metrics().tasks.stolen > 0);
+    });
+}
+
+#[test]
+fn without_stealing_tasks_stay_where_they_were_woken() {
+    watched("without_stealing_tasks_stay", |watch| {
+        let builder = Runtime::builder().workers(4).enable_stealing(false);
+        let runtime = watch.runtime(builder.build().unwrap());
+        let all = runtime.spawn(async {
+            let tasks: Vec<_> = (0..1_000).map(|n| blitz::spawn(async move { n })).collect();
+            let mut sum = 0;
+            for task in tasks {
+                sum += task.await.unwrap();
+            }
+            sum
+        });
+        assert_eq!(all.join().unwrap(), 499_500);
+        assert_eq!(runtime.metrics().tasks.stolen, 0);
+    });
+}
+
+#[test]
+fn a_full_queue_refuses_and_gives_the_future_back() {
+    watched("a_full_queue_refuses", |watch| {
+        let builder = Runtime::builder().workers(1).global_queue_capacity(3);
+        let runtime = watch.runtime(builder.build().unwrap());
+        let handle = runtime.handle();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let (started, is_started) = std::sync::mpsc::channel();
+        let blocks = runtime.spawn(async move {
+            started.send(()).unwrap();
+            wait.recv().unwrap();
+        });
+        is_started.recv().unwrap();
+        let taken: Vec<_> = (0..3).map(|n| handle.try_spawn(async move { n }).unwrap()).collect();
+        assert_eq!(handle.metrics().tasks.queue_depth, 3);
+        let refused = handle.try_spawn(async { 3 }).unwrap_err();
+        assert!(refused.to_string().contains("global_queue_capacity"));
+        let forced = handle.spawn(refused.into_future());
+        go.send(()).unwrap();
+        blocks.join().unwrap();
+        let results: Vec<_> = taken.into_iter().map(|task| task.join().unwrap()).collect();
+        assert_eq!(results, [0, 1, 2]);
+        assert_eq!(forced.join().unwrap(), 3);
+        assert_eq!(handle.try_spawn(async { 4 }).unwrap().join().unwrap(), 4);
+    });
+}
+
+#[test]
+fn slow_polls_are_reported_with_their_task() {
+    watched("slow_polls_are_reported", |watch| {
+        let slow: Arc<Mutex<Vec<(task::Id, Duration)>>> = Arc::default();
+        let reports = slow.clone();
+        let limit = Duration::from_millis(20);
+        let pool = Pool::builder().workers(1).slow_poll_handler(limit, move |id, time| {
+            reports.lock().unwrap().push((id, time));
+        });
+        let runtime = watch.runtime(blitz::Builder::from_pool(pool).build().unwrap());
+        let task = runtime.spawn(async move {
+            let since = std::time::Instant::now();
+            while since.elapsed() <= limit {
+                std::hint::spin_loop();
+            }
+            yield_now().await;
+            pending::<()>().await;
+        });
+        wait_for_parked(&runtime.handle(), 1);
+        let id = task.id();
+        let slow = slow.lock().unwrap();
+        assert!(slow.iter().any(|&(whose, time)| whose == id && time > limit), "{slow:?}");
+    });
+}
+
+#[test]
+fn what_happens_to_tasks_is_counted() {
+    watched("what_happens_to_tasks_is_counted", |watch| {
+        let runtime = watch.workers(1);
+        let all = runtime.spawn(async {
+            // More than fit into the ring, so some overflow.
+            let tasks: Vec<_> = (0..1_000).map(|_| blitz::spawn(yield_now())).collect();
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+        all.join().unwrap();
+        let parked: Vec<_> = (0..10).map(|_| runtime.spawn(pending::<()>())).collect();
+        wait_for_parked(&runtime.handle(), 10);
+        wait_for(|| runtime.metrics().tasks.completed == 1_001);
+        parked[0].abort();
+        wait_for(|| runtime.metrics().tasks.cancelled == 1);
+        let metrics = runtime.metrics();
+        let tasks = &metrics.tasks;
+        assert_eq!((tasks.spawned, tasks.waiting, tasks.yielded), (1_011, 9, 1_007));
+        assert!(tasks.polled >= 2_000 && tasks.overflowed >= 129 && tasks.lifo_hits > 0);
+        assert!(tasks.queue_batches > 0);
+        assert_eq!(
+            (tasks.stolen, tasks.rescued, tasks.budget_yields),
+            (0, 0, 7),
+            "1,000 / 128, which are yields, too"
+        );
+        assert_eq!((tasks.queue_depth, tasks.worker_queue_depths.as_slice()), (0, &[0][..]));
+        assert!(tasks.poll_times.count() > 0 && tasks.poll_times.count() < tasks.polled);
+        assert!(tasks.schedule_latencies.count() > 0);
+        assert!(metrics.to_string().contains("1011 spawned"));
+        assert!(runtime.handle().dump().contains("waiting: 9"));
+    });
+}
+
+#[test]
+fn one_task_may_await_thousands() {
+    watched("one_task_may_await_thousands", |watch| {
+        for workers in [1, 2, 8] {
+            let runtime = watch.workers(workers);
+            let (send, mut receive) = mpsc::unbounded_channel();
+            let sum = runtime.spawn(async move {
+                let mut sum = 0;
+                while let Some(n) = receive.recv().await {
+                    sum += n;
+                }
+                sum
+            });
+            for n in 0..5_000u64 {
+                let send = send.clone();
+                drop(runtime.spawn(async move {
+                    yield_now().await;
+                    send.send(n).unwrap();
+                }));
+            }
+            drop(send);
+            assert_eq!(sum.join().unwrap(), 12_497_500);
+        }
+    });
 }

@@ -90,7 +90,7 @@ impl Watch {
         self.stopping.load(Acquire)
     }
 
-    fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.on.load(Acquire)
     }
 }

@@ -16,9 +16,9 @@ use std::task::{Context, Poll};
 /// effect the next time that the task waits after its last shield has ended. Shields nest.
 ///
 /// A shield begins with its first poll. The tasks of a pool are not cancelled while one of them is shielded,
-/// also if the pool is dropped meanwhile; a shield that comes later than that does not begin. Outside of a
-/// task there is nothing to shield from, and `future` simply runs. A shield protects from aborts only:
-/// who drops the future, as `select!` does, ends it.
+/// also if the pool is dropped meanwhile; a task that comes to a shield later than that is cancelled before
+/// it begins. Outside of a task there is nothing to shield from, and `future` simply runs. A shield protects
+/// from aborts only: who drops the future, as `select!` does, ends it.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -93,7 +93,7 @@ impl Guard {
     fn new(task: TaskRef) -> Result<Guard, TaskRef> {
         // A local task ends with its set, not with a pool.
         let worker = current::current().filter(|_| local::current().is_none());
-        let hold = match worker.map(|worker| TaskHold::try_new(worker.team())) {
+        let hold = match worker.map(|worker| TaskHold::try_new(worker.team(), &task)) {
             Some(None) => return Err(task),
             Some(hold) => hold,
             None => None,
@@ -115,8 +115,11 @@ impl Drop for Guard {
 struct TaskHold(Hold);
 
 impl TaskHold {
-    fn try_new(team: &Team) -> Option<TaskHold> {
-        team.try_hold_tasks().then(|| TaskHold(Hold::new(team)))
+    /// Not once the pool is dropped, or tasks could go from one shield to the next for ever; but what is
+    /// inside of a shield already goes on.
+    fn try_new(team: &Team, task: &TaskRef) -> Option<TaskHold> {
+        let late = team.is_closing() && !task.is_shielded();
+        (!late && team.try_hold_tasks()).then(|| TaskHold(Hold::new(team)))
     }
 }
 

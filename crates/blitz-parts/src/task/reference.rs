@@ -42,6 +42,11 @@ impl TaskRef {
         self.as_header().state.is_complete()
     }
 
+    /// Whether the task has a shield, at some recent moment.
+    pub fn is_shielded(&self) -> bool {
+        self.as_header().state.load().is_shielded()
+    }
+
     /// The task's identity, unique while anybody has a reference to it.
     pub fn id(&self) -> NonZeroU64 {
         let address = self.0.addr().get() as u64;

@@ -191,7 +191,7 @@ impl Word {
         Word(self.0 - refs * REF)
     }
 
-    fn is_shielded(self) -> bool {
+    pub(super) fn is_shielded(self) -> bool {
         self.has(SHIELDS)
     }
 

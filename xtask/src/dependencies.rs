@@ -1,0 +1,85 @@
+//! What a program gets that uses Blitz: no second runtime. Tokio is there for its channels, its locks and
+//! its I/O traits, without the features that would bring its scheduler, timers or reactor along.
+
+use crate::commands::cargo;
+
+/// The package that users depend on.
+const PACKAGE: &str = "blitz-rt";
+
+/// What Tokio may have.
+const TOKIO_FEATURES: &[&str] = &["bytes", "io-util", "sync"];
+
+/// What only another runtime would need.
+const OTHER_RUNTIMES: &[&str] = &[
+    "async-executor",
+    "async-io",
+    "async-std",
+    "mio",
+    "polling",
+    "rayon",
+    "rayon-core",
+    "smol",
+    "socket2",
+];
+
+/// `cargo tree`: a line for each package below ours, with its features.
+///
+/// # Errors
+/// If cargo fails.
+pub fn tree() -> Result<String, String> {
+    let mut command = cargo();
+    command.args(["tree", "--package", PACKAGE, "--edges", "normal"]);
+    command.args(["--prefix", "none", "--format", "{p} [{f}]"]);
+    let output = command.output().map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Everything in the tree that should not be there, or is missing.
+pub fn findings(tree: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let packages: Vec<(&str, &str)> = tree.lines().filter_map(package).collect();
+    if !packages.iter().any(|(name, _)| *name == PACKAGE) {
+        found.push(format!("`cargo tree` does not begin with {PACKAGE}"));
+    }
+    for (name, features) in packages {
+        if OTHER_RUNTIMES.contains(&name) {
+            found.push(format!("{name} is a part of another runtime"));
+        }
+        if name == "tokio" {
+            let surplus = features.split(',').filter(|feature| !TOKIO_FEATURES.contains(feature));
+            found.extend(surplus.map(|feature| format!("tokio comes with its feature {feature}")));
+        }
+    }
+    found
+}
+
+/// Name and features of `name v1.2.3 (where) [a,b]`.
+fn package(line: &str) -> Option<(&str, &str)> {
+    let name = line.split(' ').next().filter(|name| !name.is_empty())?;
+    let features = line.split_once('[')?.1.split_once(']')?.0;
+    Some((name, features))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{findings, tree};
+
+    #[test]
+    fn tokio_comes_without_its_runtime_and_nothing_else_brings_one() {
+        let tree = tree().unwrap();
+        assert!(tree.contains("\ntokio v"), "{tree}");
+        assert_eq!(findings(&tree), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_second_runtime_is_found() {
+        let good = "blitz-rt v0.1.0 (somewhere) []\ntokio v1.54.1 [bytes,io-util,sync]\n";
+        assert_eq!(findings(good), Vec::<String>::new());
+        let bad = good.replace("sync", "net,rt,sync") + "mio v1.0.0 [default]\nsmol v2.0.0 []\n";
+        assert_eq!(findings(&bad).len(), 4);
+        assert_eq!(findings("").len(), 1);
+    }
+}
