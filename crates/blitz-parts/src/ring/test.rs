@@ -1,12 +1,12 @@
 //! The ring on real threads, and against a model of what it should do.
 
 use super::{Head, Pushed, Ring, RingOwner, taken};
-use crate::prim::{AtomicUsize, Relaxed};
+use crate::prim::{AtomicBool, AtomicUsize, Relaxed};
 use crate::queue::fixture::{Numbered, run, task};
 use crate::task::Runnable;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Where the indices start in tests: at zero, and shortly before they wrap around.
 const STARTS: [u32; 3] = [0, u32::MAX - 2, u32::MAX - 100];
@@ -222,7 +222,7 @@ fn compare_with_model(start: u32, ops: &[Op]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
     fn ring_8_as_a_queue_does_wherever_the_indices_start(steps in ops(), before in 0u32..500) {
@@ -240,36 +240,39 @@ fn owner_beside_thieves(start: u32, ops: &[Op]) {
     let pushes = ops.iter().filter(|op| matches!(op, Op::Push)).count();
     let tasks = Numbered::new(pushes);
     let ring = Ring::<4>::starting_at(start);
-    let taken = Mutex::new(Vec::new());
-    let busy = AtomicUsize::new(1);
+    let done = AtomicBool::new(false);
+    let mut all = Vec::new();
     std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let mine = Ring::<2>::starting_at(start);
-                while busy.load(Relaxed) > 0 {
-                    let first = ring.steal_into(owner(&mine)).map(|stolen| stolen.first);
-                    let got = tasks.take_all(first.into_iter().chain(drain(&mine)));
-                    taken.lock().unwrap().extend(got);
+        let steal_until_done = || {
+            let mine = Ring::<2>::starting_at(start);
+            let mut got = Vec::new();
+            while !done.load(Relaxed) {
+                match ring.steal_into(owner(&mine)) {
+                    Some(stolen) => {
+                        got.push(tasks.take(stolen.first));
+                        got.extend(tasks.take_all(drain(&mine)));
+                    }
+                    None => std::thread::yield_now(),
                 }
-            });
-        }
+            }
+            got
+        };
+        let thieves = [(); 2].map(|()| scope.spawn(steal_until_done));
         let mut waiting = tasks.give_all(0..pushes);
         for op in ops {
             match op {
                 Op::Push => match owner(&ring).push(waiting.next().expect("as many as pushes")) {
                     Pushed::Ok => {}
-                    Pushed::Overflow(chain) => {
-                        taken.lock().unwrap().extend(tasks.take_all(chain));
-                    }
-                    Pushed::Busy(task) => taken.lock().unwrap().push(tasks.take(task)),
+                    Pushed::Overflow(chain) => all.extend(tasks.take_all(chain)),
+                    Pushed::Busy(task) => all.push(tasks.take(task)),
                 },
-                Op::Pop => taken.lock().unwrap().extend(tasks.take_all(owner(&ring).pop())),
+                Op::Pop => all.extend(tasks.take_all(owner(&ring).pop())),
                 Op::Steal | Op::PopStolen => std::thread::yield_now(),
             }
         }
-        busy.store(0, Relaxed);
+        done.store(true, Relaxed);
+        thieves.into_iter().for_each(|thief| all.extend(thief.join().unwrap()));
     });
-    let mut all = taken.into_inner().unwrap();
     all.extend(tasks.take_all(drain(&ring)));
     tasks.assert_each_once(all);
 }
