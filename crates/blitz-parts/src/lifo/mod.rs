@@ -40,7 +40,7 @@ mod model;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-use crate::prim::{Acquire, AtomicPtr, Relaxed, Release, Step, broken, model_has_failed};
+use crate::prim::{Acquire, AtomicPtr, Relaxed, Release, Step, Turns, broken, model_has_failed};
 use crate::task::{Header, Runnable};
 use core::ptr::{NonNull, null_mut};
 
@@ -48,6 +48,7 @@ use core::ptr::{NonNull, null_mut};
 #[derive(Debug)]
 pub struct LifoSlot {
     task: AtomicPtr<Header>,
+    turns: Turns,
 }
 
 impl LifoSlot {
@@ -59,7 +60,7 @@ impl LifoSlot {
     /// assert!(slot.is_empty() && slot.take().is_none());
     /// ```
     pub fn new() -> LifoSlot {
-        LifoSlot { task: AtomicPtr::new(null_mut()) }
+        LifoSlot { task: AtomicPtr::new(null_mut()), turns: Turns::default() }
     }
 
     /// Puts `task` into the slot and returns the one that it takes the place of.
@@ -71,7 +72,9 @@ impl LifoSlot {
     pub unsafe fn put(&self, task: Runnable) -> Option<Runnable> {
         let task = task.into_raw().as_ptr();
         let order = if broken(Step::LifoPutRelease) { Relaxed } else { Release };
+        self.turns.take();
         let before = self.task.load(Relaxed);
+        self.turns.take();
         if before.is_null() || broken(Step::LifoEvictExchange) {
             // Others only take, so it stays empty (LIFO-2).
             self.task.store(task, order); // O1
@@ -83,6 +86,7 @@ impl LifoSlot {
     /// Takes the task, if there is one.
     #[inline]
     pub fn take(&self) -> Option<Runnable> {
+        self.turns.take();
         let mut seen = self.task.load(Relaxed);
         while !seen.is_null() {
             if broken(Step::LifoTakeExchange) {
@@ -90,6 +94,7 @@ impl LifoSlot {
                 return taken(seen);
             }
             // It never writes null over null, so each null but the first has one who took the task before.
+            self.turns.take();
             match self.task.compare_exchange(seen, null_mut(), Acquire, Relaxed) {
                 Ok(task) => return taken(task), // O2
                 Err(now) => seen = now,

@@ -41,30 +41,30 @@ fn owner_against_taker() {
 
 #[test]
 fn lifo_1_every_task_leaves_once() {
-    check(600, None, owner_against_taker);
+    check(7_500, Some(4), owner_against_taker);
 }
 
 #[test]
 fn lifo_2_what_the_owner_saw_empty_stays_empty() {
-    check(600, None, owner_against_taker);
+    check(7_500, Some(4), owner_against_taker);
 }
 
 #[test]
 fn lifo_3_a_taker_sees_what_was_written_before_put() {
-    check(600, None, owner_against_taker);
+    check(7_500, Some(4), owner_against_taker);
 }
 
 #[test]
 fn canary_put_without_release() {
-    canary(&[Step::LifoPutRelease], None, owner_against_taker);
+    canary(&[Step::LifoPutRelease], Some(4), owner_against_taker);
 }
 
 #[test]
 fn canary_eviction_without_exchange() {
-    canary(&[Step::LifoEvictExchange], None, owner_against_taker);
+    canary(&[Step::LifoEvictExchange], Some(4), owner_against_taker);
 }
 
 #[test]
 fn canary_take_without_exchange() {
-    canary(&[Step::LifoTakeExchange], None, owner_against_taker);
+    canary(&[Step::LifoTakeExchange], Some(4), owner_against_taker);
 }

@@ -75,7 +75,7 @@ mod model;
 mod test;
 
 use crate::prim::{
-    Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Step, Witness, broken,
+    Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Step, Turns, Witness, broken,
     model_has_failed,
 };
 use crate::queue::Chain;
@@ -88,6 +88,7 @@ use head::Head;
 /// The shared ring. The owner works on it through [`Ring::owner`], everybody else directly.
 pub struct Ring<const N: usize> {
     head: CachePadded<AtomicU64>,
+    turns: Turns,
     tail: CachePadded<AtomicU32>,
     slots: [Slot; N],
 }
@@ -172,6 +173,7 @@ impl<const N: usize> Ring<N> {
     fn starting_at(index: u32) -> Ring<N> {
         Ring {
             head: CachePadded::new(AtomicU64::new(Head::at(index).to_bits())),
+            turns: Turns::default(),
             tail: CachePadded::new(AtomicU32::new(index)),
             slots: core::array::from_fn(|_| Slot::default()),
         }
@@ -263,6 +265,7 @@ impl<const N: usize> Ring<N> {
 
     #[inline]
     fn load_head(&self) -> Head {
+        self.turns.take();
         Head::from_bits(self.head.load(Acquire))
     }
 
@@ -270,6 +273,7 @@ impl<const N: usize> Ring<N> {
     #[inline]
     fn exchange(&self, old: Head, new: Head) -> Result<(), Head> {
         let order = if broken(Step::RingHeadRelease) { Relaxed } else { Release };
+        self.turns.take();
         match self.head.compare_exchange(old.to_bits(), new.to_bits(), order, Acquire) {
             Ok(_) => Ok(()),                       // O3, O5
             Err(now) => Err(Head::from_bits(now)), // O4
@@ -308,7 +312,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     pub fn pop(self) -> Option<Runnable> {
         let ring = self.ring;
         let tail = self.tail();
-        let mut head = Head::from_bits(ring.head.load(Relaxed));
+        let mut head = ring.load_head();
         loop {
             if head.real == tail {
                 return None;
@@ -344,6 +348,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     #[inline]
     fn head(self) -> Head {
         let order = if broken(Step::RingRoomAcquire) { Relaxed } else { Acquire };
+        self.ring.turns.take();
         Head::from_bits(self.ring.head.load(order))
     }
 

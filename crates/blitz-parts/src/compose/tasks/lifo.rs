@@ -20,7 +20,7 @@ fn eviction() {
 
 #[test]
 fn sleep_8_an_evicted_task_is_found() {
-    check(9_000, Some(3), eviction);
+    check(17_000, Some(3), eviction);
 }
 
 #[test]
@@ -55,10 +55,10 @@ fn rescue() {
 
 #[test]
 fn lifo_1_a_task_behind_a_stuck_owner_runs_once() {
-    check(18_000, Some(3), rescue);
+    check(2_500, Some(2), rescue);
 }
 
 #[test]
 fn canary_a_rescue_without_an_exchange() {
-    canary(&[Step::LifoTakeExchange], Some(3), rescue);
+    canary(&[Step::LifoTakeExchange], Some(2), rescue);
 }
