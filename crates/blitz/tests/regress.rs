@@ -3,7 +3,7 @@
 mod common;
 
 use blitz::{Pool, WaitPolicy};
-use common::{jitter, watched};
+use common::{jitter, wait_for, watched};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
@@ -388,6 +388,38 @@ fn tokio_2376_runtimes_are_started_blocked_on_and_dropped_inside_of_each_other()
             assert_eq!(outer.spawn(async move { nested(3) }).join().unwrap(), 7);
             assert_eq!(outer.spawn_cpu(move || nested(3)).join().unwrap(), 7);
             assert_eq!(outer.spawn_blocking(move || nested(3)).join().unwrap(), 7);
+        }
+    });
+}
+
+#[test]
+fn a_task_that_yields_on_top_of_a_wait_that_ends_goes_on_elsewhere() {
+    watched("yields_on_top_of_a_wait", |watch| {
+        let pool = watch.pool(common::pool(2));
+        for _ in 0..50 {
+            let (stolen, polled) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
+            let task = pool.install(|| {
+                let (send, receive) = std::sync::mpsc::channel();
+                let spawn = || {
+                    wait_for(|| stolen.load(SeqCst));
+                    let (pool, polled) = (pool.clone(), polled.clone());
+                    blitz::spawn(async move {
+                        polled.store(true, SeqCst);
+                        // What is below on the stack is no longer waited for, and the other worker sleeps.
+                        wait_for(|| pool.dump().contains("sleeping 1"));
+                        blitz::task::yield_now().await;
+                        send.send(7).unwrap();
+                    })
+                };
+                let end_when_polled = || {
+                    stolen.store(true, SeqCst);
+                    wait_for(|| polled.load(SeqCst));
+                };
+                let (task, ()) = blitz::join(spawn, end_when_polled);
+                assert_eq!(receive.recv().unwrap(), 7);
+                task
+            });
+            task.join().unwrap();
         }
     });
 }

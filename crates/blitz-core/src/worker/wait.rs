@@ -79,6 +79,9 @@ impl Worker {
             });
         }
         stop_looking(&mut idle);
+        // A task that yielded in here is alone in the ring, of which nobody was told, and what goes on now
+        // may block.
+        self.tell_of_ring();
     }
 
     /// Any work at all: what is waited for first, and neither kind of work always before the other.
