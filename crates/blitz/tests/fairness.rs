@@ -233,6 +233,29 @@ fn a_task_in_the_queue_runs_within_the_interval() {
 }
 
 #[test]
+fn a_task_in_the_ring_waits_for_three_polls_of_the_lifo_slot_at_most() {
+    watched("three_polls_of_the_lifo_slot", |watch| {
+        let most = blitz_parts::tuning::LIFO_POLLS_MAX as usize;
+        let runtime = watch.workers(1);
+        let gaps = runtime.spawn(async {
+            let busy = Busy::default();
+            ping_pong(&Handle::current(), busy.clone());
+            let mut gaps = Vec::new();
+            for _ in 0..1_000 {
+                let before = busy.turns();
+                yield_now().await;
+                gaps.push(busy.turns() - before);
+            }
+            busy.stop();
+            gaps
+        });
+        let gaps = gaps.join().unwrap();
+        // Each poll of the pair is one turn, once both wait for each other.
+        assert!(gaps.iter().skip(2).all(|&gap| gap == most), "{gaps:?}");
+    });
+}
+
+#[test]
 fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
     watched("a_queue_that_never_runs_dry", |watch| {
         // Tasks so slow that the interval is shorter than a batch: batches come faster than they go.

@@ -81,7 +81,7 @@ fn wakes_aborts_ends_and_handles_that_go_race() {
             let runtime = watch.workers(workers);
             let tally = Tally::default();
             let [mut completed, mut cancelled, mut dropped] = [0; 3];
-            let rounds = rounds(4_000);
+            let rounds = rounds(1_500);
             for round in 0..rounds as u64 {
                 let gate = Arc::new(Gate::default());
                 let noise = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

@@ -285,3 +285,23 @@ fn sleep_2_the_books_are_right_after_thousands_of_wake_ups() {
         assert!(wakes >= parks, "{parks} sleeps ended by {wakes} wake-ups");
     }
 }
+
+#[test]
+fn at_most_half_search_unless_they_are_about_to_sleep() {
+    let sleep = sleep_with(SleepPolicy::rayon(), 4);
+    let mut idle: Vec<_> = (0..4).map(|index| sleep.start_looking(sleep.bed_of(index))).collect();
+    let searching: Vec<_> = idle.iter().map(super::Idle::may_search).collect();
+    assert_eq!(searching, [true, true, false, false]);
+    // What a worker sees in its last look somebody must take, so before that it searches, too.
+    let last = idle.last_mut().expect("four");
+    while !last.is_sleepy() {
+        assert!(!last.may_search());
+        sleep.no_work_found(sleep.bed_of(3), last, None, || true);
+    }
+    assert!(last.may_search());
+    // Who stops looking makes room for another.
+    sleep.work_found(sleep.bed_of(0), idle.remove(0), || false);
+    sleep.work_found(sleep.bed_of(1), idle.remove(0), || false);
+    sleep.work_found(sleep.bed_of(2), idle.remove(0), || false);
+    assert!(sleep.start_looking(sleep.bed_of(0)).may_search());
+}
