@@ -24,6 +24,17 @@ pub const LOW_LATENCY_ROUNDS: u32 = 256;
 /// is inside a barrier of 1-14 us, or was preempted there.
 pub const FORCE_WAIT_SPINS: u32 = 64;
 
+/// Jobs that a worker keeps private after a publication in vain, at first and at most. The first is
+/// what a loop over a few items pushes; the last makes the vain ones cheap, while a thief that stays
+/// awake for it forces a job of one that has stopped pushing.
+pub const BACKOFF_MIN: u32 = 8;
+/// See [`BACKOFF_MIN`].
+pub const BACKOFF_MAX: u32 = 256;
+
+/// Spins of a worker that finds its fork stolen, before it looks for something else to do: a small one is
+/// done sooner, and a worker that counts as idle meanwhile would be offered parts of that very fork.
+pub const STOLEN_SPINS: u32 = 64;
+
 /// How long a foreign thread spins for its result before it blocks: a sleep and wake-up would dominate
 /// jobs shorter than this. Longer would keep a core busy that a worker just woken needs: the kernel then
 /// queues it behind its waker.

@@ -121,6 +121,24 @@ fn blocking_halves_run_on_two_workers() {
 }
 
 #[test]
+fn a_job_that_was_kept_after_vain_offers_is_found() {
+    watched("a_job_that_was_kept_after_vain_offers_is_found", |watch| {
+        let pool = watch.pool(pool(2));
+        pool.install(|| {
+            for _ in 0..200 {
+                // So small that the other worker is late each time, and this one stops offering.
+                for _ in 0..2_000 {
+                    blitz::join(|| (), || ());
+                }
+                let (done, is_done) = channel::<()>();
+                blitz::join(move || is_done.recv().unwrap(), move || done.send(()).unwrap());
+            }
+        });
+        assert!(pool.metrics().total().steals_succeeded >= 200);
+    });
+}
+
+#[test]
 fn a_job_hidden_behind_a_long_leaf_is_found() {
     watched("a_job_hidden_behind_a_long_leaf_is_found", |watch| {
         let pool = watch.pool(pool(2));

@@ -207,8 +207,10 @@ where
     let worker = worker_again();
     // SAFETY: the job was found taken, by an acquiring operation, so it was armed (JOB-5); it is ours.
     let latch = unsafe { Header::latch(job.header()) };
-    // Whoever took our job took everything older before; what is left is newer.
-    worker.wait_until(latch, worker.bottom(), worker.team().help(None));
+    if !latch.probe_for_a_moment() {
+        // Whoever took our job took everything older before; what is left is newer.
+        worker.wait_until(latch, worker.bottom(), worker.team().help(None));
+    }
     // SAFETY: the latch is set, and the result is taken once.
     panic::resume_if_err(unsafe { job.take_result() })
 }

@@ -1,6 +1,7 @@
 //! A worker: one thread of the pool and what it owns.
 
 mod aside;
+mod backoff;
 pub(crate) mod current;
 mod find;
 mod run;
@@ -14,11 +15,14 @@ pub(crate) use wait::Help;
 use crate::metrics::WorkerCounters;
 use crate::sched::TaskQueues;
 use crate::team::Team;
+use backoff::Backoff;
 use blitz_parts::barrier;
 use blitz_parts::deque::{Deque, Owner, Published, TakeBack};
 use blitz_parts::inject::Injector;
 use blitz_parts::job::{Header, Work};
-use blitz_parts::prim::{Acquire, AtomicBool, AtomicU32, AtomicU64, Release, SeqCst, fence};
+use blitz_parts::prim::{
+    Acquire, AtomicBool, AtomicU32, AtomicU64, Relaxed, Release, SeqCst, fence,
+};
 use blitz_parts::rng::XorShift64Star;
 use blitz_parts::sleep::{Bed, Counters};
 use crossbeam_utils::CachePadded;
@@ -47,6 +51,8 @@ pub(crate) struct Worker {
     waits_for: AtomicU64,
     /// No thread is this worker any more, or ever will be.
     gone: AtomicBool,
+    /// How many jobs this worker had pushed when somebody last wanted to force one into the open.
+    watched: AtomicU64,
     pub(crate) counters: WorkerCounters,
     tasks: TaskQueues,
     // ------
@@ -55,12 +61,13 @@ pub(crate) struct Worker {
     /// Whether tasks go before own jobs next time.
     tasks_first: Cell<bool>,
     opened_mail: RefCell<VecDeque<Work>>,
+    backoff: Backoff,
 }
 
-// SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `tasks_first`, `opened_mail`, the
-// cells of `tasks` and the owner's ends of deque, rings and LIFO slot are used only through methods that the
-// worker's own thread calls, which it reaches through `current` alone. The pointers point into the team that
-// holds the worker.
+// SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `tasks_first`, `opened_mail`,
+// `backoff`, the cells of `tasks` and the owner's ends of deque, rings and LIFO slot are used only through
+// methods that the worker's own thread calls, which it reaches through `current` alone. The pointers point
+// into the team that holds the worker.
 unsafe impl Sync for Worker {}
 // SAFETY: as above; a worker is made on one thread and then belongs to another.
 unsafe impl Send for Worker {}
@@ -85,12 +92,14 @@ impl Worker {
             run: AtomicU32::new(0),
             waits_for: AtomicU64::new(0),
             gone: AtomicBool::new(false),
+            watched: AtomicU64::new(0),
             counters: WorkerCounters::default(),
             tasks: TaskQueues::new(all_timed),
             rng: XorShift64Star::new(bed.index() as u64 + 1),
             runs: Cell::new(0),
             tasks_first: Cell::new(false),
             opened_mail: RefCell::new(VecDeque::new()),
+            backoff: Backoff::default(),
         }
     }
 
@@ -183,7 +192,12 @@ impl Worker {
     /// Brings a private job of this worker into the open, from another thread.
     fn force(&self) -> bool {
         // Without the asymmetric fence there is nothing private, and no fence to force with.
-        self.lazy && !self.deque.is_empty() && self.deque.force(self.arm())
+        if !self.lazy || self.deque.is_empty() {
+            return false;
+        }
+        // An owner that has pushed since somebody last looked knows that jobs are wanted.
+        let pushes = self.deque.pushes();
+        self.watched.swap(pushes, Relaxed) == pushes && self.deque.force(self.arm())
     }
 
     /// Somebody is idle and nothing is public.
@@ -195,6 +209,11 @@ impl Worker {
         // finds something without asking again. At least one for everybody who looks right now.
         let wanted = if self.lazy {
             let idle = team.sleep().counters().load().awake_but_idle();
+            // Whoever is awake forces our jobs into the open before it sleeps; one that sleeps has to be
+            // told.
+            if idle > 0 && self.backoff.keeps(self.deque.stolen()) {
+                return;
+            }
             self.deque.len().div_ceil(2).max(idle)
         } else {
             usize::MAX

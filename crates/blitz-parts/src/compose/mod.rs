@@ -17,7 +17,7 @@ use crate::deque::{Deque, Owner, Published, Steal};
 use crate::inject::Injector;
 use crate::job::{Header, HeapJob, Work};
 use crate::latch::{JobLatch, Latch, OnceLatch};
-use crate::prim::thread;
+use crate::prim::{AtomicU64, Relaxed, thread};
 use crate::sleep::{Bed, Idle, Sleep, SleepPolicy};
 use core::ptr::NonNull;
 use std::sync::Arc;
@@ -27,6 +27,8 @@ struct Crew {
     sleep: Sleep,
     injector: Injector,
     deques: Vec<Deque<Header>>,
+    /// Of each worker: how many jobs it had pushed when somebody last wanted to force one.
+    watched: Vec<AtomicU64>,
 }
 
 /// How hard to look, as in `blitz-core/worker/find`.
@@ -43,7 +45,8 @@ impl Crew {
         (0..workers).for_each(|_| {
             sleep.add_bed();
         });
-        Arc::new(Crew { sleep, injector: Injector::new(), deques })
+        let watched = (0..workers).map(|_| AtomicU64::new(u64::MAX)).collect();
+        Arc::new(Crew { sleep, injector: Injector::new(), deques, watched })
     }
 
     fn bed(&self, worker: usize) -> &Bed {
@@ -67,6 +70,16 @@ impl Crew {
         self.own(worker).push(work.into_raw());
         barrier::light();
         self.share_if_wanted(worker);
+    }
+
+    /// The same by a worker that has published in vain before, and so keeps its jobs if somebody who
+    /// looks for work will find them.
+    fn push_and_keep(&self, worker: usize, work: Work) {
+        self.own(worker).push(work.into_raw());
+        barrier::light();
+        if self.sleep.counters().load().awake_but_idle() == 0 {
+            self.share_if_wanted(worker);
+        }
     }
 
     fn share_if_wanted(&self, worker: usize) {
@@ -156,7 +169,10 @@ impl Crew {
 
     fn force(&self, victim: usize) -> bool {
         let deque = &self.deques[victim];
-        !deque.is_empty() && deque.force(self.arm(victim))
+        let pushes = deque.pushes();
+        !deque.is_empty()
+            && self.watched[victim].swap(pushes, Relaxed) == pushes
+            && deque.force(self.arm(victim))
     }
 
     fn give(&self, victim: usize) -> Option<Work> {

@@ -59,7 +59,7 @@ fn published() {
 
 #[test]
 fn sleep_1_published_jobs_are_found() {
-    check(1_500, Some(2), published);
+    check(1_200, Some(2), published);
 }
 
 #[test]

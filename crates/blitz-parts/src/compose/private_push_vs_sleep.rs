@@ -44,7 +44,7 @@ fn two_private_jobs() {
 
 #[test]
 fn sleep_4_a_job_behind_a_public_one_is_found() {
-    check(4_000, Some(2), two_private_jobs);
+    check(35_000, Some(3), two_private_jobs);
 }
 
 /// As above, but the public job goes to a worker that is busy, has never looked for work and so
@@ -80,7 +80,7 @@ fn both(a: &Event, b: &Event) -> Work {
 
 #[test]
 fn sleep_4_a_busy_thief_leaves_nothing_behind() {
-    check(25_000, Some(2), a_busy_worker_takes_the_public_job);
+    check(18_000, Some(2), a_busy_worker_takes_the_public_job);
 }
 
 /// The same with the busy worker on the owner's thread, which leaves room for more preemptions: the
@@ -188,10 +188,86 @@ fn one_who_leaves_for_something_else_passes_on() {
 
 #[test]
 fn sleep_3_one_who_leaves_for_something_else_looks_twice() {
-    check(20_000, Some(2), one_who_leaves_for_something_else_passes_on);
+    check(15_000, Some(2), one_who_leaves_for_something_else_passes_on);
 }
 
 #[test]
 fn canary_one_who_leaves_looks_only_once() {
     canary(&[Step::SleepCascadeAgain], Some(2), one_who_leaves_for_something_else_passes_on);
+}
+
+/// Worker 0 keeps a job to itself if worker 1 looks for work, and waits for it in a leaf.
+fn one_kept_job() {
+    let crew = Crew::new(2);
+    let worker = crew.start(1);
+    let done = Event::new();
+    crew.push_and_keep(0, done.setter());
+    done.wait();
+    crew.finish([worker]);
+}
+
+#[test]
+fn sleep_9_a_kept_job_is_found_by_the_worker_it_was_kept_from() {
+    check(16_000, Some(3), one_kept_job);
+}
+
+#[test]
+fn canary_kept_without_the_heavy_fence() {
+    canary(&[Step::SleepLookFence, Step::DequeStealFence], Some(3), one_kept_job);
+}
+
+#[test]
+fn canary_kept_without_the_light_fence() {
+    canary(&[Step::BarrierLight], Some(3), one_kept_job);
+}
+
+/// Worker 2 sleeps, worker 1 looks, so that worker 0 keeps its job; then worker 1 finds something else,
+/// which takes until the kept job has run.
+fn one_from_whom_a_job_was_kept_leaves() {
+    let crew = Crew::new(3);
+    let sleeper = crew.start(2);
+    while crew.sleep.counters().load().sleeping() == 0 {
+        thread::yield_now();
+    }
+    let idle = crew.sleep.start_looking(crew.bed(1));
+    let (here, there) = (Event::new(), Event::new());
+    let leaver = thread::spawn({
+        let (crew, there) = (crew.clone(), there.clone());
+        move || {
+            crew.sleep.work_found(crew.bed(1), idle, || crew.has_work());
+            there.wait();
+        }
+    });
+    crew.push_and_keep(0, both(&here, &there));
+    here.wait();
+    crew.finish([sleeper, leaver]);
+}
+
+#[test]
+fn sleep_9_one_from_whom_a_job_was_kept_passes_on() {
+    check(4_000, Some(2), one_from_whom_a_job_was_kept_leaves);
+}
+
+#[test]
+fn canary_one_from_whom_a_job_was_kept_does_not_look() {
+    let steps = [Step::SleepCascadeFence, Step::SleepCascadeAgain];
+    canary(&steps, Some(2), one_from_whom_a_job_was_kept_leaves);
+}
+
+/// Worker 1 sleeps, and worker 0 keeps its job all the same.
+fn a_job_kept_from_a_sleeper() {
+    let crew = Crew::new(2);
+    let sleeper = crew.start(1);
+    while crew.sleep.counters().load().sleeping() == 0 {
+        thread::yield_now();
+    }
+    let done = Event::new();
+    crew.own(0).push(done.setter().into_raw());
+    done.wait();
+    crew.finish([sleeper]);
+}
+
+#[test]
+fn canary_a_job_is_kept_from_a_sleeper() {
+    canary(&[], Some(2), a_job_kept_from_a_sleeper);
 }

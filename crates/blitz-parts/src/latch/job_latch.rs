@@ -1,8 +1,9 @@
 //! What a worker waits for: one word and a pointer to its bed.
 
 use super::Latch;
-use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed, Step, broken};
+use crate::prim::{AcqRel, Acquire, AtomicU64, MODELLED, Relaxed, Step, broken, spin_loop};
 use crate::sleep::Bed;
+use crate::tuning;
 use core::ptr::NonNull;
 
 /// A latch that one worker waits for.
@@ -65,6 +66,15 @@ impl JobLatch {
     pub fn reset(&self) {
         // Whoever set it did so before what the worker does next.
         self.word.swap(0, AcqRel);
+    }
+
+    /// The same, and if it is not set yet, once more and again for a moment.
+    pub fn probe_for_a_moment(&self) -> bool {
+        let spins = if MODELLED { 0 } else { tuning::STOLEN_SPINS };
+        (0..spins).any(|_| {
+            spin_loop();
+            self.probe()
+        }) || self.probe()
     }
 
     /// UNSET → SLEEPING: the setter will notify the owner. False if the latch is set.

@@ -47,6 +47,8 @@
 //!   posted job is, although the worker only reads the counters relaxed and leaves the JEC alone. So
 //!   whoever moves tasks from one queue to another tells of them again: while they were on their way no
 //!   last look could see them.
+//! - **SLEEP-9** A worker may keep a job private although somebody is idle, as long as one of the idle
+//!   is awake: that one finds the job before it sleeps, or passes on when it leaves (SLEEP-3).
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -303,7 +305,13 @@ impl Sleep {
             let (word, bit) = self.parked_bit(bed.index());
             word.fetch_or(bit, AcqRel);
         }
-        let stay = look() || self.is_stopping();
+        let sees_work = look();
+        if sees_work {
+            // It was not to be had a moment ago, so its owner is at it, and each attempt to sleep costs
+            // the owner more than the worker could take over: back to patience.
+            idle.rounds = 0;
+        }
+        let stay = sees_work || self.is_stopping();
         if stay || !bed.core().fall_asleep() {
             // Nobody saw us SLEEPING, so nobody decrements for us (SLEEP-2).
             if !broken(Step::SleepWakerDecrements) {

@@ -1,0 +1,78 @@
+//! When a worker stops offering jobs that nobody takes in time.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::tuning;
+use std::cell::Cell;
+
+/// How often the next jobs of a worker stay private although somebody looks for work.
+///
+/// Publishing a job and taking it back costs more than a small job itself, and while jobs are small the
+/// thief is always late. So after each publication in vain a worker keeps twice as many jobs to itself
+/// before it tries again; one that succeeds makes it start anew.
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    /// How many jobs thieves had taken when the worker published last.
+    stolen: Cell<u64>,
+    /// Jobs that still stay private.
+    left: Cell<u32>,
+    /// How many there will be after the next publication in vain.
+    next: Cell<u32>,
+}
+
+impl Backoff {
+    /// Whether the next job stays private. Asked when nothing is public: what was published before is
+    /// gone, and `stolen`, the number of jobs that thieves have taken so far, tells whether in vain.
+    pub(super) fn keeps(&self, stolen: u64) -> bool {
+        if stolen != self.stolen.get() {
+            self.stolen.set(stolen);
+            self.left.set(0);
+            self.next.set(tuning::BACKOFF_MIN);
+        }
+        match self.left.get().checked_sub(1) {
+            Some(left) => {
+                self.left.set(left);
+                true
+            }
+            None => {
+                self.left.set(self.next.get());
+                self.next
+                    .set((self.next.get() * 2).clamp(tuning::BACKOFF_MIN, tuning::BACKOFF_MAX));
+                false
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Backoff;
+    use blitz_parts::tuning::{BACKOFF_MAX, BACKOFF_MIN};
+
+    /// How many jobs stay private until one is published, while nobody steals.
+    fn kept(backoff: &Backoff, stolen: u64) -> u32 {
+        (0..).take_while(|_| backoff.keeps(stolen)).count() as u32
+    }
+
+    #[test]
+    fn what_is_in_vain_is_tried_half_as_often_down_to_a_limit() {
+        let backoff = Backoff::default();
+        assert_eq!(kept(&backoff, 7), 0, "the first is published");
+        let mut expected = BACKOFF_MIN;
+        for _ in 0..20 {
+            assert_eq!(kept(&backoff, 7), expected);
+            expected = (expected * 2).min(BACKOFF_MAX);
+        }
+        assert_eq!(expected, BACKOFF_MAX);
+    }
+
+    #[test]
+    fn a_theft_makes_it_start_anew() {
+        let backoff = Backoff::default();
+        for _ in 0..5 {
+            kept(&backoff, 1);
+        }
+        assert_eq!(kept(&backoff, 2), 0);
+        assert_eq!(kept(&backoff, 2), BACKOFF_MIN);
+    }
+}
