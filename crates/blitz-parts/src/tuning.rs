@@ -40,6 +40,15 @@ pub const STOLEN_SPINS: u32 = 64;
 /// queues it behind its waker.
 pub const FOREIGN_PATIENCE: Duration = Duration::from_micros(10);
 
+/// Failures in a row after which a foreign thread stops spinning: one may be chance.
+pub const SPIN_CREDIT: u32 = 3;
+
+/// Waits that a foreign thread then spends without spinning before it tries once more, at first and at
+/// most: a try that fails costs [`FOREIGN_PATIENCE`], so at most a few per cent.
+pub const SPIN_PAUSE_MIN: u32 = 16;
+/// See [`SPIN_PAUSE_MIN`].
+pub const SPIN_PAUSE_MAX: u32 = 256;
+
 /// Spins of a foreign thread between two looks at the clock.
 pub const FOREIGN_SPINS: u32 = 32;
 

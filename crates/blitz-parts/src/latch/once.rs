@@ -1,11 +1,16 @@
 //! What a foreign thread waits for: a counted word that it blocks on.
 
 use super::Latch;
+use super::habit::Habit;
 use crate::park::futex;
 use crate::prim::{AcqRel, Acquire, AtomicU32, MODELLED, Step, broken, spin_loop};
 use crate::tuning;
 use std::sync::Arc;
 use std::time::Instant;
+
+thread_local! {
+    static HABIT: Habit = const { Habit::new() };
+}
 
 const UNSET: u32 = 0;
 const WAITING: u32 = 1;
@@ -31,23 +36,32 @@ impl OnceLatch {
         self.word.load(Acquire) == SET // O2
     }
 
-    /// Blocks until the latch is set. Spins for a moment first: a small job is done sooner than a
-    /// thread falls asleep. It does not yield, for on a loaded machine that takes a whole time slice.
+    /// Blocks until the latch is set. Spins for a moment first, where that has been good so far: a small
+    /// job is done sooner than a thread falls asleep. It does not yield, for on a loaded machine that
+    /// takes a whole time slice.
     pub fn wait(&self) {
-        let since = Instant::now();
-        while !MODELLED && since.elapsed() < tuning::FOREIGN_PATIENCE {
-            for _ in 0..tuning::FOREIGN_SPINS {
-                if self.probe() {
-                    return;
-                }
-                spin_loop();
-            }
+        if !MODELLED && HABIT.with(|habit| habit.try_spinning(|| self.spin())) {
+            return;
         }
         while !self.probe() {
             // Only this thread leaves UNSET for WAITING; a failure means SET.
             let _ = self.word.compare_exchange(UNSET, WAITING, AcqRel, Acquire);
             futex::wait(&self.word, WAITING);
         }
+    }
+
+    /// Probes until the latch is set or patience is at its end; says whether it is set.
+    fn spin(&self) -> bool {
+        let since = Instant::now();
+        while since.elapsed() < tuning::FOREIGN_PATIENCE {
+            for _ in 0..tuning::FOREIGN_SPINS {
+                if self.probe() {
+                    return true;
+                }
+                spin_loop();
+            }
+        }
+        false
     }
 }
 
