@@ -16,9 +16,9 @@ pub enum RayonProgram {
         /// Whether by `par_sort`; otherwise by `par_sort_unstable`.
         stable: bool,
     },
-    /// The first of several matches among ten million numbers, a third of the way through.
+    /// The first of two matches among ten million numbers, a third of the way through.
     FindFirst,
-    /// Any of several matches among ten million numbers.
+    /// Any of two matches among ten million numbers.
     FindAny,
     /// A parallel loop over a thousand vectors, and in it one over the thousand numbers of each.
     Nested,
@@ -136,7 +136,7 @@ impl RayonProgram {
             Self::FindFirst => {
                 "find_first() among ten million numbers, a third of the way through.".to_owned()
             }
-            Self::FindAny => "find_any() of three matches among ten million numbers.".to_owned(),
+            Self::FindAny => "find_any() of two matches among ten million numbers.".to_owned(),
             Self::Nested => {
                 "par_iter() over a thousand vectors, each summed by a par_iter().".to_owned()
             }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::program::{Program, numbers};
 
-/// Three needles in a haystack.
+/// Two needles in a haystack.
 pub struct Find {
     haystack: Vec<u64>,
     which: Which,
@@ -31,7 +31,7 @@ impl Find {
 
     fn new(count: usize, which: Which) -> Self {
         let mut haystack: Vec<u64> = numbers(count).into_iter().map(|n| n | 1).collect();
-        for at in [count / 3, count / 2 + 1, count - count / 5] {
+        for at in [count / 3, count - count / 5] {
             haystack[at] = NEEDLE;
         }
         Self { haystack, which, found: None }

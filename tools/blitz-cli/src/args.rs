@@ -41,7 +41,7 @@ pub struct BenchArgs {
     #[arg(long)]
     quick: bool,
 
-    /// Take about twenty-five minutes for everything; use this for numbers you want to quote
+    /// Take about twenty minutes for everything; use this for numbers you want to quote
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
