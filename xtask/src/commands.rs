@@ -115,6 +115,9 @@ fn on_nightly(question: &str) -> Result<String, String> {
 pub fn asan(filter: Option<&str>) -> Command {
     let mut command = sanitized("asan", "-Zsanitizer=address", &[], filter);
     command.env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1");
+    // Locals live elsewhere then, so that a worker cannot see how much of its stack is used and nests waits
+    // until there are no more tasks.
+    command.env("RUST_MIN_STACK", (64 << 20).to_string());
     command
 }
 
