@@ -29,7 +29,7 @@ pub(crate) struct Team {
     workers: Slots<CachePadded<Worker>>,
     pub(crate) config: Config,
     /// The handle counts one, every detached job one; at zero the workers stop (see `shutdown`).
-    pub(crate) alive: AtomicUsize,
+    pub(crate) alive: CachePadded<AtomicUsize>,
     /// The handle is gone.
     pub(crate) closing: AtomicBool,
     /// The handle counts one, every shielded section of a task one; at zero tasks are cancelled.
@@ -50,7 +50,7 @@ pub(crate) struct Team {
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<Queue>,
     /// What was counted outside of the workers.
-    pub(crate) outside: TaskCounters,
+    pub(crate) outside: CachePadded<TaskCounters>,
     pub(crate) watch: Watch,
     pub(crate) blocking: Blocking,
     /// Workers that may still work, and the handle: the last one to leave cancels the tasks that are left.
@@ -96,7 +96,7 @@ impl Team {
             injector: CachePadded::new(Injector::new()),
             workers: Slots::new(),
             config,
-            alive: AtomicUsize::new(1),
+            alive: CachePadded::new(AtomicUsize::new(1)),
             closing: AtomicBool::new(false),
             task_holds: AtomicUsize::new(1),
             started: CountLatch::new(threads + 1, OnceLatch::new()),
@@ -108,7 +108,7 @@ impl Team {
             guest_count: AtomicUsize::new(0),
             asymmetric,
             tasks: CachePadded::new(Queue::new()),
-            outside: TaskCounters::default(),
+            outside: CachePadded::default(),
             watch: Watch::new(workers, asymmetric),
             blocking,
             leaving: AtomicUsize::new(workers + 1),

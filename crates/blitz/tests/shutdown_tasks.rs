@@ -525,3 +525,40 @@ fn an_adopted_thread_ends_its_tasks_too() {
         }
     });
 }
+
+#[test]
+fn a_chain_of_tasks_ends_without_filling_the_stack() {
+    watched("a_chain_of_tasks", |_| {
+        /// Parks tasks of which each wakes the next when it is dropped.
+        fn chain(runtime: &Runtime, tally: &Tally) {
+            let mut next: Option<oneshot::Sender<()>> = None;
+            for _ in 0..20_000 {
+                let (send, receive) = oneshot::channel();
+                let (token, held) = (tally.token(), next.replace(send));
+                drop(runtime.spawn(async move {
+                    let _held = (token, held);
+                    let _ = receive.await;
+                    pending::<()>().await;
+                }));
+            }
+            wait_for_parked(&runtime.handle(), 20_000);
+            // The last one is left in the dark until the end.
+            std::mem::forget(next);
+        }
+        let tally = Tally::default();
+        let dropped = runtime(4);
+        chain(&dropped, &tally);
+        drop(dropped);
+        assert!(tally.is_even());
+        // Worker 0 is a thread that ends without having left: the pool is still complete after it.
+        let build = || {
+            let pool = blitz::Pool::builder().workers(4).use_current_thread();
+            blitz::Builder::from_pool(pool).build().unwrap()
+        };
+        let orphan = std::thread::spawn(build).join().unwrap();
+        chain(&orphan, &tally);
+        drop(orphan);
+        wait_for(|| tally.is_even());
+        assert_eq!(tally.made(), 40_000);
+    });
+}

@@ -50,20 +50,19 @@ impl Team {
         }));
     }
 
-    /// Cancels a task that was woken while the team is being dropped. Whoever drops the team waits: first
-    /// because the task is not complete, then because of the count.
+    /// A task was woken while the team is being dropped. Whoever drops the team waits for it, first because
+    /// the task is not complete, then because of the count; and cancels it, rather than the waker, which may
+    /// itself be called by the drop of a task.
     pub(super) fn cancel_late(&self, task: Runnable) {
         self.late.fetch_add(1, AcqRel);
-        drop(task);
+        drop(self.tasks.push(task));
         self.late.fetch_sub(1, AcqRel);
     }
 
     /// Cancels the tasks that wait to be woken. Returns how many could not be cancelled, because somebody is
     /// about to put them into a queue or polls them.
     pub(crate) fn cancel_waiting_tasks(&self) -> usize {
-        if self.try_arc().is_some() {
-            self.workers().for_each(|worker| abort_all(&worker.tasks().owned));
-        }
+        self.workers().for_each(|worker| abort_all(&worker.tasks().owned));
         self.workers().map(|worker| worker.tasks().owned.close_and_cancel()).sum()
     }
 
