@@ -274,14 +274,13 @@ fn what_happens_to_tasks_is_counted() {
         wait_for(|| runtime.metrics().tasks.cancelled == 1);
         let metrics = runtime.metrics();
         let tasks = &metrics.tasks;
-        assert_eq!((tasks.spawned, tasks.waiting, tasks.yielded), (1_011, 9, 1_007));
+        assert_eq!((tasks.spawned, tasks.waiting), (1_011, 9));
         assert!(tasks.polled >= 2_000 && tasks.overflowed >= 129 && tasks.lifo_hits > 0);
         assert!(tasks.queue_batches > 0);
-        assert_eq!(
-            (tasks.stolen, tasks.rescued, tasks.budget_yields),
-            (0, 0, 7),
-            "1,000 / 128, which are yields, too"
-        );
+        assert_eq!((tasks.stolen, tasks.rescued), (0, 0));
+        // Each 128 of the handles that are ready when awaited cost a yield; how many are ready, turns decide.
+        assert!((1..=7).contains(&tasks.budget_yields), "{}", tasks.budget_yields);
+        assert_eq!(tasks.yielded, 1_000 + tasks.budget_yields);
         assert_eq!((tasks.queue_depth, tasks.worker_queue_depths.as_slice()), (0, &[0][..]));
         assert!(tasks.poll_times.count() > 0 && tasks.poll_times.count() < tasks.polled);
         assert!(tasks.schedule_latencies.count() > 0);
