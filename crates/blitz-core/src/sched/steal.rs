@@ -172,8 +172,8 @@ impl Worker {
         let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
         match ran {
             Ran::Idle => {}
-            Ran::Complete { cancelled: false } => tasks.counters.completed.add(1),
-            Ran::Complete { cancelled: true } => tasks.counters.cancelled.add(1),
+            Ran::Complete => tasks.counters.completed.add(1),
+            Ran::Cancelled => tasks.counters.cancelled.add(1),
             Ran::Again(task) => {
                 tasks.counters.again.add(1);
                 // Alone it is for this worker; behind another one, which may block, somebody else might

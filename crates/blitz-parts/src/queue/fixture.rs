@@ -11,7 +11,7 @@ pub(crate) fn task(work: impl FnOnce() + Send + 'static) -> Runnable {
 
 /// Polls a task made by [`task`].
 pub(crate) fn run(task: Runnable) {
-    assert!(matches!(task.run(), Ran::Complete { cancelled: false }));
+    assert!(matches!(task.run(), Ran::Complete));
 }
 
 /// The scheduler of tasks that end in their first poll.

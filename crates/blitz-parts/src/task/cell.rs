@@ -117,7 +117,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         if state.start() == Start::Cancel {
             // SAFETY: the task is RUNNING, and this thread runs it.
             unsafe { Self::cancel(header) };
-            return Ran::Complete { cancelled: true };
+            return Ran::Cancelled;
         }
         // SAFETY: as above.
         unsafe { header.as_ref() }.uses.stage.write();
@@ -159,7 +159,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
             // SAFETY: as above, and its future is gone.
             Err(payload) => unsafe { Self::fail(header, Some(payload)) },
         }
-        Ran::Complete { cancelled: false }
+        Ran::Complete
     }
 
     /// What follows a poll that left the task pending.
@@ -198,7 +198,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         }
         // SAFETY: the task is RUNNING, and this thread runs it.
         unsafe { Self::cancel(header) };
-        Ran::Complete { cancelled: true }
+        Ran::Cancelled
     }
 
     /// `Vtable::cancel`.

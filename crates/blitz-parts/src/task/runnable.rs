@@ -16,15 +16,14 @@ pub struct Runnable(NonNull<Header>);
 // SAFETY: `new` demands a `Send` future; for others, their maker has promised to keep it here.
 unsafe impl Send for Runnable {}
 
-/// What came of one run.
+/// What came of one run. It is returned in two registers, which a field beside `Again`'s would prevent.
 #[must_use]
 #[derive(Debug)]
 pub enum Ran {
-    /// The task has ended.
-    Complete {
-        /// Whether it was cancelled.
-        cancelled: bool,
-    },
+    /// The task has ended: it returned or panicked.
+    Complete,
+    /// The task has ended: it was cancelled.
+    Cancelled,
     /// It waits for a wake.
     Idle,
     /// It was woken during its own poll and is SCHEDULED again: put it at the back.

@@ -40,7 +40,7 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 /// let queue = Queue { entries: Mutex::new(Vec::new()), owned: Owned::new() };
 /// let queue: &'static Queue = Box::leak(Box::new(queue));
 /// let (runnable, mut join) = task::new(async { 6 * 7 }, queue);
-/// assert!(matches!(runnable.run(), Ran::Complete { cancelled: false }));
+/// assert!(matches!(runnable.run(), Ran::Complete));
 /// assert!(matches!(join.try_take(), Some(Ok(42))));
 /// ```
 pub unsafe trait Scheduler: Copy + Send + Sync + 'static {

@@ -112,7 +112,7 @@ impl Locals {
         drop(polling);
         match ran {
             Ran::Idle => {}
-            Ran::Complete { .. } => self.len.set(self.len.get() - 1),
+            Ran::Complete | Ran::Cancelled => self.len.set(self.len.get() - 1),
             // Not into the batch: what is in the inbox goes first.
             Ran::Again(task) => self.inbox.post(task),
         }

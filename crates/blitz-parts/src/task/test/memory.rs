@@ -92,7 +92,7 @@ fn a_local_task_may_hold_what_cannot_be_sent() {
     let inside = count.clone();
     // SAFETY: the task, its entries and its list stay on this thread.
     let (task, mut join) = unsafe { new_local(async move { inside }, rig.scheduler()) };
-    assert!(matches!(task.run(), Ran::Complete { cancelled: false }));
+    assert!(matches!(task.run(), Ran::Complete));
     assert_eq!(Rc::strong_count(&count), 2);
     drop(join.try_take());
     let inside = count.clone();

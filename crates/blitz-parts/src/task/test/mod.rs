@@ -20,12 +20,12 @@ fn idle(ran: Option<Ran>) -> bool {
 
 /// Whether a run ended the task by itself.
 fn ended(ran: Option<Ran>) -> bool {
-    matches!(ran, Some(Ran::Complete { cancelled: false }))
+    matches!(ran, Some(Ran::Complete))
 }
 
 /// Whether a run ended the task because it was cancelled.
 fn cancelled(ran: Option<Ran>) -> bool {
-    matches!(ran, Some(Ran::Complete { cancelled: true }))
+    matches!(ran, Some(Ran::Cancelled))
 }
 
 /// Whether the handle of the task says that it was cancelled.

@@ -140,10 +140,8 @@ impl Stage {
         let due = self.aborted && self.shields == 0;
         let before = self.polls();
         match entry.run() {
-            Ran::Complete { cancelled } => {
-                assert!(self.task.is_finished());
-                assert!(!due || cancelled);
-            }
+            Ran::Complete => assert!(self.task.is_finished() && !due),
+            Ran::Cancelled => assert!(self.task.is_finished()),
             Ran::Idle => assert_eq!(self.rig.owned.len(), 1),
             Ran::Again(entry) => self.entry = Some(entry),
         }
