@@ -265,7 +265,7 @@ pub(crate) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
 
 /// The current thread is no worker, or has entered another pool than its own.
 #[cold]
-fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
+pub(crate) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     match entered() {
         Some(team) => f(&team),
         None => with_own_team(f),

@@ -6,9 +6,10 @@ use super::JoinHandle;
 use crate::handle;
 use crate::pool::Pool;
 use crate::sched::Home;
+use crate::task::context;
 use crate::team::Team;
-use crate::worker::current;
-use blitz_parts::task;
+use crate::worker::{Worker, current};
+use blitz_parts::task::{self, Runnable};
 use std::fmt;
 use std::future::Future;
 
@@ -25,12 +26,20 @@ use std::future::Future;
 ///
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[inline]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    handle::with_current_team(|team| team.spawn(future))
+    match current::current() {
+        Some(worker) if !context::is_entered() => {
+            let (task, join) = task::new(future, Home::of(worker.team()));
+            worker.start(task);
+            JoinHandle::of_task(join)
+        }
+        _ => handle::with_another_team(|team| team.spawn(future)),
+    }
 }
 
 impl Pool {
@@ -57,23 +66,21 @@ impl Team {
         F::Output: Send + 'static,
     {
         let (task, join) = task::new(future, Home::of(self));
-        let handle = JoinHandle::of_task(join);
-        if self.tasks_end() {
-            // Cancelled before it began.
-            drop(task);
-            return handle;
-        }
+        self.start(task);
+        JoinHandle::of_task(join)
+    }
+
+    /// Lets a new task begin.
+    fn start(&self, task: Runnable) {
         match current::current() {
-            Some(worker) if worker.is_in(self) => {
-                worker.tasks().counters.spawned.add(1);
-                worker.schedule(task);
-            }
+            Some(worker) if worker.is_in(self) => worker.start(task),
+            // Cancelled before it began.
+            _ if self.tasks_end() => drop(task),
             _ => {
                 self.outside.spawned.add_shared(1);
                 self.schedule_from_outside(task);
             }
         }
-        handle
     }
 
     /// The same, unless more tasks wait in the queue than the pool was built for.
@@ -86,6 +93,20 @@ impl Team {
             return Err(TrySpawnError { future });
         }
         Ok(self.spawn(future))
+    }
+}
+
+impl Worker {
+    /// Lets a new task of this worker's team begin. Own thread only.
+    ///
+    /// Not generic, and no part of what is: `spawn` is compiled once per future.
+    fn start(&self, task: Runnable) {
+        if self.team().tasks_end() {
+            // Cancelled before it began.
+            return drop(task);
+        }
+        self.tasks().counters.spawned.add(1);
+        self.schedule(task);
     }
 }
 
