@@ -85,8 +85,9 @@ pub const INTERVAL_MAX: u32 = 255;
 /// What a poll is taken to last before one was measured: the default row of seed 003's table.
 pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
 
-/// One poll in this many is timed: two readings of the clock cost as much as a whole short poll.
-pub const POLLS_PER_SAMPLE: u32 = 32;
+/// One poll in this many is timed: two readings of the clock cost as much as three short polls. The interval
+/// is not computed more often than that, and one slow poll in the sample makes it short.
+pub const POLLS_PER_SAMPLE: u32 = 128;
 
 /// How deep polls may nest on one stack, each inside a `block_on` of the one before, whatever is left of the
 /// stack: about what a stack of the smallest useful size takes. Beyond that a worker polls as long as half of

@@ -46,8 +46,13 @@ impl TaskCounters {
         let stamp = task.stamp();
         if stamp != 0 {
             task.set_stamp(0);
-            self.latencies.add(Duration::from_nanos(now().saturating_sub(stamp)));
+            self.add_latency(stamp);
         }
+    }
+
+    #[cold]
+    fn add_latency(&self, stamp: u64) {
+        self.latencies.add(Duration::from_nanos(now().saturating_sub(stamp)));
     }
 }
 

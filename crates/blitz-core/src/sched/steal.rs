@@ -62,6 +62,7 @@ impl Worker {
     }
 
     /// The next of this worker's own tasks. Own thread only.
+    #[inline]
     pub(crate) fn next_task(&self) -> Option<Runnable> {
         let tasks = self.tasks();
         if tasks.has_batch.get() {

@@ -26,6 +26,7 @@ impl Spent {
 }
 
 impl Drop for Spent {
+    #[inline]
     fn drop(&mut self) {
         if !self.used {
             context::unspend();

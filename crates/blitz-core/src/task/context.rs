@@ -28,21 +28,23 @@ struct Polled {
     entered: Cell<bool>,
 }
 
-/// How many more operations may succeed at once in this poll.
+/// How many more operations may succeed at once in this poll: one word, since every poll puts it in place
+/// and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Budget(Option<u32>);
+pub(crate) struct Budget(u32);
 
 impl Budget {
     /// No limit: outside of tasks, and in `unconstrained`.
-    pub(crate) const UNLIMITED: Budget = Budget(None);
+    pub(crate) const UNLIMITED: Budget = Budget(u32::MAX);
     /// What every poll of a task begins with.
-    pub(crate) const FULL: Budget = Budget(Some(BUDGET_PER_POLL));
+    pub(crate) const FULL: Budget = Budget(BUDGET_PER_POLL);
 
+    #[inline]
     fn spend(self) -> Option<Budget> {
         match self.0 {
-            None => Some(self),
-            Some(0) => None,
-            Some(left) => Some(Budget(Some(left - 1))),
+            _ if self == Budget::UNLIMITED => Some(self),
+            0 => None,
+            left => Some(Budget(left - 1)),
         }
     }
 }
@@ -145,6 +147,7 @@ pub(crate) fn with_budget<R>(budget: Budget, f: impl FnOnce() -> R) -> R {
 }
 
 /// Spends one unit; false if none is left.
+#[inline]
 pub(crate) fn spend() -> bool {
     POLLED
         .try_with(|polled| match polled.budget.get().spend() {
@@ -158,10 +161,13 @@ pub(crate) fn spend() -> bool {
 }
 
 /// Gives one unit back: the operation did not succeed after all.
+#[inline]
 pub(crate) fn unspend() {
     let _ = POLLED.try_with(|polled| {
-        if let Budget(Some(left)) = polled.budget.get() {
-            polled.budget.set(Budget(Some((left + 1).min(BUDGET_PER_POLL))));
+        let Budget(left) = polled.budget.get();
+        // Neither beyond what a poll begins with, nor if there is no limit.
+        if left < BUDGET_PER_POLL {
+            polled.budget.set(Budget(left + 1));
         }
     });
 }

@@ -52,14 +52,25 @@ pub(crate) enum Found {
 
 impl Worker {
     /// Any work at all, for the main loop; `search`: also in the rings of others. Own thread only.
+    #[inline]
     pub(crate) fn find(&self, look: Look, search: bool) -> Option<Found> {
         if self.is_fair_turn() {
             if let Some(found) = self.find_fairly(|| self.pop()) {
                 return Some(found);
             }
         }
-        self.next_task()
-            .or_else(|| if self.tasks_go_first() { self.take_queued(usize::MAX) } else { None })
+        if let Some(task) = self.next_task() {
+            return Some(Found::Task(task));
+        }
+        self.find_beyond(look, search)
+    }
+
+    /// What `find` does when this worker has no task of its own. By itself, since all of it inside of the
+    /// main loop would leave that no registers.
+    #[inline(never)]
+    fn find_beyond(&self, look: Look, search: bool) -> Option<Found> {
+        let queued = if self.tasks_go_first() { self.take_queued(usize::MAX) } else { None };
+        queued
             .map(Found::Task)
             .or_else(|| self.find_job().map(Found::Job))
             .or_else(|| self.find_elsewhere(look, Wanted { queued: true, stolen: search }))
