@@ -149,6 +149,8 @@ impl Team {
                 None => std::thread::yield_now(),
             }
         }
+        // As after every wait: a task that yielded in here is alone in the ring, and nobody was told.
+        worker.tell_of_ring();
     }
 
     fn join_own_threads(&self) {

@@ -393,6 +393,55 @@ fn tokio_2376_runtimes_are_started_blocked_on_and_dropped_inside_of_each_other()
 }
 
 #[test]
+fn a_task_that_yields_while_another_pool_ends_goes_on_elsewhere() {
+    /// Tells that its thread is at its very end.
+    struct Ended(Arc<AtomicBool>);
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            self.0.store(true, SeqCst);
+        }
+    }
+    thread_local! {
+        static ENDED: std::cell::RefCell<Option<Ended>> = const { std::cell::RefCell::new(None) };
+    }
+
+    watched("yields_while_another_pool_ends", |watch| {
+        let pool = watch.pool(common::pool(2));
+        for _ in 0..50 {
+            let (polled, ended) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+            pool.install(|| {
+                let here = std::thread::current().id();
+                let (send, receive) = std::sync::mpsc::channel();
+                let other = common::pool(1);
+                other.spawn_detached({
+                    let (polled, ended) = (polled.clone(), Ended(ended.clone()));
+                    move || {
+                        ENDED.set(Some(ended));
+                        wait_for(|| polled.load(SeqCst));
+                    }
+                });
+                drop(blitz::spawn({
+                    let (pool, polled, ended) = (pool.clone(), polled.clone(), ended.clone());
+                    async move {
+                        polled.store(true, SeqCst);
+                        if std::thread::current().id() == here {
+                            // The worker that polls this is done with the other pool, and its colleague
+                            // sleeps.
+                            wait_for(|| ended.load(SeqCst));
+                            wait_for(|| pool.dump().contains("sleeping 1"));
+                        }
+                        blitz::task::yield_now().await;
+                        send.send(7).unwrap();
+                    }
+                }));
+                drop(other);
+                assert_eq!(receive.recv().unwrap(), 7);
+            });
+        }
+    });
+}
+
+#[test]
 fn a_task_that_yields_on_top_of_a_wait_that_ends_goes_on_elsewhere() {
     watched("yields_on_top_of_a_wait", |watch| {
         let pool = watch.pool(common::pool(2));
