@@ -1,4 +1,4 @@
-//! What a program gets that uses Blitz: no second runtime. Tokio is there for its channels, its locks and
+//! What a program gets that uses Blitz: no second runtime and no model checker. Tokio is there for its channels, its locks and
 //! its I/O traits, without the features that would bring its scheduler, timers or reactor along.
 
 use crate::commands::cargo;
@@ -21,6 +21,9 @@ const OTHER_RUNTIMES: &[&str] = &[
     "smol",
     "socket2",
 ];
+
+/// What only `--cfg blitz_loom` and `--cfg blitz_shuttle` bring along.
+const CHECKERS: &[&str] = &["loom", "shuttle"];
 
 /// `cargo tree`: a line for each package below ours, with its features.
 ///
@@ -47,6 +50,9 @@ pub fn findings(tree: &str) -> Vec<String> {
     for (name, features) in packages {
         if OTHER_RUNTIMES.contains(&name) {
             found.push(format!("{name} is a part of another runtime"));
+        }
+        if CHECKERS.contains(&name) {
+            found.push(format!("{name} comes without its cfg"));
         }
         if name == "tokio" {
             let surplus = features.split(',').filter(|feature| !TOKIO_FEATURES.contains(feature));
@@ -75,11 +81,12 @@ mod tests {
     }
 
     #[test]
-    fn a_second_runtime_is_found() {
+    fn a_second_runtime_or_a_checker_is_found() {
         let good = "blitz-rt v0.1.0 (somewhere) []\ntokio v1.54.1 [bytes,io-util,sync]\n";
         assert_eq!(findings(good), Vec::<String>::new());
         let bad = good.replace("sync", "net,rt,sync") + "mio v1.0.0 [default]\nsmol v2.0.0 []\n";
         assert_eq!(findings(&bad).len(), 4);
+        assert_eq!(findings(&format!("{good}loom v0.7.2 []\nshuttle v0.9.9 []\n")).len(), 2);
         assert_eq!(findings("").len(), 1);
     }
 }

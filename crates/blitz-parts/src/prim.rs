@@ -1,18 +1,30 @@
-//! Atomics, fences and threads: the only shipped file that names loom.
+//! Atomics, fences and threads: the only shipped file that names loom and shuttle.
 //!
-//! Every part takes its atomics from here, so that `--cfg blitz_loom` swaps the whole house onto the
-//! model checker at once. The cfg name is ours because a global `--cfg loom` would reach into every
-//! dependency. Protocols that need sequential consistency say so with [`fence`], never with
+//! Every part takes its atomics from here, so that `--cfg blitz_loom` or `--cfg blitz_shuttle` swaps the
+//! whole house onto that checker at once. The cfg names are ours because a global `--cfg loom` would reach
+//! into every dependency. Protocols that need sequential consistency say so with [`fence`], never with
 //! `SeqCst` accesses: loom checks the former and silently weakens the latter.
+//!
+//! | | loom | shuttle |
+//! |---|---|---|
+//! | schedules | all, within a bound on preemptions | random ones, from seeds |
+//! | memory | weak: orderings and fences matter | sequentially consistent: none of them matters |
+//! | models | few threads, few steps | a whole runtime |
 
 pub use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
+#[cfg(any(blitz_loom, blitz_shuttle))]
+pub use self::checked::*;
 #[cfg(blitz_loom)]
 pub use self::modelled::*;
-#[cfg(not(blitz_loom))]
+#[cfg(blitz_shuttle)]
+pub use self::randomised::*;
+#[cfg(not(any(blitz_loom, blitz_shuttle)))]
 pub use self::real::*;
-
 #[cfg(not(blitz_loom))]
+pub use self::unwatched::*;
+
+#[cfg(not(any(blitz_loom, blitz_shuttle)))]
 mod real {
     pub use core::sync::atomic::{
         AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
@@ -48,6 +60,13 @@ mod real {
         false
     }
 
+    /// Before its memory is freed the atomic gets a value by which the model checker knows late users.
+    #[inline(always)]
+    pub fn poison(_atomic: &mut AtomicU64, _value: u64) {}
+}
+
+#[cfg(not(blitz_loom))]
+mod unwatched {
     /// Stands beside plain memory that threads hand to each other, for the model checker, which sees only
     /// what it is told. Nothing in a shipped build.
     #[derive(Debug, Default)]
@@ -73,37 +92,28 @@ mod real {
         #[inline(always)]
         pub fn take(&self) {}
     }
-
-    /// Before its memory is freed the atomic gets a value by which the model checker knows late users.
-    #[inline(always)]
-    pub fn poison(_atomic: &mut AtomicU64, _value: u64) {}
 }
 
-#[cfg(blitz_loom)]
-mod modelled {
-    pub use loom::sync::atomic::{
-        AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
-    };
-    pub use loom::sync::{Condvar, Mutex, MutexGuard};
-    pub use loom::thread::yield_now;
-    pub use loom::{lazy_static, thread};
+#[cfg(any(blitz_loom, blitz_shuttle))]
+mod checked {
     use std::alloc::Layout;
+    use std::cell::{Cell, RefCell};
 
-    /// True while the model checker runs the program.
+    /// True while a checker runs the program.
     pub const MODELLED: bool = true;
 
     /// A busy wait makes no progress in a model unless another thread runs.
     pub fn spin_loop() {
-        loom::thread::yield_now();
+        super::yield_now();
     }
 
-    /// Loom knows no compiler fence; the asymmetric pair is modelled in `barrier`.
+    /// Checkers know no compiler fence; the asymmetric pair is modelled in `barrier`.
     pub fn compiler_fence() {}
 
     std::thread_local! {
-        // Loom runs all threads of a model on one OS thread, so a thread-local holds for one model.
-        static BROKEN: std::cell::Cell<u128> = const { std::cell::Cell::new(0) };
-        static HEAP: std::cell::RefCell<Heap> = std::cell::RefCell::default();
+        // Checkers run all threads of a model on one OS thread, so a thread-local holds for one model.
+        static BROKEN: Cell<u128> = const { Cell::new(0) };
+        static HEAP: RefCell<Heap> = RefCell::default();
     }
 
     /// What the model has allocated. Memory is kept after it was freed, until the next execution begins, so
@@ -120,6 +130,12 @@ mod modelled {
                 // SAFETY: it was allocated with this layout, and its execution is over.
                 unsafe { std::alloc::dealloc(address as *mut u8, layout) };
             }
+        }
+    }
+
+    impl Drop for Heap {
+        fn drop(&mut self) {
+            self.clear();
         }
     }
 
@@ -147,11 +163,47 @@ mod modelled {
         assert!(freed.is_some(), "memory is freed twice");
     }
 
-    /// Fails the model if it has not freed what it allocated.
-    fn assert_no_leak() {
+    /// Calls `model` as one execution, and fails it if it has not freed what it allocated.
+    pub(super) fn execute(model: impl Fn()) {
+        HEAP.with_borrow_mut(Heap::clear);
+        model();
         let left = HEAP.with_borrow(|heap| heap.live.len());
         assert_eq!(left, 0, "allocations that were not freed");
     }
+
+    /// Whether a canary has broken `step` on purpose.
+    pub fn broken(step: super::Step) -> bool {
+        BROKEN.with(|b| b.get() >> step as u32 & 1 != 0)
+    }
+
+    /// Whether a model has failed and its thread unwinds. Destructors then leave everything as it is: what
+    /// they would do may fail in turn, and that would end the process.
+    pub fn model_has_failed() -> bool {
+        std::thread::panicking()
+    }
+
+    /// Calls `run` with `steps` broken and returns what it returned, or its panic.
+    pub(super) fn with_broken<R>(
+        steps: &[super::Step],
+        run: impl FnOnce() -> R,
+    ) -> std::thread::Result<R> {
+        let mask = steps.iter().fold(0, |mask, &step| mask | 1u128 << step as u32);
+        BROKEN.with(|b| b.set(mask));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+        BROKEN.with(|b| b.set(0));
+        outcome
+    }
+}
+
+#[cfg(blitz_loom)]
+mod modelled {
+    use super::checked::{execute, with_broken};
+    pub use loom::sync::atomic::{
+        AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
+    pub use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub use loom::thread::yield_now;
+    pub use loom::{lazy_static, thread};
 
     /// Stands beside plain memory that threads hand to each other; the checker fails a model in which a
     /// write is not ordered with every other access.
@@ -193,26 +245,6 @@ mod modelled {
         atomic.with_mut(|atomic| *atomic = value);
     }
 
-    /// Whether a canary has broken `step` on purpose.
-    pub fn broken(step: super::Step) -> bool {
-        BROKEN.with(|b| b.get() >> step as u32 & 1 != 0)
-    }
-
-    /// Whether a model has failed and its thread unwinds. Destructors then leave everything as it is: what
-    /// they would do may fail in turn, and that would end the process.
-    pub fn model_has_failed() -> bool {
-        std::thread::panicking()
-    }
-
-    /// Calls `run` with `steps` broken and returns what it returned, or its panic.
-    fn with_broken<R>(steps: &[super::Step], run: impl FnOnce() -> R) -> std::thread::Result<R> {
-        let mask = steps.iter().fold(0, |mask, &step| mask | 1u128 << step as u32);
-        BROKEN.with(|b| b.set(mask));
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-        BROKEN.with(|b| b.set(0));
-        outcome
-    }
-
     /// What a run of the checker has to reach to count as a check.
     pub struct Explored {
         /// How many interleavings were executed.
@@ -232,11 +264,8 @@ mod modelled {
         builder.max_branches = 50_000;
         builder.check(move || {
             counted.fetch_add(1, super::Relaxed);
-            HEAP.with_borrow_mut(Heap::clear);
-            model();
-            assert_no_leak();
+            execute(&model);
         });
-        HEAP.with_borrow_mut(Heap::clear);
         Explored { executions: count.load(super::Relaxed) }
     }
 
@@ -271,6 +300,126 @@ mod modelled {
         model: impl Fn() + Sync + Send + 'static,
     ) {
         let outcome = with_broken(steps, || explore(preemptions, model));
+        assert!(outcome.is_err(), "the model still passes with {steps:?} broken");
+    }
+}
+
+#[cfg(blitz_shuttle)]
+mod randomised {
+    pub use shuttle::sync::atomic::{
+        AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
+    pub use shuttle::sync::{Condvar, Mutex, MutexGuard};
+    pub use shuttle::thread::yield_now;
+    pub use shuttle::{lazy_static, thread, thread_local};
+
+    use super::checked::{execute, with_broken};
+    use shuttle::scheduler::{
+        PctScheduler, RandomScheduler, Scheduler, UncontrolledNondeterminismCheckScheduler,
+    };
+    use std::sync::Arc;
+
+    /// Before its memory is freed the atomic gets a value by which late users are known.
+    pub fn poison(atomic: &mut AtomicU64, value: u64) {
+        *atomic.get_mut() = value;
+    }
+
+    /// Names the seed to replay: that one is explored, and no other.
+    const SEED: &str = "BLITZ_SHUTTLE_SEED";
+    /// How many schedules one seed stands for, with either scheduler.
+    const PER_SEED: usize = 20;
+    /// After so many steps an execution will not end any more.
+    const STEPS_MAX: usize = 200_000;
+    /// How many executions a canary may take to find its failure.
+    const CANARY_EXECUTIONS: usize = 20_000;
+
+    /// Runs `model` in about as many random schedules as `executions` says, and returns how many there
+    /// were: half of them with a thread chosen at random for every step, half with threads of random
+    /// priorities (PCT), of which the running one loses its own at up to `preemptions` random steps.
+    ///
+    /// What comes of a seed is always the same, and the one that failed is printed.
+    pub fn explore_randomly(
+        executions: usize,
+        preemptions: Option<usize>,
+        model: impl Fn() + Sync + Send + 'static,
+    ) -> usize {
+        /// Tells the seed of a run that unwinds.
+        struct Seed(u64);
+        impl Drop for Seed {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    println!(
+                        "set {SEED}={} and run this model again to replay the failure",
+                        self.0
+                    );
+                }
+            }
+        }
+
+        let model = Arc::new(model);
+        let seeds = match std::env::var(SEED) {
+            Ok(seed) => {
+                let seed = seed.parse().expect("a seed is a number");
+                seed..seed + 1
+            }
+            Err(_) => 0..executions.div_ceil(2 * PER_SEED) as u64,
+        };
+        let depth = preemptions.map_or(5, |preemptions| preemptions + 1);
+        let mut explored = 0;
+        for seed in seeds {
+            let _seed = Seed(seed);
+            explored += run(RandomScheduler::new_from_seed(seed, PER_SEED), model.clone());
+            explored += run(PctScheduler::new_from_seed(seed, depth, PER_SEED), model.clone());
+        }
+        explored
+    }
+
+    fn run<M: Fn() + Sync + Send + 'static>(
+        scheduler: impl Scheduler + 'static,
+        model: Arc<M>,
+    ) -> usize {
+        let mut config = shuttle::Config::new();
+        config.stack_size = 1 << 17;
+        config.failure_persistence = shuttle::FailurePersistence::None;
+        config.max_steps = shuttle::MaxSteps::FailAfter(STEPS_MAX);
+        config.silence_warnings = true;
+        // What other threads would do beside one that has failed says nothing.
+        config.ungraceful_shutdown_config.immediately_return_on_panic = true;
+        shuttle::Runner::new(scheduler, config).run(move || execute(&*model))
+    }
+
+    /// A number below `n` that the schedule chooses.
+    pub fn any_below(n: usize) -> usize {
+        shuttle::rand::Rng::gen_range(&mut shuttle::rand::thread_rng(), 0..n)
+    }
+
+    /// Asserts that the same choices lead to the same execution, so that a seed can be replayed.
+    pub fn check_replay(model: impl Fn() + Sync + Send + 'static) {
+        let scheduler = RandomScheduler::new_from_seed(0, PER_SEED);
+        run(UncontrolledNondeterminismCheckScheduler::new(scheduler), Arc::new(model));
+    }
+
+    /// Explores `model` in random schedules (see [`explore_randomly`]) and asserts that there were at least
+    /// `minimum`, unless a seed is replayed.
+    pub fn check(
+        minimum: usize,
+        preemptions: Option<usize>,
+        model: impl Fn() + Sync + Send + 'static,
+    ) {
+        let seen = explore_randomly(minimum, preemptions, model);
+        println!("{seen} executions");
+        let replay = std::env::var_os(SEED).is_some();
+        assert!(seen >= minimum || replay, "only {seen} executions, at least {minimum} expected");
+    }
+
+    /// Explores `model` with `steps` broken and asserts that some schedule fails.
+    pub fn canary(
+        steps: &[super::Step],
+        preemptions: Option<usize>,
+        model: impl Fn() + Sync + Send + 'static,
+    ) {
+        let explore = || explore_randomly(CANARY_EXECUTIONS, preemptions, model);
+        let outcome = with_broken(steps, explore);
         assert!(outcome.is_err(), "the model still passes with {steps:?} broken");
     }
 }

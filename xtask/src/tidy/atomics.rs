@@ -13,8 +13,9 @@ const ATOMICS: &[&str] = &[
     "crates/blitz-parts/src/sleep/bed.rs",
 ];
 
-/// The one file that may name loom.
-const LOOM: &str = "crates/blitz-parts/src/prim.rs";
+/// The checkers, and the one file that may name them.
+const CHECKERS: &[&str] = &["loom", "shuttle"];
+const PRIM: &str = "crates/blitz-parts/src/prim.rs";
 
 /// Programs around the library; nothing of theirs is model-checked.
 const FREE: &[&str] = &["bench/", "tools/", "xtask/"];
@@ -34,8 +35,9 @@ pub fn check(tree: &Tree, report: &mut Report) {
                     "take atomics from `blitz_parts::prim`, or the model checker is blind";
                 report.at(&file.path, line, message);
             }
-            if starts_with(&tokens, at, &["loom", ":", ":"]) && file.path != LOOM {
-                report.at(&file.path, line, "only prim.rs names loom");
+            let checker = CHECKERS.iter().find(|name| starts_with(&tokens, at, &[name, ":", ":"]));
+            if let Some(checker) = checker.filter(|_| file.path != PRIM) {
+                report.at(&file.path, line, format!("only prim.rs names {checker}"));
             }
         }
     }
@@ -81,10 +83,12 @@ mod tests {
             ("crates/a/src/a.rs", "use std::sync::atomic::AtomicBool;"),
             ("crates/a/src/b.rs", "use std::{\n    sync::{Arc, atomic::AtomicBool},\n};"),
             ("crates/a/src/c.rs", "fn f() { loom::model(f) }"),
+            ("crates/a/src/d.rs", "use shuttle::thread;"),
         ]);
-        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(found.len(), 4, "{found:?}");
         assert!(found[1].starts_with("crates/a/src/b.rs:2:"), "{found:?}");
         assert!(found[2].contains("only prim.rs names loom"), "{found:?}");
+        assert!(found[3].contains("only prim.rs names shuttle"), "{found:?}");
     }
 
     #[test]

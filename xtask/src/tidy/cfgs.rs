@@ -17,6 +17,7 @@ const ALLOWED: &[&str] = &[
 /// What a condition may not ask elsewhere, unless it also asks for `test`.
 const WORDS: &[&str] = &[
     "blitz_loom",
+    "blitz_shuttle",
     "target_os",
     "target_arch",
     "target_env",

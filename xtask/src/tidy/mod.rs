@@ -40,7 +40,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("parts", "a protocol's module doc has its headings in order, and a model.rs", parts::check),
     ("invariants", "each numbered invariant has a test, each numbered test one", invariants::check),
     ("models", "each model states a minimum, each breakable step has a canary", models::check),
-    ("atomics", "atomics come from prim.rs, which alone names loom", atomics::check),
+    ("atomics", "atomics come from prim.rs, which alone names loom and shuttle", atomics::check),
     ("cfg", "platforms and the model checker are told apart in few files", cfgs::check),
     ("unsafe", "unsafe stays in blitz-parts and in listed files of blitz-core", unsafety::check),
     ("links", "relative links in Markdown files lead somewhere", links::check),

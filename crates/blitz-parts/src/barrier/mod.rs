@@ -36,13 +36,13 @@ mod model;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-#[cfg(all(target_os = "linux", not(blitz_loom)))]
+#[cfg(all(target_os = "linux", not(any(blitz_loom, blitz_shuttle))))]
 mod linux;
-#[cfg(all(target_os = "linux", not(blitz_loom)))]
+#[cfg(all(target_os = "linux", not(any(blitz_loom, blitz_shuttle))))]
 use linux as system;
-#[cfg(not(all(target_os = "linux", not(blitz_loom))))]
+#[cfg(any(not(target_os = "linux"), blitz_loom, blitz_shuttle))]
 mod portable;
-#[cfg(not(all(target_os = "linux", not(blitz_loom))))]
+#[cfg(any(not(target_os = "linux"), blitz_loom, blitz_shuttle))]
 use portable as system;
 
 /// Whether `light` and `heavy` pair up on this system (BARRIER-2).

@@ -29,16 +29,16 @@ use crate::prim::AtomicU32;
 
 #[cfg(not(blitz_loom))]
 pub mod generic;
-#[cfg(all(target_os = "linux", not(blitz_loom)))]
+#[cfg(all(target_os = "linux", not(any(blitz_loom, blitz_shuttle))))]
 mod linux;
-#[cfg(blitz_loom)]
+#[cfg(any(blitz_loom, blitz_shuttle))]
 mod model;
 
-#[cfg(all(not(target_os = "linux"), not(blitz_loom)))]
+#[cfg(all(not(target_os = "linux"), not(any(blitz_loom, blitz_shuttle))))]
 use generic as backend;
-#[cfg(all(target_os = "linux", not(blitz_loom)))]
+#[cfg(all(target_os = "linux", not(any(blitz_loom, blitz_shuttle))))]
 use linux as backend;
-#[cfg(blitz_loom)]
+#[cfg(any(blitz_loom, blitz_shuttle))]
 use model as backend;
 
 /// Blocks while `word` holds `expected`, or returns early (FUTEX-3).
