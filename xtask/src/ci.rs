@@ -54,7 +54,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         let tree = Tree::load(&root()).map_err(|error| error.to_string())?;
         no_findings(job, &coverage::findings(&tree))
     });
-    ladder.step("dependencies", "does no second runtime come along?", |job| {
+    ladder.step("dependencies", "does no second runtime come along, and no checker?", |job| {
         no_findings(job, &dependencies::findings(&dependencies::tree()?))
     });
     ladder.step("msrv", "is the minimum compiler stated?", |_| {
@@ -69,8 +69,13 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         command(job, &["test", "--workspace"])
     });
     ladder.step("loom", "every model in every interleaving, every canary", |job| {
-        job.run(&mut commands::loom_clippy())?;
+        job.run(&mut commands::clippy_under("loom"))?;
         job.run(&mut commands::loom(None))?;
+        passed()
+    });
+    ladder.step("shuttle", "a runtime of the parts in random schedules, its canaries", |job| {
+        job.run(&mut commands::clippy_under("shuttle"))?;
+        job.run(&mut commands::shuttle(None))?;
         passed()
     });
     ladder.step("stress", "many workers, few cores, optimised", |job| {

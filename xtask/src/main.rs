@@ -26,6 +26,7 @@ cargo xtask ci --tested      without `cargo test --workspace`, which you have ru
 cargo xtask tidy             the rules of the house
 cargo xtask coverage-check   whether docs/coverage.md names files and tests that exist
 cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
+cargo xtask shuttle [FILTER] a runtime of the parts in random schedules (the models whose path begins with FILTER)
 cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
 cargo xtask tsan [FILTER]    the same under ThreadSanitizer; the nightly needs its component rust-src
 cargo xtask suites           Rayon's tests, and those of crates that use it, on the drop-in rayon-core
@@ -48,6 +49,9 @@ fn main() -> ExitCode {
         }),
         ["coverage-check"] => Tree::load(&root()).map(|tree| show(&coverage::findings(&tree))),
         ["loom", filter @ ..] if filter.len() < 2 => run(commands::loom(filter.first().copied())),
+        ["shuttle", filter @ ..] if filter.len() < 2 => {
+            run(commands::shuttle(filter.first().copied()))
+        }
         ["asan", filter @ ..] if filter.len() < 2 => {
             sanitize(commands::nightly(), commands::asan(filter.first().copied()))
         }

@@ -5,6 +5,11 @@
 pub mod barrier;
 #[cfg(all(test, blitz_loom))]
 mod compose;
+#[cfg(all(test, blitz_shuttle))]
+mod compose {
+    //! Beside it are the models for loom, which are not compiled here.
+    mod runtime;
+}
 pub mod counter;
 pub mod deque;
 pub mod inject;

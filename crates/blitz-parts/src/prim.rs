@@ -556,4 +556,18 @@ pub enum Step {
     TaskReleaseRelease,
     /// `task`: who finds itself the last acquires.
     TaskFreeAcquire,
+    /// `compose/runtime`: a job is kept private only while somebody who looks for work is awake.
+    RuntimeKeepsFromAwake,
+    /// `compose/runtime`: a task that yields behind another one is told of.
+    RuntimeYieldTells,
+    /// `compose/runtime`: who runs something else before its own tasks tells of them.
+    RuntimeFairTells,
+    /// `compose/runtime`: a wait that ends tells of a task that yielded in it.
+    RuntimeWaitTells,
+    /// `compose/runtime`: who ends another runtime tells of a task that yielded meanwhile.
+    RuntimeHelpTells,
+    /// `compose/runtime`: a worker that waits and polls no tasks hands its own to the others.
+    RuntimeGivesAway,
+    /// `compose/runtime`: a worker that waits and helps few hears of jobs from outside.
+    RuntimeGuestTold,
 }

@@ -1,0 +1,139 @@
+//! Polls that block their worker until another task has run: as long as a worker is left, whatever is
+//! runnable and can be seen by others has to be found by one.
+
+use super::futures::yield_now;
+use super::wait::{Event, block_on};
+use super::{Runtime, spawn};
+use crate::prim::{Step, canary, check};
+
+/// As many tasks as workers, from outside. Each but the last blocks until the next has run.
+fn chain_from_outside() {
+    let runtime = Runtime::new(3);
+    let events = [Event::new(), Event::new()];
+    let [second, third] = events.clone();
+    let tasks = [
+        runtime.spawn(async move { second.wait() }),
+        runtime.spawn({
+            let [second, third] = events.clone();
+            async move {
+                third.wait();
+                second.set();
+            }
+        }),
+        runtime.spawn(async move { third.set() }),
+    ];
+    tasks.into_iter().for_each(|task| block_on(task).unwrap());
+    runtime.shut_down();
+}
+
+#[test]
+fn sleep_3_tasks_from_outside_wait_for_each_other() {
+    check(4_000, Some(3), chain_from_outside);
+}
+
+#[test]
+fn canary_nobody_passes_on() {
+    canary(&[Step::SleepCascade], Some(3), chain_from_outside);
+}
+
+#[test]
+fn canary_a_sleepy_worker_is_overlooked() {
+    canary(&[Step::SleepNotifySleepy], Some(3), chain_from_outside);
+}
+
+#[test]
+fn canary_an_event_wakes_nobody() {
+    canary(&[Step::LatchSetWake], Some(3), chain_from_outside);
+}
+
+/// One task spawns others and blocks until they have run; each of them blocks until the next has.
+fn chain_from_inside() {
+    let runtime = Runtime::new(4);
+    let root = runtime.spawn(async {
+        let events = [Event::new(), Event::new(), Event::new()];
+        for number in 0..3 {
+            let events = events.clone();
+            drop(spawn(async move {
+                if let Some(next) = events.get(number + 1) {
+                    next.wait();
+                }
+                events[number].set();
+            }));
+        }
+        events[0].wait();
+    });
+    block_on(root).unwrap();
+    runtime.shut_down();
+}
+
+#[test]
+fn spawned_tasks_wait_for_each_other() {
+    check(4_000, Some(3), chain_from_inside);
+}
+
+/// A task spawns one that blocks, and yields: it must go on although its own worker is blocked.
+fn yields_to_a_blocker() {
+    let runtime = Runtime::new(2);
+    let root = runtime.spawn(async {
+        let event = Event::new();
+        let blocker = spawn({
+            let event = event.clone();
+            async move { event.wait() }
+        });
+        yield_now().await;
+        event.set();
+        blocker.await.unwrap();
+    });
+    block_on(root).unwrap();
+    runtime.shut_down();
+}
+
+#[test]
+fn who_yields_to_a_blocker_goes_on_elsewhere() {
+    check(4_000, Some(3), yields_to_a_blocker);
+}
+
+#[test]
+fn canary_nobody_is_told_of_who_yields() {
+    canary(&[Step::SleepTaskWakes], Some(3), yields_to_a_blocker);
+}
+
+#[test]
+fn canary_who_yields_does_not_tell() {
+    canary(&[Step::RuntimeYieldTells], Some(3), yields_to_a_blocker);
+}
+
+/// A task that yields is alone on its worker, until a job for that worker alone comes and blocks.
+fn yields_to_mail() {
+    let runtime = Runtime::new(2);
+    let event = Event::new();
+    let task = runtime.spawn({
+        let event = event.clone();
+        async move {
+            for _ in 0..6 {
+                yield_now().await;
+            }
+            event.set();
+        }
+    });
+    for worker in 0..2 {
+        let event = event.clone();
+        runtime.team.post_job(worker, move || {
+            if worker == 0 {
+                event.wait();
+            }
+        });
+    }
+    block_on(task).unwrap();
+    runtime.shut_down();
+}
+
+#[test]
+fn who_yields_to_mail_goes_on_elsewhere() {
+    check(4_000, Some(3), yields_to_mail);
+}
+
+#[test]
+fn canary_who_opens_its_mail_does_not_tell() {
+    canary(&[Step::RuntimeFairTells], Some(3), yields_to_mail);
+}

@@ -1,0 +1,159 @@
+//! The runtime ends while its tasks are in every state: each is cancelled, and dropped once.
+
+use super::futures::{Gate, yield_now};
+use super::wait::block_on;
+use super::{Runtime, shield, spawn};
+use crate::prim::{Step, canary, check, thread};
+
+/// Tasks wait, yield and spawn without end; a foreign thread wakes some of them at the end.
+fn end_of_everything() {
+    let runtime = Runtime::new(3);
+    let gate = Gate::new();
+    let handles: Vec<_> = (0..8)
+        .map(|number| {
+            let gate = gate.clone();
+            runtime.spawn(async move {
+                match number % 4 {
+                    0 => core::future::pending::<()>().await,
+                    1 => loop {
+                        gate.passed().await;
+                        yield_now().await;
+                        // The thread, too, or one of high priority would never let another end this.
+                        thread::yield_now();
+                    },
+                    2 => {
+                        let child = spawn(async move { gate.passed().await });
+                        let _ = child.await;
+                    }
+                    _ => drop(spawn(async {
+                        drop(spawn(core::future::pending::<()>()));
+                        core::future::pending::<()>().await;
+                    })),
+                }
+            })
+        })
+        .collect();
+    let opener = thread::spawn({
+        let gate = gate.clone();
+        move || {
+            gate.wake_in_vain();
+            gate.open();
+        }
+    });
+    runtime.shut_down();
+    opener.join().unwrap();
+    for (number, handle) in handles.into_iter().enumerate() {
+        let output = block_on(handle);
+        assert!(output.is_none() || number % 4 > 1);
+    }
+}
+
+#[test]
+fn everything_ends() {
+    check(2_000, Some(3), end_of_everything);
+}
+
+/// The end at once, with tasks that nobody has polled, and one that waits for another.
+fn end_at_once() {
+    let runtime = Runtime::new(4);
+    let first = runtime.spawn(core::future::pending::<()>());
+    drop(runtime.spawn(first));
+    drop(runtime.spawn(yield_now()));
+    runtime.shut_down();
+}
+
+#[test]
+fn it_ends_at_once() {
+    check(2_000, Some(3), end_at_once);
+}
+
+#[test]
+fn canary_the_end_wakes_nobody() {
+    canary(&[Step::SleepStopWakes], Some(3), end_at_once);
+}
+
+/// A shielded section is waited for.
+fn end_with_a_shield() {
+    let runtime = Runtime::new(2);
+    let (begun, gate, done) = (Gate::new(), Gate::new(), Gate::new());
+    drop(runtime.spawn({
+        let (begun, gate, done) = (begun.clone(), gate.clone(), done.clone());
+        async move {
+            shield(async move {
+                begun.open();
+                gate.passed().await;
+                yield_now().await;
+                done.open();
+            })
+            .await;
+            core::future::pending::<()>().await;
+        }
+    }));
+    block_on(begun.passed());
+    let opener = thread::spawn(move || gate.open());
+    runtime.shut_down();
+    assert!(done.is_open());
+    opener.join().unwrap();
+}
+
+#[test]
+fn it_ends_after_a_shielded_section() {
+    check(2_000, Some(3), end_with_a_shield);
+}
+
+/// A foreign thread spawns while the runtime ends: tasks, and jobs that wait for tasks.
+fn spawns_at_the_end() {
+    let runtime = Runtime::new(2);
+    let team = runtime.team.clone();
+    let spawner = thread::spawn(move || {
+        for _ in 0..2 {
+            drop(team.spawn(yield_now()));
+            team.try_spawn_job(|| {
+                let task = spawn(core::future::pending::<()>());
+                assert!(block_on(task).is_none());
+            });
+        }
+    });
+    runtime.shut_down_beside([spawner]);
+}
+
+/// The last worker never leaves: who drops the team cancels its tasks, while a foreign thread wakes them and
+/// the end of one wakes the next.
+fn end_without_the_last() {
+    struct Opens(Gate);
+    impl Drop for Opens {
+        fn drop(&mut self) {
+            self.0.open();
+        }
+    }
+
+    let runtime = Runtime::with_one_gone(2);
+    let gates: [Gate; 4] = core::array::from_fn(|_| Gate::new());
+    for (gate, next) in gates.iter().zip(&gates[1..]) {
+        let (gate, next) = (gate.clone(), Opens(next.clone()));
+        drop(runtime.spawn(async move {
+            let _next = next;
+            gate.passed().await;
+            yield_now().await;
+        }));
+    }
+    let [first, second, ..] = gates;
+    let openers =
+        [thread::spawn(move || second.wake_in_vain()), thread::spawn(move || first.open())];
+    runtime.drop_beside(openers);
+}
+
+#[test]
+fn it_ends_without_the_last_worker() {
+    check(4_000, Some(3), end_without_the_last);
+}
+
+#[test]
+fn what_is_spawned_at_the_end_ends() {
+    check(2_000, Some(3), spawns_at_the_end);
+}
+
+#[test]
+fn canary_the_queue_is_closed_beside_the_lock() {
+    canary(&[Step::QueueClosedLocked], Some(3), spawns_at_the_end);
+}

@@ -1,0 +1,79 @@
+//! Wakes and spawns by threads that are no workers.
+
+use super::Runtime;
+use super::futures::{Gate, yield_now};
+use super::wait::block_on;
+use crate::prim::{Step, canary, check, thread};
+
+/// Tasks wait for gates that other threads open, after waking them in vain.
+fn gates() {
+    let runtime = Runtime::new(3);
+    let gates = [Gate::new(), Gate::new(), Gate::new()];
+    let tasks: Vec<_> = (0..9)
+        .map(|number| {
+            let gates = gates.clone();
+            runtime.spawn(async move {
+                gates[number % 3].passed().await;
+                yield_now().await;
+                gates[(number + 1) % 3].passed().await;
+                number
+            })
+        })
+        .collect();
+    let openers = gates.map(|gate| {
+        thread::spawn(move || {
+            gate.wake_in_vain();
+            gate.open();
+        })
+    });
+    let numbers: Vec<_> = tasks.into_iter().map(|task| block_on(task).unwrap()).collect();
+    assert_eq!(numbers, (0..9).collect::<Vec<_>>());
+    openers.into_iter().for_each(|opener| opener.join().unwrap());
+    runtime.shut_down();
+}
+
+#[test]
+fn tasks_are_woken_by_foreign_threads() {
+    check(2_000, Some(3), gates);
+}
+
+#[test]
+fn canary_a_parked_thread_is_not_woken() {
+    canary(&[Step::ParkWake], Some(3), gates);
+}
+
+#[test]
+fn canary_a_word_is_read_before_the_lock() {
+    canary(&[Step::FutexRecheck], Some(3), gates);
+}
+
+/// Several threads spawn tasks, and wait for each other's.
+fn spawners() {
+    let runtime = Runtime::new(3);
+    let gate = Gate::new();
+    let spawners = [0, 1, 2].map(|spawner| {
+        let (team, gate) = (runtime.team.clone(), gate.clone());
+        thread::spawn(move || {
+            let tasks: Vec<_> = (0..4)
+                .map(|_| {
+                    let gate = gate.clone();
+                    team.spawn(async move {
+                        yield_now().await;
+                        gate.passed().await;
+                    })
+                })
+                .collect();
+            if spawner == 2 {
+                block_on(team.spawn(async move { gate.open() })).unwrap();
+            }
+            tasks.into_iter().for_each(|task| block_on(task).unwrap());
+        })
+    });
+    spawners.into_iter().for_each(|spawner| spawner.join().unwrap());
+    runtime.shut_down();
+}
+
+#[test]
+fn foreign_threads_spawn() {
+    check(1_000, Some(3), spawners);
+}

@@ -1,0 +1,121 @@
+//! Jobs beside tasks: each spawns the other, and waits for the other.
+
+use super::futures::{Gate, yield_now};
+use super::wait::{Event, block_on};
+use super::{Runtime, spawn, spawn_job};
+use crate::prim::{Step, canary, check};
+
+/// Jobs from outside spawn tasks and jobs; tasks spawn jobs and wait for them.
+fn jobs_and_tasks() {
+    let runtime = Runtime::new(3);
+    let gates: Vec<_> = (0..4).map(|_| Gate::new()).collect();
+    for gate in &gates {
+        let gate = gate.clone();
+        runtime.spawn_job(move || {
+            drop(spawn(async move {
+                yield_now().await;
+                let inner = Gate::new();
+                for _ in 0..2 {
+                    let inner = inner.clone();
+                    spawn_job(move || inner.open());
+                }
+                inner.passed().await;
+                gate.open();
+            }));
+        });
+    }
+    gates.iter().for_each(|gate| block_on(gate.passed()));
+    runtime.shut_down();
+}
+
+#[test]
+fn jobs_and_tasks_spawn_each_other() {
+    check(1_000, Some(3), jobs_and_tasks);
+}
+
+/// Tasks and jobs call `block_on` for tasks: the worker helps meanwhile.
+fn waiting_inside() {
+    let runtime = Runtime::new(2);
+    let gate = Gate::new();
+    let tasks = [0, 1, 2].map(|_| {
+        let gate = gate.clone();
+        runtime.spawn(async move {
+            let inner = spawn(async move {
+                yield_now().await;
+                gate.passed().await;
+            });
+            block_on(inner).unwrap();
+        })
+    });
+    runtime.spawn_job(move || block_on(spawn(async move { gate.open() })).unwrap());
+    tasks.into_iter().for_each(|task| block_on(task).unwrap());
+    runtime.shut_down();
+}
+
+#[test]
+fn sleep_5_a_worker_that_waits_for_a_task_is_woken() {
+    check(2_000, Some(3), waiting_inside);
+}
+
+#[test]
+fn canary_the_latch_wakes_nobody() {
+    canary(&[Step::LatchSetWake], Some(3), waiting_inside);
+}
+
+/// The only worker waits for a foreign thread.
+fn waiting_alone() {
+    let runtime = Runtime::new(1);
+    let (gate, done) = (Gate::new(), Gate::new());
+    runtime.spawn_job({
+        let (gate, done) = (gate.clone(), done.clone());
+        move || {
+            block_on(gate.passed());
+            done.open();
+        }
+    });
+    gate.open();
+    block_on(done.passed());
+    runtime.shut_down();
+}
+
+#[test]
+fn sleep_5_the_only_worker_is_woken() {
+    check(2_000, Some(3), waiting_alone);
+}
+
+#[test]
+fn canary_the_latch_is_marked_first() {
+    canary(&[Step::SleepLatchAfterWord], Some(3), waiting_alone);
+}
+
+/// A job pushes others, which stay private unless somebody wants them, and blocks until they have run.
+fn leaf() {
+    let runtime = Runtime::new(3);
+    let done = Gate::new();
+    runtime.spawn_job({
+        let done = done.clone();
+        move || {
+            let (first, second) = (Event::new(), Event::new());
+            for event in [&first, &second] {
+                let event = event.clone();
+                spawn_job(move || event.set());
+            }
+            first.wait();
+            second.wait();
+            done.open();
+        }
+    });
+    drop(runtime.spawn(yield_now()));
+    block_on(done.passed());
+    runtime.shut_down();
+}
+
+#[test]
+fn sleep_4_private_jobs_of_a_blocked_worker_are_found() {
+    check(3_000, Some(3), leaf);
+}
+
+#[test]
+fn canary_jobs_are_kept_from_sleepers() {
+    canary(&[Step::RuntimeKeepsFromAwake], Some(3), leaf);
+}
