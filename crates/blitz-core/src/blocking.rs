@@ -189,6 +189,12 @@ impl Blocking {
         HERE.try_with(Cell::get).is_ok_and(|here| std::ptr::eq(here, &*self.shared))
     }
 
+    /// Whether no closure runs or waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = self.shared.lock();
+        state.queue.is_empty() && state.idle == state.threads
+    }
+
     /// Threads that are there now, and closures that wait for one.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let state = self.shared.lock();

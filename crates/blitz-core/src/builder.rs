@@ -9,6 +9,7 @@ use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::sleep::{SleepPolicy, WORKERS_MAX};
 use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY};
+use std::any::Any;
 use std::io;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -54,6 +55,8 @@ pub(crate) struct Config {
     pub(crate) stealing: bool,
     pub(crate) blocking_threads: usize,
     pub(crate) blocking_keep_alive: Duration,
+    /// For whoever plugs a driver in.
+    pub(crate) driver_options: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Default for Config {
@@ -73,6 +76,7 @@ impl Default for Config {
             stealing: true,
             blocking_threads: BLOCKING_THREADS_MAX,
             blocking_keep_alive: BLOCKING_KEEP_ALIVE,
+            driver_options: None,
         }
     }
 }
@@ -118,6 +122,12 @@ impl PoolBuilder {
     #[doc(alias = "num_threads")]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
+        self
+    }
+
+    /// What whoever plugs a driver into the pool finds in its [`PoolView`](crate::driver::PoolView).
+    pub fn driver_options<T: Any + Send + Sync>(mut self, options: T) -> Self {
+        self.config.driver_options = Some(Arc::new(options));
         self
     }
 

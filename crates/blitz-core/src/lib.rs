@@ -3,6 +3,7 @@
 mod blocking;
 mod builder;
 mod diagnostics;
+pub mod driver;
 mod error;
 mod global;
 mod handle;

@@ -2,6 +2,7 @@
 
 use crate::blocking::Blocking;
 use crate::builder::{Config, WaitPolicy, default_workers};
+use crate::driver::Slot;
 use crate::ops::fifo::Fifo;
 use crate::sched::TaskCounters;
 use crate::sched::watch::Watch;
@@ -53,6 +54,7 @@ pub(crate) struct Team {
     pub(crate) outside: CachePadded<TaskCounters>,
     pub(crate) watch: Watch,
     pub(crate) blocking: Blocking,
+    pub(crate) driver: Slot,
     /// Workers that may still work, and the handle: the last one to leave cancels the tasks that are left.
     pub(crate) leaving: AtomicUsize,
     /// Threads that cancel a task of this team while the team is being dropped.
@@ -111,6 +113,7 @@ impl Team {
             outside: CachePadded::default(),
             watch: Watch::new(workers, asymmetric),
             blocking,
+            driver: Slot::default(),
             leaving: AtomicUsize::new(workers + 1),
             late: AtomicUsize::new(0),
             me: me.clone(),
@@ -156,6 +159,11 @@ impl Team {
 
     pub(crate) fn workers(&self) -> impl Iterator<Item = &Worker> {
         self.workers.iter().map(|worker| &**worker)
+    }
+
+    /// A handle that keeps nothing alive.
+    pub(crate) fn weak(&self) -> Weak<Team> {
+        self.me.clone()
     }
 
     /// A counted handle, unless the team is being dropped.

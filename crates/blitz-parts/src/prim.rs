@@ -480,6 +480,10 @@ pub enum Step {
     SleepTaskWakes,
     /// `sleep`: stopping wakes every worker.
     SleepStopWakes,
+    /// `sleep`: a sleeper says that it blocks in the berth before it is SLEEPING.
+    SleepBerthFirst,
+    /// `sleep`: the fence between plugging a berth in and looking for sleepers.
+    SleepPlugFence,
     /// `job`: the closure has run and its result is written before the latch is set.
     JobResultFirst,
     /// `futex`: a waiter looks at the word again under the bucket's lock.

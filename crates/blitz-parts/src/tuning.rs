@@ -11,6 +11,9 @@ pub const DEQUE_SLOTS: usize = if MODELLED { 2 } else { 256 };
 /// the model checker, which sees more if the worker goes to sleep at once.
 pub const ROUNDS_UNTIL_SLEEPY: u32 = if MODELLED { 0 } else { 32 };
 
+/// Idle rounds between two looks into the driver: a look is a system call, a round a yield or less.
+pub const ROUNDS_PER_DRIVER_POLL: u32 = 16;
+
 /// Rounds between the announcement and the attempt to sleep (seed 000/001: one more yield); none under
 /// the model checker, where it would only multiply the interleavings.
 pub const ROUNDS_AFTER_SLEEPY: u32 = if MODELLED { 0 } else { 1 };

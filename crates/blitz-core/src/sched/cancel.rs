@@ -27,6 +27,7 @@ impl Team {
     pub(crate) fn cancel_if_last(&self) {
         if self.leaving.fetch_sub(1, AcqRel) == 1 {
             self.cancel_all();
+            self.shut_driver_down();
         }
     }
 

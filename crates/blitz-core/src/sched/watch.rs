@@ -1,11 +1,12 @@
-//! The watch: a thread that looks after LIFO slots whose owners are stuck.
+//! The watch: a thread that looks after what a stuck worker leaves behind: its LIFO slot and the driver.
 //!
 //! A task in a LIFO slot is polled as soon as its owner is done with the task that woke it; nobody else
 //! is told of it. If the owner computes or blocks in there, perhaps waiting for that very task, then
-//! the watch, which looks once per millisecond, moves the task to the queue.
+//! the watch, which looks once per millisecond, moves the task to the queue. In the same way it wakes another
+//! worker if the one that left the driver is not back.
 //!
-//! The watch starts when a slot is first used, sleeps without a timer while no slot is, and never
-//! works itself. A pool with one worker has none: there is nobody else to poll the task.
+//! The watch starts when it is first needed, sleeps without a timer while no slot is in use and somebody is in
+//! the driver, and never works itself. A pool with one worker has none: there is nobody else.
 
 #![forbid(unsafe_code)]
 
@@ -40,6 +41,16 @@ impl Watch {
     /// A worker has just filled its LIFO slot.
     #[inline]
     pub(crate) fn lifo_in_use(&self, team: &Team) {
+        self.be_on(team);
+    }
+
+    /// A worker has just left the driver.
+    pub(crate) fn seat_is_free(&self, team: &Team) {
+        self.be_on(team);
+    }
+
+    #[inline]
+    fn be_on(&self, team: &Team) {
         if self.asymmetric {
             barrier::light();
         } else {
@@ -103,6 +114,7 @@ fn wait_a_period() {
 impl Team {
     fn watch_until_stopped(self: Arc<Team>) {
         let mut polls: Vec<u64> = Vec::new();
+        let mut seat_was_free = false;
         let mut idle_looks = 0;
         while !self.watch.is_stopping() {
             if !self.watch.is_on() {
@@ -111,7 +123,8 @@ impl Team {
                 continue;
             }
             wait_a_period();
-            idle_looks = if self.rescue_tasks(&mut polls) { 0 } else { idle_looks + 1 };
+            let in_use = self.rescue_tasks(&mut polls) | self.fill_seat(&mut seat_was_free);
+            idle_looks = if in_use { 0 } else { idle_looks + 1 };
             if idle_looks >= WATCH_LOOKS_IDLE && self.turn_watch_off() {
                 idle_looks = 0;
             }
@@ -139,12 +152,22 @@ impl Team {
         in_use
     }
 
+    /// Has somebody sit down in the driver, if it is free as it was in the last look. Says whether it is.
+    fn fill_seat(&self, was_free: &mut bool) -> bool {
+        let is_free = self.sleep().seat_is_free();
+        if std::mem::replace(was_free, is_free) && is_free {
+            self.sleep().fill_seat();
+        }
+        is_free
+    }
+
     /// Says whether the watch is off: not, if a slot was filled meanwhile.
     fn turn_watch_off(&self) -> bool {
         self.watch.on.store(false, Release);
-        // Pairs with `lifo_in_use`: either we see the slot, or its owner sees us off.
+        // Pairs with `be_on`: either we see the slot or the free seat, or whoever left it so sees us off.
         barrier::heavy();
-        let in_use = self.workers().any(|worker| worker.tasks().has_lifo());
+        let in_use =
+            self.sleep().seat_is_free() || self.workers().any(|worker| worker.tasks().has_lifo());
         if in_use {
             self.watch.on.store(true, Release);
         }

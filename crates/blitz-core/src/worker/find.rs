@@ -94,6 +94,7 @@ impl Worker {
     /// one of the own jobs. Own thread only.
     #[cold]
     pub(super) fn find_fairly(&self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
+        self.poll_driver();
         let own = || self.open_mail().or_else(&own_job).map(Found::Job);
         let injected = || self.take_injected().map(Found::Job);
         let queued = || self.take_queued(self.fair_share()).map(Found::Task);

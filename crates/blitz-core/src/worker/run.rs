@@ -26,6 +26,12 @@ impl Worker {
             }
             let mut idle = sleep.start_looking(self.bed());
             let found = loop {
+                if idle.is_driver_turn() && self.poll_driver() {
+                    // Where others cannot take it, too.
+                    if let Some(task) = self.next_task() {
+                        break Some(Found::Task(task));
+                    }
+                }
                 let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
                 if let Some(found) = self.find(look, idle.may_search()) {
                     break Some(found);
@@ -33,9 +39,10 @@ impl Worker {
                 if sleep.is_stopping() {
                     break None;
                 }
-                self.while_parking(|| {
-                    sleep.no_work_found(self.bed(), &mut idle, None, || self.sees_work());
+                let seat = self.while_parking(|| {
+                    sleep.no_work_found(self.bed(), &mut idle, None, || self.sees_work())
                 });
+                seat.map(|seat| self.dispatch(seat));
             };
             let woken = sleep.work_found(self.bed(), idle, || self.team().has_work());
             self.counters.wakes_sent.add(woken as u64);
@@ -48,7 +55,11 @@ impl Worker {
 
     /// Whether there is a reason for this worker not to sleep: what it looks at last.
     pub(super) fn sees_work(&self) -> bool {
-        self.has_mail() || self.team().has_work()
+        let sees = self.has_mail() || self.team().has_work();
+        if !sees {
+            self.tell_idle_driver();
+        }
+        sees
     }
 
     /// Runs what this worker found. Own thread only.

@@ -74,9 +74,13 @@ impl Worker {
                 continue;
             }
             let idle = idle.get_or_insert_with(|| sleep.start_looking(self.bed()));
-            self.while_parking(|| {
-                sleep.no_work_found(self.bed(), idle, Some(latch), || self.sees_work());
+            if idle.is_driver_turn() && self.poll_driver() {
+                continue;
+            }
+            let seat = self.while_parking(|| {
+                sleep.no_work_found(self.bed(), idle, Some(latch), || self.sees_work())
             });
+            seat.map(|seat| self.dispatch(seat));
         }
         stop_looking(&mut idle);
         // A task that yielded in here is alone in the ring, of which nobody was told, and what goes on now
@@ -138,8 +142,11 @@ impl Worker {
                 // Others poll them; this worker might come back to them late.
                 self.give_tasks_away();
                 let look = || self.has_mail() || from_outside();
-                let woken = team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
+                let (woken, seat) =
+                    team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
                 self.counters.wakes_sent.add(woken as u64);
+                // What is woken others have to poll.
+                seat.map(|seat| self.while_parking(|| self.dispatch(seat)));
                 rounds = 0;
             }
         }

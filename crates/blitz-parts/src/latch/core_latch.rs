@@ -42,9 +42,14 @@ impl CoreLatch {
         self.word.compare_exchange(SLEEPY, SLEEPING, AcqRel, Relaxed).is_ok() // O3
     }
 
+    /// Whether no notifier has taken the word out of SLEEPING.
+    pub fn is_sleeping(&self) -> bool {
+        self.word.load(Acquire) == SLEEPING
+    }
+
     /// Blocks until a notifier has taken the word out of SLEEPING.
     pub fn wait(&self) {
-        while self.word.load(Acquire) == SLEEPING {
+        while self.is_sleeping() {
             futex::wait(&self.word, SLEEPING);
         }
     }

@@ -1,9 +1,10 @@
 //! Where one worker sleeps: its word, and what others need to wake it.
 
 use super::Counters;
+use super::berth::{Berth, SeatWord};
 use crate::counter::Counter;
 use crate::latch::{CoreLatch, Notice};
-use crate::prim::{Step, broken};
+use crate::prim::{self, AtomicBool, Step, broken};
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -15,6 +16,10 @@ pub struct Bed {
     core: CoreLatch,
     index: usize,
     counters: Arc<CachePadded<Counters>>,
+    seat: Arc<SeatWord>,
+    /// The worker blocks in the berth, not on its word. Written by the worker before SLEEPING, read by who takes
+    /// it out of that.
+    in_berth: AtomicBool,
     /// Rounds until sleepy; the worker's own, atomic only to be shareable.
     patience: AtomicU32,
     stats: SleepStats,
@@ -36,11 +41,18 @@ pub struct SleepStats {
 }
 
 impl Bed {
-    pub(super) fn new(index: usize, counters: Arc<CachePadded<Counters>>, patience: u32) -> Bed {
+    pub(super) fn new(
+        index: usize,
+        counters: Arc<CachePadded<Counters>>,
+        seat: Arc<SeatWord>,
+        patience: u32,
+    ) -> Bed {
         Bed {
             core: CoreLatch::new(),
             index,
             counters,
+            seat,
+            in_berth: AtomicBool::new(false),
             patience: AtomicU32::new(patience),
             stats: SleepStats::default(),
         }
@@ -82,21 +94,47 @@ impl Bed {
             }
             Notice::MustWake => {
                 self.counters.sub_sleeping();
-                self.core.unpark();
+                match self.berth() {
+                    Some(berth) => berth.wake(),
+                    None => self.core.unpark(),
+                }
             }
         }
         self.stats.wakes_received.add_shared(1);
         true
     }
 
-    /// Blocks until notified; returns for how long.
+    /// The berth, if the worker blocks there (O10).
+    fn berth(&self) -> Option<&Arc<dyn Berth>> {
+        if self.in_berth.load(prim::Relaxed) { self.seat.berth() } else { None }
+    }
+
+    /// Where the worker is going to block: in the berth or on its word.
+    pub(super) fn choose(&self, berth: bool) {
+        self.in_berth.store(berth, prim::Relaxed);
+    }
+
+    /// Blocks until notified, or until something happens in the berth if that was chosen; returns for how
+    /// long.
     pub(super) fn park(&self) -> Duration {
         let since = Instant::now();
         self.stats.parks.add(1);
-        self.core.wait();
+        match self.berth() {
+            Some(berth) => self.block(berth),
+            None => self.core.wait(),
+        }
         let slept = since.elapsed();
         self.stats.parked_ns.add(u64::try_from(slept.as_nanos()).unwrap_or(u64::MAX));
         slept
+    }
+
+    fn block(&self, berth: &Arc<dyn Berth>) {
+        while self.core.is_sleeping() {
+            if berth.block() && self.core.notify() == Notice::MustWake {
+                // Nobody else woke us, so the books are ours to keep (SLEEP-2).
+                self.counters.sub_sleeping();
+            }
+        }
     }
 
     pub(super) fn caught_by_jec(&self) {

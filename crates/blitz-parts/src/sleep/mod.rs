@@ -13,6 +13,8 @@
 //! | counters | JEC, 32-63 | even: somebody is sleepy; odd: posted since | poster even→odd | sleeper odd→even |
 //! | parked | bit i | worker i may be SLEEPY or SLEEPING | worker i | worker i |
 //! | bed i | core word | see `latch` | worker i | notifiers |
+//! | seat | worker | who waits in the berth, or may | that worker | that worker |
+//! | bed i | in_berth | worker i blocks in the berth, not on its word | worker i | worker i |
 //! | stopping | flag | the pool ends | `stop` | never |
 //!
 //! # Transitions
@@ -25,8 +27,11 @@
 //!     ├──── found ◀─── look ◀─ left: 3 JEC unchanged? count +1 sleeping, in one exchange
 //!     │                          ▲   4 fence (heavy if anybody may hold private jobs)
 //!     │                          │   5 last look at everything, stopping
-//!     └──────────────────────────┴── 6 SLEEPY→SLEEPING  7 block
+//!     └──────────────────────────┴── 6 the seat, if it is free; SLEEPY→SLEEPING
+//!                                    7 block, with the seat in the berth
 //! ```
+//! The berth is where workers wait for the outside world: for sockets and timers. There is none until one is
+//! plugged in. Who comes back from it keeps the seat until it has seen to what happened there.
 //!
 //! # Invariants
 //! - **SLEEP-1** A job that was posted (pushed where others see it, then `new_jobs`) is found: by a
@@ -49,6 +54,9 @@
 //!   last look could see them.
 //! - **SLEEP-9** A worker may keep a job private although somebody is idle, as long as one of the idle
 //!   is awake: that one finds the job before it sleeps, or passes on when it leaves (SLEEP-3).
+//! - **SLEEP-10** If there is a berth and every worker sleeps, one of them sleeps in the berth.
+//! - **SLEEP-11** A worker that sleeps in the berth is woken like any other, and wakes itself if something
+//!   happens there.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -60,6 +68,9 @@
 //! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a private push behind a public job tells nobody, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
+//! | O8 | seat freed when a berth is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no berth is seen |
+//! | O9 | seat: taken, given back | AcqRel, Release | each other | what happened in the berth is seen to by one after the other |
+//! | O10 | in_berth, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: who takes a worker out of SLEEPING knows where it blocks. One that reads a later sleep's choice is late: the sleep that it ended is over |
 //!
 //! No fence is needed after waking, although a poster that finds a worker notified already leaves its
 //! job to that worker: before the worker blocks again it passes O2, and before it runs something O5.
@@ -71,9 +82,10 @@
 //! # Lineage
 //! Seeds 000 and 001 (JEC, packed counters, smart and cascade wake), as corrected by this project's
 //! models, with seed 002's futex instead of mutex and condition variable. Added: the asymmetric
-//! fence, the bitmap, the cascade that looks before it wakes, adaptive patience.
+//! fence, the bitmap, the cascade that looks before it wakes, adaptive patience, the berth.
 
 mod bed;
+mod berth;
 mod counters;
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -82,6 +94,7 @@ mod policy;
 mod test;
 
 pub use bed::{Bed, SleepStats};
+pub use berth::{Berth, Seat};
 pub use counters::{Counters, Counts, WORKERS_MAX};
 pub use policy::SleepPolicy;
 
@@ -93,6 +106,7 @@ use crate::prim::{
 };
 use crate::slots::Slots;
 use crate::tuning;
+use berth::SeatWord;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 
@@ -102,6 +116,7 @@ pub struct Sleep {
     counters: Arc<CachePadded<Counters>>,
     beds: Slots<CachePadded<Bed>>,
     parked: Slots<AtomicU64>,
+    seat: Arc<SeatWord>,
     stopping: AtomicBool,
     policy: SleepPolicy,
     asymmetric: bool,
@@ -124,6 +139,11 @@ impl Idle {
         self.rounds > self.sleepy_at
     }
 
+    /// Whether it is time to see what is in the driver: at once, and now and then while the worker waits.
+    pub fn is_driver_turn(&self) -> bool {
+        self.rounds % tuning::ROUNDS_PER_DRIVER_POLL == 0
+    }
+
     /// Whether the worker should search the queues of all others: not if half of the workers do so
     /// already, unless it is about to sleep. Then it has to, for what it sees in its last look somebody
     /// must take.
@@ -140,6 +160,7 @@ impl Sleep {
             counters: Arc::new(CachePadded::new(Counters::new())),
             beds: Slots::new(),
             parked: Slots::new(),
+            seat: Arc::new(SeatWord::new()),
             stopping: AtomicBool::new(false),
             policy,
             asymmetric,
@@ -153,7 +174,8 @@ impl Sleep {
         while self.parked.len() * 64 <= index {
             self.parked.add(AtomicU64::new(0));
         }
-        let bed = Bed::new(index, self.counters.clone(), self.policy.sleepy_at);
+        let (counters, seat) = (self.counters.clone(), self.seat.clone());
+        let bed = Bed::new(index, counters, seat, self.policy.sleepy_at);
         self.beds.add(CachePadded::new(bed)).1
     }
 
@@ -229,14 +251,15 @@ impl Sleep {
     }
 
     /// One idle round: spin, yield, announce or sleep, by policy. `look` says whether there is any
-    /// work that the worker could take, or another reason not to sleep; it must see everything.
+    /// work that the worker could take, or another reason not to sleep; it must see everything. A worker
+    /// that slept in the berth has the seat then.
     pub fn no_work_found(
         &self,
         bed: &Bed,
         idle: &mut Idle,
         latch: Option<&JobLatch>,
         look: impl FnOnce() -> bool,
-    ) {
+    ) -> Option<Seat<'_>> {
         let round = idle.rounds;
         idle.rounds += 1;
         if round < self.policy.spins {
@@ -249,8 +272,9 @@ impl Sleep {
         } else if round <= idle.sleepy_at + tuning::ROUNDS_AFTER_SLEEPY {
             relax();
         } else {
-            self.sleep(bed, idle, latch, look);
+            return self.sleep(bed, idle, latch, look);
         }
+        None
     }
 
     fn sleep(
@@ -259,34 +283,41 @@ impl Sleep {
         idle: &mut Idle,
         latch: Option<&JobLatch>,
         look: impl FnOnce() -> bool,
-    ) {
+    ) -> Option<Seat<'_>> {
         // Unless we really sleep, we only announce again: nothing says that waiting is in vain.
         idle.rounds = idle.sleepy_at;
         let parked = self.parked_bit(bed.index());
         let mark_first = broken(Step::SleepLatchAfterWord);
         if mark_first && !latch.is_none_or(JobLatch::mark_sleeping) {
-            return;
+            return None;
         }
+        let mut seat = None;
         // 1 and 2; the word first, for the setter notifies it once it sees the latch marked.
         if bed.core().get_sleepy() {
             if !broken(Step::SleepBitFirst) {
                 parked.0.fetch_or(parked.1, AcqRel); // O4
             }
             if mark_first || latch.is_none_or(JobLatch::mark_sleeping) {
-                self.sleep_registered(bed, idle, look);
+                seat = self.sleep_registered(bed, idle, look);
             }
             parked.0.fetch_and(!parked.1, AcqRel);
         }
         self.leave(bed, latch);
+        seat
     }
 
     /// Steps 3 to 7.
-    fn sleep_registered(&self, bed: &Bed, idle: &mut Idle, look: impl FnOnce() -> bool) {
+    fn sleep_registered(
+        &self,
+        bed: &Bed,
+        idle: &mut Idle,
+        look: impl FnOnce() -> bool,
+    ) -> Option<Seat<'_>> {
         let registered = loop {
             let seen = self.counters.load();
             if seen.jec() != idle.snapshot && !broken(Step::SleepJecRecheck) {
                 bed.caught_by_jec();
-                return;
+                return None;
             }
             if self.counters.try_add_sleeping(seen) {
                 break seen; // O3
@@ -312,17 +343,58 @@ impl Sleep {
             idle.rounds = 0;
         }
         let stay = sees_work || self.is_stopping();
+        let seat = if stay { None } else { self.seat.try_take(bed.index()) };
+        if !broken(Step::SleepBerthFirst) {
+            bed.choose(seat.is_some()); // O10
+        }
         if stay || !bed.core().fall_asleep() {
             // Nobody saw us SLEEPING, so nobody decrements for us (SLEEP-2).
             if !broken(Step::SleepWakerDecrements) {
                 self.counters.sub_sleeping();
             }
-            return;
+            return None;
+        }
+        if broken(Step::SleepBerthFirst) {
+            bed.choose(seat.is_some());
         }
         let slept = bed.park();
         bed.set_patience(self.policy.patience_after(bed.patience(), slept));
         idle.rounds = 0;
         idle.sleepy_at = self.patience(bed, registered);
+        seat
+    }
+
+    /// From now on the last sleeper waits in `berth`. False if there was one already.
+    pub fn plug(&self, berth: Arc<dyn Berth>) -> bool {
+        let first = self.seat.plug(berth);
+        if first {
+            if !broken(Step::SleepPlugFence) {
+                fence(SeqCst); // O8
+            }
+            // If all sleep already, one has to move, be it one that takes no posted work.
+            self.beds.iter().for_each(|bed| {
+                bed.notify();
+            });
+        }
+        first
+    }
+
+    /// The seat for a worker that is awake, if nobody has it and there is a berth.
+    pub fn try_seat(&self, bed: &Bed) -> Option<Seat<'_>> {
+        self.seat.try_take(bed.index())
+    }
+
+    /// Whether there is a berth, and nobody in it.
+    pub fn seat_is_free(&self) -> bool {
+        self.seat.is_free()
+    }
+
+    /// Wakes a sleeper, which finds no work and sits down in the berth: for when whoever left it does not come
+    /// back. Returns how many it woke.
+    pub fn fill_seat(&self) -> usize {
+        let woken = if self.counters.load().sleeping() > 0 { self.wake_any(1) } else { return 0 };
+        let of_parked = || usize::from(self.beds.iter().any(|bed| bed.notify()));
+        if woken > 0 { woken } else { of_parked() }
     }
 
     fn leave(&self, bed: &Bed, latch: Option<&JobLatch>) {
@@ -334,31 +406,36 @@ impl Sleep {
 
     /// Blocks until `latch` is set or somebody notifies the worker, without taking part in finding
     /// work: the worker waits for descendants only. Not for workers that are counted as inactive.
-    /// `more` says whether there is work that others could take. Returns how many it woke.
+    /// `more` says whether there is work that others could take. Returns how many it woke, and the seat if it
+    /// was in the berth.
     pub fn wait_parked(
         &self,
         bed: &Bed,
         latch: &JobLatch,
         look: impl FnOnce() -> bool,
         more: impl Fn() -> bool,
-    ) -> usize {
-        let mut woken = 0;
+    ) -> (usize, Option<Seat<'_>>) {
+        let (mut woken, mut seat) = (0, None);
         if bed.core().get_sleepy() && latch.mark_sleeping() {
             self.counters.add_parked();
             if !broken(Step::SleepLookFence) {
                 fence(SeqCst); // O2
             }
-            if look() || self.is_stopping() || !bed.core().fall_asleep() {
+            let stay = look() || self.is_stopping();
+            let berth = if stay { None } else { self.seat.try_take(bed.index()) };
+            bed.choose(berth.is_some()); // O10
+            if stay || !bed.core().fall_asleep() {
                 self.counters.sub_parked();
             } else {
                 bed.park();
+                seat = berth;
                 // Between our waker's decrement and ours we looked like a worker that looks for
                 // work; a poster may have relied on it.
                 woken = self.cascade(more);
             }
         }
         self.leave(bed, Some(latch));
-        woken
+        (woken, seat)
     }
 
     /// Tells sleepers about `count` jobs that were just posted; `was_empty`: the queue they were
@@ -401,20 +478,29 @@ impl Sleep {
         self.wake_any(1)
     }
 
-    /// Notifies up to `count` parked workers, lowest index first; returns how many.
+    /// Notifies up to `count` parked workers, lowest index first, but the one in the berth last: whoever takes
+    /// its place there has to be woken, too. Returns how many.
     fn wake_any(&self, count: usize) -> usize {
         let mut woken = 0;
+        let mut notify = |index| {
+            woken += usize::from(self.bed(index).is_some_and(Bed::notify));
+            woken == count
+        };
+        let holder = self.seat.holder();
+        let mut in_berth = None;
         for (row, word) in self.parked.iter().enumerate() {
             let mut bits = word.load(Acquire);
-            while bits != 0 && woken < count {
+            while bits != 0 {
                 let index = row * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                woken += usize::from(self.bed(index).is_some_and(Bed::notify));
-            }
-            if woken == count {
-                break;
+                if holder == Some(index) {
+                    in_berth = holder;
+                } else if notify(index) {
+                    return woken;
+                }
             }
         }
+        in_berth.map(notify);
         woken
     }
 

@@ -223,7 +223,7 @@ fn sleep_5_a_latch_that_is_set_needs_no_sleep() {
     let latch = JobLatch::new(NonNull::from(bed));
     // SAFETY: the latch is alive.
     unsafe { JobLatch::set(&raw const latch) };
-    assert_eq!(sleep.wait_parked(bed, &latch, || false, || false), 0);
+    assert!(matches!(sleep.wait_parked(bed, &latch, || false, || false), (0, None)));
     let mut idle = sleep.start_looking(bed);
     (0..200).for_each(|_| sleep.no_work_found(bed, &mut idle, Some(&latch), || false));
     assert_eq!(bed.stats().parks.get(), 0);

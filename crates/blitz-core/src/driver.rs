@@ -1,0 +1,219 @@
+//! The driver slot: where what waits for the outside world, sockets and timers, is plugged into a pool.
+//!
+//! ```text
+//!  idle worker ──the seat is free──▶ poll: what is there already?
+//!       │                              │ nothing
+//!       │ taken: sleeps on its word    ▼
+//!       │                            sleep in the driver: block
+//!       ▼                              │ something happened, or somebody woke this worker
+//!  busy worker ──each interval──▶ poll │
+//!                                      ▼
+//!                    dispatch: wakes the tasks; gives the seat back; runs
+//! ```
+//!
+//! The seat is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and if all sleep
+//! one of them sleeps in the driver. It is given back before anything runs, and any worker that runs out of
+//! work takes it. If none does, because one runs something long and the others sleep already, the watch wakes
+//! one of them after a millisecond: handing the seat on each time would cost a wake-up per event.
+//!
+//! A pool has no driver until somebody asks for one: programs that only fork and join open no descriptor.
+
+#![forbid(unsafe_code)]
+
+use crate::handle::{self, Handle};
+use crate::team::Team;
+use crate::worker::{Worker, current};
+pub use blitz_parts::sleep::Berth;
+use blitz_parts::sleep::Seat;
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+/// What waits for events on behalf of a pool's tasks. [`Berth::block`] waits for events and notes them; it wakes
+/// no task.
+///
+/// `block`, `poll` and `dispatch` are called by one thread at a time, the one that has the seat.
+pub trait Driver: Berth + Any {
+    /// As [`Berth::block`], but does not block.
+    fn poll(&self) -> bool;
+
+    /// Wakes the tasks that wait for what was noted. If a waker panics, the next call goes on behind it.
+    fn dispatch(&self);
+
+    /// Every worker but the one in `block` has just gone to sleep.
+    fn pool_is_idle(&self);
+
+    /// The pool has ended: nobody will call `block` any more. What waits is told so.
+    fn shut_down(&self);
+}
+
+/// What a driver may know of its pool.
+#[derive(Clone)]
+pub struct PoolView {
+    team: Weak<Team>,
+}
+
+impl PoolView {
+    /// How many workers there are; zero if the pool has ended.
+    pub fn num_workers(&self) -> usize {
+        self.team.upgrade().map_or(0, |team| team.num_workers())
+    }
+
+    /// Whether nobody runs anything: no worker, the one in `block` aside, and no closure that may block.
+    pub fn is_idle(&self) -> bool {
+        self.team
+            .upgrade()
+            .is_some_and(|team| team.all_inactive() && team.blocking.is_idle() && !team.has_work())
+    }
+
+    /// What [`PoolBuilder::driver_options`](crate::PoolBuilder::driver_options) said, if it is a `T`.
+    pub fn options<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let options = self.team.upgrade()?.config.driver_options.clone()?;
+        options.downcast().ok()
+    }
+}
+
+impl fmt::Debug for PoolView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolView").field("workers", &self.num_workers()).finish()
+    }
+}
+
+/// A pool's driver, once there is one.
+#[derive(Default)]
+pub(crate) struct Slot {
+    plugged: OnceLock<Plugged>,
+    /// Whether it is too late to plug one in.
+    over: Mutex<bool>,
+}
+
+/// The same driver, as what the pool needs and as what its users know.
+struct Plugged {
+    driver: Arc<dyn Driver>,
+    any: Arc<dyn Any + Send + Sync>,
+}
+
+/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the worker that
+/// the current thread is in that pool. `make` makes the driver if there is none yet.
+///
+/// # Errors
+/// If the driver cannot be made, or if the pool has ended.
+pub fn with_current<D: Driver, R>(
+    make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+    f: impl FnOnce(&D, Option<usize>) -> R,
+) -> io::Result<R> {
+    handle::with_current_team(|team| {
+        let index = current::current().filter(|worker| worker.is_in(team)).map(Worker::index);
+        match team.driver_or_make(make)?.any.downcast_ref() {
+            Some(driver) => Ok(f(driver, index)),
+            None => Err(other_kind()),
+        }
+    })
+}
+
+impl Handle {
+    /// This pool's driver; `make` makes it if there is none yet.
+    ///
+    /// # Errors
+    /// If the driver cannot be made, or if the pool has ended.
+    pub fn driver<D: Driver>(
+        &self,
+        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+    ) -> io::Result<Arc<D>> {
+        let plugged = self.team().driver_or_make(make)?;
+        plugged.any.clone().downcast().map_err(|_| other_kind())
+    }
+}
+
+#[cold]
+fn other_kind() -> io::Error {
+    io::Error::other("this pool has a driver of another kind: a pool can have one only")
+}
+
+impl Team {
+    #[inline]
+    fn driver_or_make<D: Driver>(
+        &self,
+        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+    ) -> io::Result<&Plugged> {
+        match self.driver.plugged.get() {
+            Some(plugged) => Ok(plugged),
+            None => self.plug(make),
+        }
+    }
+
+    #[cold]
+    fn plug<D: Driver>(
+        &self,
+        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+    ) -> io::Result<&Plugged> {
+        let over = self.driver.over.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plugged) = self.driver.plugged.get() {
+            return Ok(plugged);
+        }
+        if *over {
+            return Err(io::Error::other(
+                "the pool has ended: keep its Runtime or Pool as long as it is used",
+            ));
+        }
+        let driver = make(PoolView { team: self.weak() })?;
+        let plugged = Plugged { driver: driver.clone(), any: driver.clone() };
+        let plugged = self.driver.plugged.get_or_init(|| plugged);
+        self.sleep().plug(driver);
+        Ok(plugged)
+    }
+
+    fn plugged(&self) -> Option<&dyn Driver> {
+        self.driver.plugged.get().map(|plugged| &*plugged.driver)
+    }
+
+    /// Whether no worker runs anything.
+    fn all_inactive(&self) -> bool {
+        self.sleep().counters().load().inactive() >= self.num_workers()
+    }
+
+    /// Tells the driver that the pool has ended; from now on none can be plugged in.
+    pub(crate) fn shut_driver_down(&self) {
+        *self.driver.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        if let Some(driver) = self.plugged() {
+            self.catch("a waker", || driver.shut_down());
+        }
+    }
+}
+
+impl Worker {
+    /// Sees to what has happened, if nobody else is about to. Says whether anything had. Own thread only.
+    pub(super) fn poll_driver(&self) -> bool {
+        let Some(seat) = self.team().sleep().try_seat(self.bed()) else { return false };
+        let happened = self.team().plugged().is_some_and(Driver::poll);
+        if happened {
+            self.dispatch(seat);
+        }
+        happened
+    }
+
+    /// Wakes the tasks for which something happened, and leaves the seat to others. Own thread only.
+    pub(super) fn dispatch(&self, seat: Seat<'_>) {
+        let team = self.team();
+        if let Some(driver) = team.plugged() {
+            // Wakers are anybody's code; one that panics keeps no other from being called.
+            let mut done = false;
+            while !done {
+                team.catch("a waker", || {
+                    driver.dispatch();
+                    done = true;
+                });
+            }
+        }
+        drop(seat);
+        team.watch.seat_is_free(team);
+    }
+
+    /// This worker is about to sleep: if it is the last one, the driver may want to know. Own thread only.
+    pub(super) fn tell_idle_driver(&self) {
+        if let Some(driver) = self.team().plugged().filter(|_| self.team().all_inactive()) {
+            driver.pool_is_idle();
+        }
+    }
+}
