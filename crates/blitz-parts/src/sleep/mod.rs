@@ -86,6 +86,8 @@
 
 mod bed;
 mod berth;
+#[cfg(all(test, blitz_loom))]
+mod berth_model;
 mod counters;
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -481,6 +483,9 @@ impl Sleep {
     /// Notifies up to `count` parked workers, lowest index first, but the one in the berth last: whoever takes
     /// its place there has to be woken, too. Returns how many.
     fn wake_any(&self, count: usize) -> usize {
+        if count == 0 {
+            return 0;
+        }
         let mut woken = 0;
         let mut notify = |index| {
             woken += usize::from(self.bed(index).is_some_and(Bed::notify));

@@ -1,11 +1,11 @@
 //! The counters, the policies, the choice of whom to wake, and a pool of real threads.
 
-use super::{Bed, Counters, Sleep, SleepPolicy};
+use super::{Bed, Berth, Counters, Sleep, SleepPolicy};
 use crate::latch::{JobLatch, Latch};
 use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed};
 use crate::tuning;
 use core::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 fn sleep_with(policy: SleepPolicy, workers: usize) -> Sleep {
@@ -212,7 +212,7 @@ fn sleep_6_nobody_sleeps_after_stop() {
     let bed = sleep.bed_of(0);
     let mut idle = sleep.start_looking(bed);
     // Would block for ever.
-    (0..200).for_each(|_| sleep.no_work_found(bed, &mut idle, None, || false));
+    (0..200).for_each(|_| drop(sleep.no_work_found(bed, &mut idle, None, || false)));
     assert_eq!(bed.stats().parks.get(), 0);
 }
 
@@ -225,7 +225,7 @@ fn sleep_5_a_latch_that_is_set_needs_no_sleep() {
     unsafe { JobLatch::set(&raw const latch) };
     assert!(matches!(sleep.wait_parked(bed, &latch, || false, || false), (0, None)));
     let mut idle = sleep.start_looking(bed);
-    (0..200).for_each(|_| sleep.no_work_found(bed, &mut idle, Some(&latch), || false));
+    (0..200).for_each(|_| drop(sleep.no_work_found(bed, &mut idle, Some(&latch), || false)));
     assert_eq!(bed.stats().parks.get(), 0);
 }
 
@@ -304,4 +304,86 @@ fn at_most_half_search_unless_they_are_about_to_sleep() {
     sleep.work_found(sleep.bed_of(1), idle.remove(0), || false);
     sleep.work_found(sleep.bed_of(2), idle.remove(0), || false);
     assert!(sleep.start_looking(sleep.bed_of(0)).may_search());
+}
+
+/// A berth that is a pair of flags.
+#[derive(Default)]
+struct Window {
+    happened: Mutex<(bool, bool)>,
+    news: Condvar,
+}
+
+impl Window {
+    fn change(&self, change: impl FnOnce(&mut (bool, bool))) {
+        change(&mut self.happened.lock().unwrap());
+        self.news.notify_all();
+    }
+}
+
+impl Berth for Window {
+    fn block(&self) -> bool {
+        let seen = self.happened.lock().unwrap();
+        let mut seen = self.news.wait_while(seen, |seen| *seen == (false, false)).unwrap();
+        std::mem::take(&mut *seen).0
+    }
+
+    fn wake(&self) {
+        self.change(|seen| seen.1 = true);
+    }
+}
+
+#[test]
+fn sleep_10_the_seat_is_one_workers_and_only_in_a_berth() {
+    let sleep = sleep_with(SleepPolicy::rayon(), 2);
+    assert!(sleep.try_seat(sleep.bed_of(0)).is_none(), "there is no berth");
+    assert!(!sleep.seat_is_free());
+    assert!(sleep.plug(Arc::new(Window::default())));
+    assert!(!sleep.plug(Arc::new(Window::default())), "one is enough");
+    let seat = sleep.try_seat(sleep.bed_of(0));
+    assert!(seat.is_some() && !sleep.seat_is_free());
+    assert!(sleep.try_seat(sleep.bed_of(1)).is_none());
+    drop(seat);
+    assert!(sleep.seat_is_free() && sleep.try_seat(sleep.bed_of(1)).is_some());
+}
+
+#[test]
+fn sleep_11_the_one_in_the_berth_is_woken_last_and_by_what_happens_there() {
+    let sleep = sleep_with(SleepPolicy::rayon(), 2);
+    let window = Arc::new(Window::default());
+    sleep.plug(window.clone());
+    // Idles until it has slept once; returns whether that was in the berth.
+    let sleeper = |index| {
+        let bed = sleep.bed_of(index);
+        let mut idle = sleep.start_looking(bed);
+        let slept = loop {
+            let parks = bed.stats().parks.get();
+            let seat = sleep.no_work_found(bed, &mut idle, None, || false);
+            if bed.stats().parks.get() > parks {
+                break seat.is_some();
+            }
+        };
+        sleep.work_found(bed, idle, || false);
+        slept
+    };
+    let wait_for_sleepers = |count| {
+        while sleep.asleep().len() < count {
+            std::thread::yield_now();
+        }
+    };
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| sleeper(0));
+        wait_for_sleepers(1);
+        let second = scope.spawn(|| sleeper(1));
+        wait_for_sleepers(2);
+        assert_eq!(sleep.new_jobs(1, false), 1);
+        assert!(!second.join().unwrap(), "the lowest index is in the berth, and spared");
+        window.change(|seen| seen.0 = true);
+        assert!(first.join().unwrap());
+        let third = scope.spawn(|| sleeper(1));
+        wait_for_sleepers(1);
+        assert_eq!(sleep.fill_seat(), 1, "who else");
+        assert!(third.join().unwrap());
+    });
+    assert_eq!(sleep.counters().load().sleeping(), 0);
+    assert_eq!(sleep.fill_seat(), 0, "nobody sleeps");
 }

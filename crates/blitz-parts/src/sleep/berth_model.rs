@@ -1,0 +1,217 @@
+//! The berth under the model checker: a worker that sleeps there is woken like any other, and sees to what
+//! happens there. What is lost shows as a deadlock.
+
+use super::{Berth, Sleep, SleepPolicy};
+use crate::latch::{CountLatch, Latch, OnceLatch};
+use crate::park::futex;
+use crate::prim::{
+    AcqRel, AtomicBool, AtomicU32, AtomicUsize, Relaxed, Step, canary, check, thread,
+};
+use std::sync::Arc;
+
+const WOKEN: u32 = 1;
+const EVENT: u32 = 2;
+
+/// The smallest berth there is: events are one bit.
+struct Window {
+    word: AtomicU32,
+    /// Something happened that nobody has seen to. Whoever has the seat touches it, so it needs no ordering but
+    /// the seat's.
+    noted: AtomicBool,
+}
+
+impl Window {
+    fn new() -> Window {
+        Window { word: AtomicU32::new(0), noted: AtomicBool::new(false) }
+    }
+
+    fn tell(&self, what: u32) {
+        self.word.fetch_or(what, AcqRel);
+        futex::wake_one(&self.word);
+    }
+}
+
+impl Berth for Window {
+    fn block(&self) -> bool {
+        loop {
+            match self.word.swap(0, AcqRel) {
+                0 => futex::wait(&self.word, 0),
+                seen if seen & EVENT == 0 => return false,
+                _ => {
+                    self.noted.store(true, Relaxed);
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn wake(&self) {
+        self.tell(WOKEN);
+    }
+}
+
+/// Workers that run numbers, and see to events, until told to stop.
+struct Rig {
+    sleep: Sleep,
+    window: Arc<Window>,
+    jobs: AtomicUsize,
+    done: CountLatch<OnceLatch>,
+}
+
+impl Rig {
+    fn new(workers: usize, expected: usize) -> Arc<Rig> {
+        let sleep = Sleep::new(SleepPolicy::impatient(), false, 1);
+        (0..workers).for_each(|_| {
+            sleep.add_bed();
+        });
+        Arc::new(Rig {
+            sleep,
+            window: Arc::new(Window::new()),
+            jobs: AtomicUsize::new(0),
+            done: CountLatch::new(expected, OnceLatch::new()),
+        })
+    }
+
+    fn plugged(workers: usize, expected: usize) -> Arc<Rig> {
+        let rig = Rig::new(workers, expected);
+        rig.plug();
+        rig
+    }
+
+    fn plug(&self) {
+        assert!(self.sleep.plug(self.window.clone()));
+    }
+
+    fn post(&self) {
+        let was_empty = self.jobs.fetch_add(1, Relaxed) == 0;
+        self.sleep.new_jobs(1, was_empty);
+    }
+
+    fn take(&self) -> bool {
+        let mut seen = self.jobs.load(Relaxed);
+        while seen > 0 {
+            match self.jobs.compare_exchange(seen, seen - 1, Relaxed, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
+    fn any(&self) -> bool {
+        self.jobs.load(Relaxed) > 0
+    }
+
+    fn count(&self) {
+        // SAFETY: the rig outlives its threads.
+        unsafe { Latch::set(&raw const self.done) };
+    }
+
+    /// A worker's main loop; an event counts as a job does.
+    fn work(&self, index: usize) {
+        let bed = self.sleep.bed(index).expect("a bed of this rig");
+        let mut idle = self.sleep.start_looking(bed);
+        let mut turns = 0;
+        while !self.sleep.is_stopping() {
+            turns += 1;
+            if turns > 3 {
+                thread::yield_now();
+            }
+            if self.take() {
+                self.sleep.work_found(bed, idle, || self.any());
+                self.count();
+                idle = self.sleep.start_looking(bed);
+                continue;
+            }
+            let seat = self.sleep.no_work_found(bed, &mut idle, None, || self.any());
+            if seat.is_some() && self.window.noted.load(Relaxed) {
+                self.window.noted.store(false, Relaxed);
+                self.count();
+            }
+        }
+        self.sleep.work_found(bed, idle, || false);
+    }
+
+    fn spawn(self: &Arc<Rig>, index: usize) -> thread::JoinHandle<()> {
+        let rig = self.clone();
+        thread::spawn(move || rig.work(index))
+    }
+
+    /// Waits until everything has been seen to, ends the pool and checks the books.
+    fn finish<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
+        self.done.inner().wait();
+        self.sleep.stop();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let counts = self.sleep.counters().load();
+        assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
+        assert!(self.sleep.seat_is_free());
+    }
+}
+
+/// A job reaches a worker in the berth, and so does the pool's end.
+fn a_job_for_the_one_in_the_berth() {
+    let rig = Rig::plugged(1, 1);
+    let worker = rig.spawn(0);
+    rig.post();
+    rig.finish([worker]);
+}
+
+#[test]
+fn sleep_11_a_worker_in_the_berth_is_woken() {
+    check(3_000, Some(3), a_job_for_the_one_in_the_berth);
+}
+
+#[test]
+fn canary_the_berth_is_chosen_after_falling_asleep() {
+    canary(&[Step::SleepBerthFirst], Some(3), a_job_for_the_one_in_the_berth);
+}
+
+/// An event and a job at once.
+fn an_event_beside_a_job() {
+    let rig = Rig::plugged(1, 2);
+    let worker = rig.spawn(0);
+    let world = thread::spawn({
+        let rig = rig.clone();
+        move || rig.window.tell(EVENT)
+    });
+    rig.post();
+    world.join().unwrap();
+    rig.finish([worker]);
+}
+
+#[test]
+fn sleep_11_events_and_wakers_keep_the_books_right() {
+    check(3_000, Some(2), an_event_beside_a_job);
+}
+
+/// Of two workers that go to sleep one is there for the event.
+fn an_event_for_two_workers() {
+    let rig = Rig::plugged(2, 1);
+    let workers = [rig.spawn(0), rig.spawn(1)];
+    rig.window.tell(EVENT);
+    rig.finish(workers);
+}
+
+#[test]
+fn sleep_10_one_of_those_who_sleep_is_in_the_berth() {
+    check(20_000, Some(2), an_event_for_two_workers);
+}
+
+/// The berth comes while the worker goes to sleep.
+fn a_berth_for_a_sleeper() {
+    let rig = Rig::new(1, 1);
+    let worker = rig.spawn(0);
+    rig.plug();
+    rig.window.tell(EVENT);
+    rig.finish([worker]);
+}
+
+#[test]
+fn sleep_10_a_sleeper_moves_into_a_new_berth() {
+    check(1_000, Some(3), a_berth_for_a_sleeper);
+}
+
+#[test]
+fn canary_a_berth_comes_without_its_fence() {
+    canary(&[Step::SleepPlugFence], Some(3), a_berth_for_a_sleeper);
+}
