@@ -184,7 +184,7 @@ impl Team {
 
 impl Worker {
     /// Sees to what has happened, if nobody else is about to. Says whether anything had. Own thread only.
-    pub(super) fn poll_driver(&self) -> bool {
+    pub(crate) fn poll_driver(&self) -> bool {
         let Some(seat) = self.team().sleep().try_seat(self.bed()) else { return false };
         let happened = self.team().plugged().is_some_and(Driver::poll);
         if happened {
@@ -194,7 +194,7 @@ impl Worker {
     }
 
     /// Wakes the tasks for which something happened, and leaves the seat to others. Own thread only.
-    pub(super) fn dispatch(&self, seat: Seat<'_>) {
+    pub(crate) fn dispatch(&self, seat: Seat<'_>) {
         let team = self.team();
         if let Some(driver) = team.plugged() {
             // Wakers are anybody's code; one that panics keeps no other from being called.
@@ -211,7 +211,7 @@ impl Worker {
     }
 
     /// This worker is about to sleep: if it is the last one, the driver may want to know. Own thread only.
-    pub(super) fn tell_idle_driver(&self) {
+    pub(crate) fn tell_idle_driver(&self) {
         if let Some(driver) = self.team().plugged().filter(|_| self.team().all_inactive()) {
             driver.pool_is_idle();
         }

@@ -146,6 +146,8 @@ impl Team {
                 .or_else(|| worker.find_elsewhere(Look::Hard, Wanted::tasks(tasks)));
             match found {
                 Some(found) => worker.run(found),
+                // What is left may wait for a timer.
+                None if worker.poll_driver() => {}
                 None => std::thread::yield_now(),
             }
         }

@@ -26,11 +26,8 @@ impl Worker {
             }
             let mut idle = sleep.start_looking(self.bed());
             let found = loop {
-                if idle.is_driver_turn() && self.poll_driver() {
-                    // Where others cannot take it, too.
-                    if let Some(task) = self.next_task() {
-                        break Some(Found::Task(task));
-                    }
+                if idle.is_driver_turn() {
+                    self.poll_driver();
                 }
                 let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
                 if let Some(found) = self.find(look, idle.may_search()) {
@@ -42,7 +39,9 @@ impl Worker {
                 let seat = self.while_parking(|| {
                     sleep.no_work_found(self.bed(), &mut idle, None, || self.sees_work())
                 });
-                seat.map(|seat| self.dispatch(seat));
+                if let Some(seat) = seat {
+                    self.dispatch(seat);
+                }
             };
             let woken = sleep.work_found(self.bed(), idle, || self.team().has_work());
             self.counters.wakes_sent.add(woken as u64);

@@ -80,7 +80,9 @@ impl Worker {
             let seat = self.while_parking(|| {
                 sleep.no_work_found(self.bed(), idle, Some(latch), || self.sees_work())
             });
-            seat.map(|seat| self.dispatch(seat));
+            if let Some(seat) = seat {
+                self.dispatch(seat);
+            }
         }
         stop_looking(&mut idle);
         // A task that yielded in here is alone in the ring, of which nobody was told, and what goes on now
@@ -146,7 +148,9 @@ impl Worker {
                     team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
                 self.counters.wakes_sent.add(woken as u64);
                 // What is woken others have to poll.
-                seat.map(|seat| self.while_parking(|| self.dispatch(seat)));
+                if let Some(seat) = seat {
+                    self.while_parking(|| self.dispatch(seat));
+                }
                 rounds = 0;
             }
         }

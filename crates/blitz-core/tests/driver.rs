@@ -1,0 +1,346 @@
+//! The driver slot, with the smallest driver there is: events are wakers in a list.
+
+use blitz_core::driver::{self, Berth, Driver, PoolView};
+use blitz_core::{Handle, Pool};
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::task::{Poll, Wake, Waker};
+
+/// Wakers are told of from outside, noted by `block` or `poll`, and called by `dispatch`.
+#[derive(Debug, Default)]
+struct Window {
+    state: Mutex<State>,
+    news: Condvar,
+    inside: AtomicBool,
+    blocks: AtomicUsize,
+    idles: AtomicUsize,
+    ends: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    told: VecDeque<Waker>,
+    noted: VecDeque<Waker>,
+    woken: bool,
+}
+
+impl State {
+    fn note(&mut self) -> bool {
+        let told = std::mem::take(&mut self.told);
+        self.noted.extend(told);
+        self.woken = false;
+        !self.noted.is_empty()
+    }
+}
+
+impl Window {
+    fn make(_: PoolView) -> io::Result<Arc<Window>> {
+        Ok(Arc::default())
+    }
+
+    fn tell(&self, waker: Waker) {
+        self.state.lock().unwrap().told.push_back(waker);
+        self.news.notify_all();
+    }
+
+    /// Only one thread at a time may be in here.
+    fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
+        assert!(!self.inside.swap(true, SeqCst), "two have the seat");
+        let result = f();
+        self.inside.store(false, SeqCst);
+        result
+    }
+}
+
+impl Berth for Window {
+    fn block(&self) -> bool {
+        self.blocks.fetch_add(1, SeqCst);
+        self.alone(|| {
+            let state = self.state.lock().unwrap();
+            let nothing = |state: &mut State| state.told.is_empty() && !state.woken;
+            self.news.wait_while(state, nothing).unwrap().note()
+        })
+    }
+
+    fn wake(&self) {
+        self.state.lock().unwrap().woken = true;
+        self.news.notify_all();
+    }
+}
+
+impl Driver for Window {
+    fn poll(&self) -> bool {
+        self.alone(|| self.state.lock().unwrap().note())
+    }
+
+    fn dispatch(&self) {
+        let next = || self.state.lock().unwrap().noted.pop_front();
+        while let Some(waker) = next() {
+            waker.wake();
+        }
+    }
+
+    fn pool_is_idle(&self) {
+        self.idles.fetch_add(1, SeqCst);
+    }
+
+    fn shut_down(&self) {
+        self.ends.fetch_add(1, SeqCst);
+        let told = std::mem::take(&mut self.state.lock().unwrap().told);
+        told.into_iter().for_each(Waker::wake);
+    }
+}
+
+fn pool(workers: usize) -> Pool {
+    Pool::builder().workers(workers).build().unwrap()
+}
+
+fn window(handle: &Handle) -> Arc<Window> {
+    handle.driver(Window::make).unwrap()
+}
+
+/// Is ready once the driver has seen it through.
+fn event() -> impl Future<Output = ()> {
+    let mut told = false;
+    poll_fn(move |cx| {
+        if std::mem::replace(&mut told, true) {
+            return Poll::Ready(());
+        }
+        driver::with_current(Window::make, |window: &Window, _| window.tell(cx.waker().clone()))
+            .unwrap();
+        Poll::Pending
+    })
+}
+
+#[test]
+fn events_reach_tasks_of_pools_of_every_size() {
+    for workers in [1, 2, 8] {
+        let pool = pool(workers);
+        let tasks: Vec<_> = (0..100)
+            .map(|n| {
+                pool.spawn(async move {
+                    for _ in 0..20 {
+                        event().await;
+                    }
+                    n
+                })
+            })
+            .collect();
+        for (n, task) in tasks.into_iter().enumerate() {
+            assert_eq!(task.join().unwrap(), n);
+        }
+    }
+}
+
+#[test]
+fn a_sleeping_pool_moves_into_its_driver() {
+    let pool = pool(3);
+    let waiting = pool.spawn(std::future::pending::<()>());
+    while pool.metrics().tasks.waiting == 0 {
+        std::thread::yield_now();
+    }
+    let window = window(&pool.handle());
+    while window.blocks.load(SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    pool.block_on(event());
+    waiting.abort();
+    assert!(waiting.join().unwrap_err().is_cancelled());
+}
+
+#[test]
+fn events_come_while_a_worker_is_stuck() {
+    let pool = pool(2);
+    for _ in 0..20 {
+        // Each of these leaves the driver to run, and does not come back before the event has been seen to.
+        let (done, is_done) = mpsc::channel();
+        let stuck = pool.spawn(async move {
+            event().await;
+            let (told, tell) = mpsc::channel();
+            let other = Handle::current().spawn(async move {
+                told.send(()).unwrap();
+                event().await;
+                done.send(()).unwrap();
+            });
+            tell.recv().unwrap();
+            is_done.recv().unwrap();
+            other.await.unwrap();
+        });
+        stuck.join().unwrap();
+    }
+}
+
+#[test]
+fn an_adopted_thread_waits_in_the_driver() {
+    std::thread::spawn(|| {
+        let pool = Pool::builder().workers(1).use_current_thread().build().unwrap();
+        let window = window(&pool.handle());
+        let (wake, woken) = mpsc::channel::<Waker>();
+        // Told only once the thread is in the driver.
+        let world = std::thread::spawn({
+            let window = window.clone();
+            move || {
+                let waker = woken.recv().unwrap();
+                while window.blocks.load(SeqCst) == 0 {
+                    std::thread::yield_now();
+                }
+                window.tell(waker);
+            }
+        });
+        let mut asked = false;
+        pool.block_on(poll_fn(|cx| {
+            if std::mem::replace(&mut asked, true) {
+                return Poll::Ready(());
+            }
+            wake.send(cx.waker().clone()).unwrap();
+            Poll::Pending
+        }));
+        world.join().unwrap();
+        pool.block_on(blitz_core::spawn(event())).unwrap();
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_shielded_section_gets_its_event_while_an_adopting_pool_ends() {
+    std::thread::spawn(|| {
+        let pool = Pool::builder().workers(1).use_current_thread().build().unwrap();
+        let ended = Arc::new(AtomicBool::new(false));
+        let ends = ended.clone();
+        let begun = Arc::new(AtomicBool::new(false));
+        let begins = begun.clone();
+        let shielded = pool.spawn(blitz_core::task::shield(async move {
+            begins.store(true, SeqCst);
+            // Many, so that some are left when the pool ends.
+            for _ in 0..10_000 {
+                event().await;
+            }
+            ends.store(true, SeqCst);
+        }));
+        while !begun.load(SeqCst) {
+            pool.block_on(event());
+        }
+        drop((shielded, pool));
+        assert!(ended.load(SeqCst));
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_waker_that_panics_keeps_no_other_from_being_called() {
+    struct Bad;
+    impl Wake for Bad {
+        fn wake(self: Arc<Self>) {
+            panic!("a bad waker");
+        }
+    }
+    let panics = Arc::new(AtomicUsize::new(0));
+    let count = panics.clone();
+    let pool = Pool::builder()
+        .workers(2)
+        .panic_handler(move |_| {
+            count.fetch_add(1, SeqCst);
+        })
+        .build()
+        .unwrap();
+    let window = window(&pool.handle());
+    for _ in 0..3 {
+        window.tell(Waker::from(Arc::new(Bad)));
+    }
+    pool.block_on(event());
+    assert_eq!(panics.load(SeqCst), 3);
+    assert_eq!(pool.block_on(async { 7 }), 7);
+}
+
+#[test]
+fn the_driver_hears_of_idleness_and_of_the_end() {
+    let pool = pool(2);
+    let handle = pool.handle();
+    let window = window(&handle);
+    pool.block_on(event());
+    while window.idles.load(SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(window.ends.load(SeqCst), 0);
+    drop(pool);
+    assert_eq!(window.ends.load(SeqCst), 1);
+    assert!(Arc::ptr_eq(&window, &self::window(&handle)), "it is still there");
+}
+
+#[test]
+fn an_ended_pool_gets_no_driver_and_a_pool_has_one_kind() {
+    let ended = pool(1).handle();
+    let error = ended.driver(Window::make).unwrap_err();
+    assert!(error.to_string().contains("has ended"), "{error}");
+    let failing = pool(1);
+    let fail = |_: PoolView| Err::<Arc<Window>, _>(io::Error::other("no more descriptors"));
+    assert!(failing.handle().driver(fail).unwrap_err().to_string().contains("descriptors"));
+    assert_eq!(window(&failing.handle()).ends.load(SeqCst), 0, "the next attempt may succeed");
+
+    #[derive(Debug)]
+    struct Other;
+    impl Berth for Other {
+        fn block(&self) -> bool {
+            unreachable!("it is never plugged in")
+        }
+        fn wake(&self) {}
+    }
+    impl Driver for Other {
+        fn poll(&self) -> bool {
+            unreachable!("it is never plugged in")
+        }
+        fn dispatch(&self) {}
+        fn pool_is_idle(&self) {}
+        fn shut_down(&self) {}
+    }
+    let error = failing.handle().driver(|_| Ok(Arc::new(Other))).unwrap_err();
+    assert!(error.to_string().contains("another kind"), "{error}");
+}
+
+#[test]
+fn a_driver_sees_its_pool() {
+    let pool = Pool::builder().workers(3).driver_options(7_u32).build().unwrap();
+    let mut view = None;
+    let make = |given: PoolView| {
+        view = Some(given);
+        Window::make(view.clone().unwrap())
+    };
+    pool.handle().driver(make).unwrap();
+    let view = view.unwrap();
+    assert_eq!((view.num_workers(), view.options::<u32>().as_deref()), (3, Some(&7)));
+    assert_eq!(view.options::<String>(), None);
+    while !view.is_idle() {
+        std::thread::yield_now();
+    }
+    let (go, wait) = mpsc::channel::<()>();
+    let blocking = pool.spawn_blocking(move || wait.recv().unwrap());
+    assert!(!view.is_idle());
+    go.send(()).unwrap();
+    blocking.join().unwrap();
+    drop(pool);
+    assert_eq!(view.num_workers(), 0);
+    assert!(!view.is_idle());
+}
+
+#[test]
+fn jobs_tasks_and_events_at_once() {
+    let pool = pool(4);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for n in 0..300_u64 {
+                    match n % 3 {
+                        0 => pool.block_on(event()),
+                        1 => assert_eq!(pool.join(|| n, || n + 1), (n, n + 1)),
+                        _ => pool.spawn(event()).join().unwrap(),
+                    }
+                }
+            });
+        }
+    });
+}
