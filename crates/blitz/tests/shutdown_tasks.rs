@@ -529,8 +529,8 @@ fn an_adopted_thread_ends_its_tasks_too() {
 #[test]
 fn a_chain_of_tasks_ends_without_filling_the_stack() {
     watched("a_chain_of_tasks", |_| {
-        /// Parks tasks of which each wakes the next when it is dropped.
-        fn chain(runtime: &Runtime, tally: &Tally) {
+        /// Parks tasks of which each wakes the next when it is dropped; the first one, what is returned.
+        fn chain(runtime: &Runtime, tally: &Tally) -> Option<oneshot::Sender<()>> {
             let mut next: Option<oneshot::Sender<()>> = None;
             for _ in 0..20_000 {
                 let (send, receive) = oneshot::channel();
@@ -542,13 +542,12 @@ fn a_chain_of_tasks_ends_without_filling_the_stack() {
                 }));
             }
             wait_for_parked(&runtime.handle(), 20_000);
-            // The last one is left in the dark until the end.
-            std::mem::forget(next);
+            next
         }
         let tally = Tally::default();
         let dropped = runtime(4);
-        chain(&dropped, &tally);
-        drop(dropped);
+        let first = chain(&dropped, &tally);
+        drop((dropped, first));
         assert!(tally.is_even());
         // Worker 0 is a thread that ends without having left: the pool is still complete after it.
         let build = || {
@@ -556,8 +555,8 @@ fn a_chain_of_tasks_ends_without_filling_the_stack() {
             blitz::Builder::from_pool(pool).build().unwrap()
         };
         let orphan = std::thread::spawn(build).join().unwrap();
-        chain(&orphan, &tally);
-        drop(orphan);
+        let first = chain(&orphan, &tally);
+        drop((orphan, first));
         wait_for(|| tally.is_even());
         assert_eq!(tally.made(), 40_000);
     });
