@@ -1,0 +1,80 @@
+//! The driver: what a worker sleeps in while tasks wait for the outside world.
+//!
+//! ```text
+//!  block ─▶ reactor.wait ─▶ notes whom to wake ─▶ dispatch: wakes them
+//! ```
+//!
+//! A pool gets its driver when something of it first wants to wait for the outside world.
+
+#![forbid(unsafe_code)]
+
+use crate::poll::Reactor;
+use blitz_core::Handle;
+use blitz_core::driver::{self, Berth, Driver, PoolView};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a pool's tasks wait with for sockets and timers.
+#[derive(Debug)]
+pub struct IoDriver {
+    reactor: Arc<Reactor>,
+}
+
+/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the worker that
+/// the current thread is in that pool.
+///
+/// # Errors
+/// If the system does not give the driver what it needs, or if the pool has ended.
+pub(crate) fn with_current<R>(f: impl FnOnce(&IoDriver, Option<usize>) -> R) -> io::Result<R> {
+    driver::with_current(IoDriver::new, f)
+}
+
+impl IoDriver {
+    fn new(_view: PoolView) -> io::Result<Arc<IoDriver>> {
+        Ok(Arc::new(IoDriver { reactor: Reactor::new()? }))
+    }
+
+    /// The driver of the pool that `handle` leads to; the pool has one from now on.
+    ///
+    /// # Errors
+    /// If the system does not give the driver what it needs, or if the pool has ended.
+    pub fn of(handle: &Handle) -> io::Result<Arc<IoDriver>> {
+        handle.driver(IoDriver::new)
+    }
+
+    pub(crate) fn reactor(&self) -> &Arc<Reactor> {
+        &self.reactor
+    }
+
+    /// Waits for at most `timeout`, for ever if there is none; says whether there is anything to dispatch.
+    fn wait(&self, timeout: Option<Duration>) -> bool {
+        self.reactor.wait(timeout)
+    }
+}
+
+impl Berth for IoDriver {
+    fn block(&self) -> bool {
+        self.wait(None)
+    }
+
+    fn wake(&self) {
+        self.reactor.wake();
+    }
+}
+
+impl Driver for IoDriver {
+    fn poll(&self) -> bool {
+        self.wait(Some(Duration::ZERO))
+    }
+
+    fn dispatch(&self) {
+        self.reactor.dispatch();
+    }
+
+    fn pool_is_idle(&self) {}
+
+    fn shut_down(&self) {
+        self.reactor.shut_down();
+    }
+}

@@ -1,0 +1,76 @@
+//! The system's readiness queue, through mio. No other file knows how it is asked.
+
+#![forbid(unsafe_code)]
+
+use mio::event::{Event, Source};
+use mio::{Events, Interest, Poll, Registry, Token, Waker};
+use std::fmt;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How many events one wait can bring. More wait for the next one.
+const EVENTS_MAX: usize = 256;
+/// What the waker is known by; no registration has this number.
+const WAKER: Token = Token(usize::MAX);
+
+/// Where descriptors are registered, and where one thread at a time waits for events of them.
+pub(super) struct Selector {
+    registry: Registry,
+    waker: Waker,
+    /// Used by whoever has the seat, so the lock is always free.
+    queue: Mutex<Queue>,
+}
+
+struct Queue {
+    poll: Poll,
+    events: Events,
+}
+
+impl Selector {
+    pub(super) fn new() -> io::Result<Selector> {
+        let poll = Poll::new()?;
+        let registry = poll.registry().try_clone()?;
+        let waker = Waker::new(&registry, WAKER)?;
+        let queue = Queue { poll, events: Events::with_capacity(EVENTS_MAX) };
+        Ok(Selector { registry, waker, queue: Mutex::new(queue) })
+    }
+
+    /// Waits for events and calls `note` with each of them; at most for `timeout`, for ever if there is none.
+    pub(super) fn wait(&self, timeout: Option<Duration>, mut note: impl FnMut(Token, &Event)) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let Queue { poll, events } = &mut *queue;
+        match poll.poll(events, timeout) {
+            Ok(()) => {}
+            // A signal handler has run: the caller looks whether there is anything and comes back.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
+            Err(error) => panic!("the system does not let Blitz wait for events: {error}"),
+        }
+        for event in events.iter().filter(|event| event.token() != WAKER) {
+            note(event.token(), event);
+        }
+    }
+
+    /// Makes the current or the next wait return.
+    pub(super) fn wake(&self) {
+        if let Err(error) = self.waker.wake() {
+            panic!("a sleeping worker cannot be woken: {error}");
+        }
+    }
+
+    /// Events of `source` come from now on, each change once, under the name `token`.
+    pub(super) fn register(&self, source: &mut impl Source, token: Token) -> io::Result<()> {
+        self.registry.register(source, token, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    /// No more events of `source` come, but for those that a wait has already.
+    pub(super) fn deregister(&self, source: &mut impl Source) -> io::Result<()> {
+        self.registry.deregister(source)
+    }
+}
+
+impl fmt::Debug for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Selector").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}
