@@ -20,6 +20,7 @@ pub mod panic;
 pub mod park;
 pub mod prim;
 pub mod queue;
+pub mod readiness;
 pub mod ring;
 pub mod rng;
 pub mod sleep;

@@ -516,6 +516,14 @@ pub enum Step {
     QueueCountLocked,
     /// `queue`: whether the queue is closed is looked at while the lock is held.
     QueueClosedLocked,
+    /// `readiness`: who is about to wait looks at the word again under the lock.
+    ReadinessLookLocked,
+    /// `readiness`: an event is in the word before wakers are taken.
+    ReadinessSetFirst,
+    /// `readiness`: a clear compares the tick that it has seen with the newest.
+    ReadinessTick,
+    /// `readiness`: the end is in the word before wakers are taken.
+    ReadinessEndFirst,
     /// `task`: a run begins by acquiring.
     TaskStartAcquire,
     /// `task`: a run begins with an exchange while others have references.

@@ -17,6 +17,7 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("park/futex", true),
     ("park/parker", true),
     ("queue", true),
+    ("readiness", true),
     ("ring", true),
     ("sleep", true),
     ("task", true),

@@ -1,0 +1,261 @@
+//! Readiness: what the system has said about one descriptor, and who waits to hear it. A task that waits
+//! for an event is woken by it, whether it began to wait before or after.
+//!
+//! # Who calls it
+//! The driver, one thread at a time: `set`, `end`. Tasks that use the descriptor, any thread: `poll`,
+//! `poll_listed`, `unlist`, `look`, `is_fresh`, and `clear` when the system has said that it would block.
+//!
+//! # State
+//! | where | bits | meaning | who sets | who clears |
+//! |---|---|---|---|---|
+//! | word | 0 READABLE, 1 WRITABLE | an attempt is worth it | `set` | `clear` |
+//! | word | 2 READ_CLOSED, 3 WRITE_CLOSED, 4 ERROR | an attempt says how it ended | `set` | `clear`, of an attempt that would block |
+//! | word | 7 ENDED | no more events come | `end` | nobody |
+//! | word | 8..64 | tick: how many events there were | `set` | nobody |
+//! | waiters | `reader`, `writer` | the newest task that polls each direction | `poll` | `set`, `end`, by waking |
+//! | waiters | `list` | any number of tasks, each with its interest | `poll_listed` | `set`, `end`, by waking; `unlist` |
+//!
+//! # Transitions
+//! ```text
+//!  driver:  word |= event, tick + 1 ──▶ lock: take whom it concerns out ──▶ (later, no lock) wake them
+//!  task:    look at the word ──ready──▶ attempt ──would block──▶ clear, unless the tick is another ──▶ look
+//!              │ not ready
+//!              └──▶ lock: look again ──ready──▶ attempt
+//!                          │ not ready
+//!                          └──▶ leave the waker, pending
+//! ```
+//!
+//! # Invariants
+//! - **READINESS-1** No event is missed: once `set` has returned, whoever was pending for it has its waker in
+//!   the batch, and whoever polls finds the descriptor ready until it clears that very event.
+//! - **READINESS-2** A clear undoes what its sight has seen and nothing newer: if an event came meanwhile it
+//!   does nothing.
+//! - **READINESS-3** An event wakes every task that waits for its direction, in the list or not, and none that
+//!   waits for the other only. An error concerns both.
+//! - **READINESS-4** After `end` nobody is pending, and nobody becomes so.
+//! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, leaves nothing there.
+//! - **READINESS-6** After a short transfer the clear leaves closed directions and errors, which say no more of
+//!   themselves; after an attempt that would block it clears all of its direction, so nobody spins on them.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | `set`, `end`: exchange of the word, before the lock | AcqRel | O2 | READINESS-1: who took the lock before is found, who takes it after sees the word |
+//! | O2 | the lock | acquire, release | itself | READINESS-1, READINESS-4, READINESS-5 |
+//! | O3 | load before an attempt | Acquire | O1 | READINESS-2: the attempt, a system call, comes after the tick that its clear names |
+//! | O4 | `clear`: exchange of the word | AcqRel | O1 | READINESS-2: compares the tick with the newest |
+//!
+//! # What this does not do
+//! It wakes nobody itself: wakers go into a batch, for whoever has let go of all locks. It does not know the
+//! descriptor. It may say ready when an attempt would block; it never says nothing when one would not.
+//!
+//! # Lineage
+//! A readiness word with a tick against late clears is what runtimes on edge-triggered queues have, Tokio's
+//! among them. One word of 64 bits, so that the tick does not come around; clears by evidence (READINESS-6); the
+//! lists of waiters are ours.
+
+#[cfg(all(test, blitz_loom))]
+mod model;
+mod ready;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+mod waiters;
+
+pub use ready::{Interest, Ready};
+pub use waiters::Place;
+
+use crate::prim::{AcqRel, Acquire, AtomicU64, Mutex, MutexGuard, Relaxed, Step, Turns, broken};
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::task::{Context, Poll, Waker};
+use waiters::Waiters;
+
+const READY_BITS: u64 = 0b1_1111;
+const ENDED: u64 = 1 << 7;
+const TICK: u64 = 1 << 8;
+
+/// What is known of one descriptor, and who waits for it.
+#[derive(Debug, Default)]
+pub struct Readiness {
+    word: AtomicU64,
+    turns: Turns,
+    waiters: Mutex<Waiters>,
+}
+
+/// What somebody saw of a descriptor's readiness, to be named when it turns out to be over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sight {
+    word: u64,
+    interest: Interest,
+}
+
+/// Why an attempt had no more to transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// It said that it would block.
+    WouldBlock,
+    /// It transferred less than there was room for.
+    ShortTransfer,
+}
+
+/// No more events will come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended;
+
+impl Sight {
+    /// What was ready, of what was asked for.
+    pub fn ready(&self) -> Ready {
+        Ready::from_bits(self.word & READY_BITS).of(self.interest)
+    }
+}
+
+impl Readiness {
+    /// Of a descriptor that no event has come for.
+    ///
+    /// ```
+    /// use blitz_parts::readiness::{Interest, Readiness, Ready};
+    /// let (readiness, mut batch) = (Readiness::new(), Default::default());
+    /// readiness.set(Ready::WRITABLE, &mut batch);
+    /// assert!(readiness.look(Interest::READABLE).unwrap().is_none());
+    /// assert!(readiness.look(Interest::WRITABLE).unwrap().is_some());
+    /// ```
+    pub fn new() -> Readiness {
+        Readiness::default()
+    }
+
+    /// Whether there was no event yet: an attempt may be worth it although nothing is known to be ready.
+    #[inline]
+    pub fn is_fresh(&self) -> bool {
+        self.word.load(Relaxed) < TICK
+    }
+
+    /// What is ready of `interest`, if anything is.
+    ///
+    /// # Errors
+    /// If nothing is ready, and no more events will come.
+    #[inline]
+    pub fn look(&self, interest: Interest) -> Result<Option<Sight>, Ended> {
+        self.turns.take();
+        let word = self.word.load(Acquire); // O3
+        let sight = Sight { word, interest };
+        if !sight.ready().is_empty() {
+            return Ok(Some(sight));
+        }
+        if word & ENDED != 0 { Err(Ended) } else { Ok(None) }
+    }
+
+    /// What is ready of `interest`; if nothing is, the task is woken once something is. One task per direction:
+    /// the newest counts.
+    ///
+    /// # Errors
+    /// If nothing is ready, and no more events will come.
+    pub fn poll(&self, cx: &mut Context<'_>, interest: Interest) -> Poll<Result<Sight, Ended>> {
+        self.poll_with(interest, |waiters| waiters.put(interest, cx.waker()))
+    }
+
+    /// As [`poll`](Readiness::poll), for any number of tasks: each has a place in the list, which it gives back
+    /// by [`unlist`](Readiness::unlist).
+    ///
+    /// # Errors
+    /// If nothing is ready, and no more events will come.
+    pub fn poll_listed(
+        &self,
+        cx: &mut Context<'_>,
+        interest: Interest,
+        place: &mut Option<Place>,
+    ) -> Poll<Result<Sight, Ended>> {
+        self.poll_with(interest, |waiters| waiters.list(interest, cx.waker(), place))
+    }
+
+    fn poll_with(
+        &self,
+        interest: Interest,
+        wait: impl FnOnce(&mut Waiters) -> waiters::Old,
+    ) -> Poll<Result<Sight, Ended>> {
+        if let Some(seen) = self.look(interest).transpose() {
+            return Poll::Ready(seen);
+        }
+        let mut waiters = self.lock();
+        // Who sets the word takes the lock afterwards: either it finds the waker or its word is seen here.
+        let seen = if broken(Step::ReadinessLookLocked) { Ok(None) } else { self.look(interest) };
+        if let Some(seen) = seen.transpose() {
+            return Poll::Ready(seen);
+        }
+        let old = wait(&mut waiters);
+        drop(waiters);
+        // Somebody else's code, so not under the lock.
+        drop(old);
+        Poll::Pending
+    }
+
+    /// Gives a place in the list back.
+    pub fn unlist(&self, place: Place) {
+        let old = self.lock().unlist(place);
+        drop(old);
+    }
+
+    /// An attempt has shown that what `sight` saw is over. Does nothing if there was an event since.
+    pub fn clear(&self, sight: &Sight, evidence: Evidence) {
+        let over = match evidence {
+            Evidence::WouldBlock => sight.ready(),
+            Evidence::ShortTransfer => sight.ready().without_ends(),
+        };
+        self.turns.take();
+        let mut word = self.word.load(Relaxed);
+        while word / TICK == sight.word / TICK || broken(Step::ReadinessTick) {
+            let cleared = word & !over.bits();
+            if cleared == word {
+                return;
+            }
+            self.turns.take();
+            match self.word.compare_exchange(word, cleared, AcqRel, Relaxed) {
+                Ok(_) => return, // O4
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// There was an event: `ready` is worth an attempt. Whoever waits for it goes into the batch.
+    pub fn set(&self, ready: Ready, batch: &mut VecDeque<Waker>) {
+        if broken(Step::ReadinessSetFirst) {
+            self.lock().wake(ready, batch);
+            self.change(|word| (word | ready.bits()).wrapping_add(TICK));
+            return;
+        }
+        self.change(|word| (word | ready.bits()).wrapping_add(TICK));
+        self.lock().wake(ready, batch);
+    }
+
+    /// No more events will come: whoever waits goes into the batch.
+    pub fn end(&self, batch: &mut VecDeque<Waker>) {
+        if broken(Step::ReadinessEndFirst) {
+            self.lock().wake(Ready::ALL, batch);
+            self.change(|word| word | ENDED);
+            return;
+        }
+        self.change(|word| word | ENDED);
+        self.lock().wake(Ready::ALL, batch);
+    }
+
+    /// How many tasks wait.
+    pub fn waiting(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn change(&self, change: impl Fn(u64) -> u64) {
+        self.turns.take();
+        let mut word = self.word.load(Relaxed);
+        loop {
+            self.turns.take();
+            match self.word.compare_exchange(word, change(word), AcqRel, Relaxed) {
+                Ok(_) => return, // O1
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiters> {
+        // A waker's clone may panic, before anything has changed.
+        self.waiters.lock().unwrap_or_else(PoisonError::into_inner) // O2
+    }
+}

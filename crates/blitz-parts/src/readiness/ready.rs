@@ -1,0 +1,173 @@
+//! What is ready, and what somebody is interested in.
+
+use core::fmt;
+use core::ops::{BitOr, BitOrAssign, Sub};
+
+/// What a descriptor is ready for.
+///
+/// ```
+/// use blitz_parts::readiness::Ready;
+/// let ready = Ready::READABLE | Ready::WRITE_CLOSED;
+/// assert!(ready.is_readable() && ready.is_writable() && ready.is_write_closed());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ready(u8);
+
+impl Ready {
+    /// Nothing.
+    pub const EMPTY: Ready = Ready(0);
+    /// A read may bring something.
+    pub const READABLE: Ready = Ready(1);
+    /// A write may take something.
+    pub const WRITABLE: Ready = Ready(1 << 1);
+    /// Nothing more comes: a read says so.
+    pub const READ_CLOSED: Ready = Ready(1 << 2);
+    /// Nothing more is taken: a write says so.
+    pub const WRITE_CLOSED: Ready = Ready(1 << 3);
+    /// There is an error, which the next attempt brings.
+    pub const ERROR: Ready = Ready(1 << 4);
+    /// All of it.
+    pub const ALL: Ready = Ready(0b1_1111);
+
+    const READING: Ready = Ready(0b1_0101);
+    const WRITING: Ready = Ready(0b1_1010);
+    const ENDS: Ready = Ready(0b1_1100);
+
+    pub(super) fn from_bits(bits: u64) -> Ready {
+        Ready(bits as u8 & Ready::ALL.0)
+    }
+
+    pub(super) fn bits(self) -> u64 {
+        u64::from(self.0)
+    }
+
+    /// Whether it is nothing.
+    pub fn is_empty(self) -> bool {
+        self == Ready::EMPTY
+    }
+
+    /// Whether a read is worth it: there is something, or the end of it, or an error.
+    pub fn is_readable(self) -> bool {
+        self.meets(Ready::READING)
+    }
+
+    /// Whether a write is worth it: there is room, or the end of it, or an error.
+    pub fn is_writable(self) -> bool {
+        self.meets(Ready::WRITING)
+    }
+
+    /// Whether nothing more can be read.
+    pub fn is_read_closed(self) -> bool {
+        self.meets(Ready::READ_CLOSED)
+    }
+
+    /// Whether nothing more can be written.
+    pub fn is_write_closed(self) -> bool {
+        self.meets(Ready::WRITE_CLOSED)
+    }
+
+    /// Whether there is an error.
+    pub fn is_error(self) -> bool {
+        self.meets(Ready::ERROR)
+    }
+
+    /// What of it concerns `interest`.
+    pub fn of(self, interest: Interest) -> Ready {
+        Ready(self.0 & interest.mask().0)
+    }
+
+    /// Without what an attempt does not use up: closed directions and errors.
+    pub(super) fn without_ends(self) -> Ready {
+        self - Ready::ENDS
+    }
+
+    fn meets(self, other: Ready) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl BitOr for Ready {
+    type Output = Ready;
+
+    fn bitor(self, other: Ready) -> Ready {
+        Ready(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Ready {
+    fn bitor_assign(&mut self, other: Ready) {
+        *self = *self | other;
+    }
+}
+
+impl Sub for Ready {
+    type Output = Ready;
+
+    fn sub(self, other: Ready) -> Ready {
+        Ready(self.0 & !other.0)
+    }
+}
+
+impl fmt::Debug for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = ["READABLE", "WRITABLE", "READ_CLOSED", "WRITE_CLOSED", "ERROR"];
+        let mut set = names.iter().enumerate().filter(|(bit, _)| self.0 >> bit & 1 != 0);
+        let Some((_, first)) = set.next() else { return f.write_str("EMPTY") };
+        f.write_str(first)?;
+        set.try_for_each(|(_, name)| write!(f, " | {name}"))
+    }
+}
+
+/// What somebody wants a descriptor to be ready for.
+///
+/// ```
+/// use blitz_parts::readiness::Interest;
+/// let both = Interest::READABLE | Interest::WRITABLE;
+/// assert!(both.is_readable() && both.is_writable());
+/// assert!(!Interest::READABLE.is_writable());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interest {
+    readable: bool,
+    writable: bool,
+}
+
+impl Interest {
+    /// Reads.
+    pub const READABLE: Interest = Interest { readable: true, writable: false };
+    /// Writes.
+    pub const WRITABLE: Interest = Interest { readable: false, writable: true };
+
+    /// This interest, and another.
+    #[must_use = "the interest that is meant is the one returned"]
+    pub const fn add(self, other: Interest) -> Interest {
+        Interest {
+            readable: self.readable | other.readable,
+            writable: self.writable | other.writable,
+        }
+    }
+
+    /// Whether it is in reads, maybe among others.
+    pub const fn is_readable(self) -> bool {
+        self.readable
+    }
+
+    /// Whether it is in writes, maybe among others.
+    pub const fn is_writable(self) -> bool {
+        self.writable
+    }
+
+    fn mask(self) -> Ready {
+        let reading = if self.readable { Ready::READING } else { Ready::EMPTY };
+        let writing = if self.writable { Ready::WRITING } else { Ready::EMPTY };
+        reading | writing
+    }
+}
+
+impl BitOr for Interest {
+    type Output = Interest;
+
+    fn bitor(self, other: Interest) -> Interest {
+        self.add(other)
+    }
+}

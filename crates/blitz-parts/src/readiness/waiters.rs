@@ -1,0 +1,129 @@
+//! Who waits for one descriptor.
+
+use super::{Interest, Ready};
+use std::collections::VecDeque;
+use std::task::Waker;
+
+/// The tasks that wait, behind the lock.
+#[derive(Debug, Default)]
+pub(super) struct Waiters {
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    list: Vec<Option<Listed>>,
+    /// Places of the list that are free.
+    free: Vec<usize>,
+    /// How many places were ever given.
+    given: u64,
+}
+
+#[derive(Debug)]
+struct Listed {
+    number: u64,
+    interest: Interest,
+    waker: Waker,
+}
+
+/// A place in the list of waiting tasks. Whoever was woken has lost it, and may still give it back.
+#[derive(Debug)]
+pub struct Place {
+    index: usize,
+    number: u64,
+}
+
+/// Wakers that were replaced: dropped where no lock is held.
+pub(super) type Old = [Option<Waker>; 2];
+
+impl Waiters {
+    /// `waker` is now the one that waits for each direction of `interest`.
+    pub(super) fn put(&mut self, interest: Interest, waker: &Waker) -> Old {
+        let mut old = [None, None];
+        if interest.is_readable() {
+            old[0] = replace(&mut self.reader, waker);
+        }
+        if interest.is_writable() {
+            old[1] = replace(&mut self.writer, waker);
+        }
+        old
+    }
+
+    /// `waker` waits at `place`, which is a new one if there was none or it is lost.
+    pub(super) fn list(
+        &mut self,
+        interest: Interest,
+        waker: &Waker,
+        place: &mut Option<Place>,
+    ) -> Old {
+        if let Some(listed) = place.as_ref().and_then(|place| self.at(place)) {
+            listed.interest = interest;
+            if listed.waker.will_wake(waker) {
+                return [None, None];
+            }
+            return [Some(std::mem::replace(&mut listed.waker, waker.clone())), None];
+        }
+        let number = self.given;
+        let listed = Some(Listed { number, interest, waker: waker.clone() });
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.list[index] = listed;
+                index
+            }
+            None => {
+                self.list.push(listed);
+                self.list.len() - 1
+            }
+        };
+        self.given += 1;
+        *place = Some(Place { index, number });
+        [None, None]
+    }
+
+    /// Frees the place, unless it was lost; returns the waker that was there.
+    pub(super) fn unlist(&mut self, place: Place) -> Option<Waker> {
+        self.at(&place)?;
+        self.vacate(place.index)
+    }
+
+    /// Moves whom `ready` concerns to the batch.
+    pub(super) fn wake(&mut self, ready: Ready, batch: &mut VecDeque<Waker>) {
+        if ready.is_readable() {
+            batch.extend(self.reader.take());
+        }
+        if ready.is_writable() {
+            batch.extend(self.writer.take());
+        }
+        for index in 0..self.list.len() {
+            let concerned = |listed: &Listed| !ready.of(listed.interest).is_empty();
+            if self.list[index].as_ref().is_some_and(concerned) {
+                batch.extend(self.vacate(index));
+            }
+        }
+        if self.free.len() == self.list.len() {
+            // A crowd that is gone is not looked for at each event.
+            self.free.clear();
+            self.list.clear();
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let single = usize::from(self.reader.is_some()) + usize::from(self.writer.is_some());
+        single + self.list.len() - self.free.len()
+    }
+
+    fn at(&mut self, place: &Place) -> Option<&mut Listed> {
+        let listed = self.list.get_mut(place.index)?.as_mut()?;
+        (listed.number == place.number).then_some(listed)
+    }
+
+    fn vacate(&mut self, index: usize) -> Option<Waker> {
+        let listed = self.list[index].take()?;
+        self.free.push(index);
+        Some(listed.waker)
+    }
+}
+
+fn replace(slot: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
+    match slot {
+        Some(same) if same.will_wake(waker) => None,
+        slot => slot.replace(waker.clone()),
+    }
+}
