@@ -1,5 +1,6 @@
-//! What a program gets that uses Blitz: no second runtime and no model checker. Tokio is there for its channels, its locks and
-//! its I/O traits, without the features that would bring its scheduler, timers or reactor along.
+//! What a program gets that uses Blitz: no second runtime and no model checker. mio serves Blitz's own driver;
+//! Tokio is there for its channels, its locks and its I/O traits, without the features that would bring its
+//! scheduler, timers or reactor along.
 
 use crate::commands::cargo;
 
@@ -10,17 +11,8 @@ const PACKAGE: &str = "blitz-rt";
 const TOKIO_FEATURES: &[&str] = &["bytes", "io-util", "sync"];
 
 /// What only another runtime would need.
-const OTHER_RUNTIMES: &[&str] = &[
-    "async-executor",
-    "async-io",
-    "async-std",
-    "mio",
-    "polling",
-    "rayon",
-    "rayon-core",
-    "smol",
-    "socket2",
-];
+const OTHER_RUNTIMES: &[&str] =
+    &["async-executor", "async-io", "async-std", "polling", "rayon", "rayon-core", "smol"];
 
 /// What only `--cfg blitz_loom` and `--cfg blitz_shuttle` bring along.
 const CHECKERS: &[&str] = &["loom", "shuttle"];
@@ -84,7 +76,8 @@ mod tests {
     fn a_second_runtime_or_a_checker_is_found() {
         let good = "blitz-rt v0.1.0 (somewhere) []\ntokio v1.54.1 [bytes,io-util,sync]\n";
         assert_eq!(findings(good), Vec::<String>::new());
-        let bad = good.replace("sync", "net,rt,sync") + "mio v1.0.0 [default]\nsmol v2.0.0 []\n";
+        let bad =
+            good.replace("sync", "net,rt,sync") + "polling v3.0.0 [default]\nsmol v2.0.0 []\n";
         assert_eq!(findings(&bad).len(), 4);
         assert_eq!(findings(&format!("{good}loom v0.7.2 []\nshuttle v0.9.9 []\n")).len(), 2);
         assert_eq!(findings("").len(), 1);

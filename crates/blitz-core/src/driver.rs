@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 use crate::handle::{self, Handle};
+pub use crate::task::budget::{Spent, poll_spend};
 use crate::team::Team;
 use crate::worker::{Worker, current};
 pub use blitz_parts::sleep::Berth;

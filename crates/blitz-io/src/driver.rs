@@ -21,6 +21,16 @@ pub struct IoDriver {
     reactor: Arc<Reactor>,
 }
 
+/// What a driver has to do with at some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IoMetrics {
+    /// Descriptors that are watched.
+    pub registered: usize,
+    /// Tasks that wait for one of them.
+    pub waiting: usize,
+}
+
 /// Calls `f` with the driver of the current pool, or of the global one, and with the index of the worker that
 /// the current thread is in that pool.
 ///
@@ -41,6 +51,11 @@ impl IoDriver {
     /// If the system does not give the driver what it needs, or if the pool has ended.
     pub fn of(handle: &Handle) -> io::Result<Arc<IoDriver>> {
         handle.driver(IoDriver::new)
+    }
+
+    /// What waits for the outside world at this moment.
+    pub fn metrics(&self) -> IoMetrics {
+        IoMetrics { registered: self.reactor.registered(), waiting: self.reactor.waiting() }
     }
 
     pub(crate) fn reactor(&self) -> &Arc<Reactor> {

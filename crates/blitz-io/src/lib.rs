@@ -1,6 +1,9 @@
 //! Sockets and timers of the Blitz runtime. Use it through `blitz-rt`.
 
+mod async_fd;
 mod driver;
+pub mod io;
+pub mod net;
 mod poll;
 
-pub use driver::IoDriver;
+pub use driver::{IoDriver, IoMetrics};

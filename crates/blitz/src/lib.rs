@@ -76,6 +76,7 @@
 //! | let other tasks go first | [`task::yield_now`], [`task::consume_budget`] |
 //! | give a task values of its own | [`task_local!`] |
 //! | pass values between tasks | [`sync`] |
+//! | use sockets, or any other descriptor | [`net`], [`io`] |
 //! | refuse tasks rather than queue without end | [`Handle::try_spawn`] |
 //!
 //! | for either | call |
@@ -127,6 +128,8 @@ pub use blitz_macros::{main, test};
 // Channels, locks and other meeting points of tasks.
 #[doc(no_inline)]
 pub use tokio::sync;
+// The outside world.
+pub use blitz_io::{io, net};
 // Looking inside.
 pub use blitz_core::{
     Diagnostics, Histogram, PoolMetrics, TaskMetrics, WorkerMetrics, diagnostics,

@@ -6,6 +6,7 @@ use crate::source::{after_group, starts_with};
 use crate::tree::Tree;
 
 const ALLOWED: &[&str] = &[
+    "crates/blitz-io/src/net/unix/peer.rs",
     "crates/blitz-parts/src/barrier/mod.rs",
     "crates/blitz-parts/src/lib.rs",
     "crates/blitz-parts/src/park/futex/mod.rs",

@@ -13,14 +13,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// A unit of budget that an operation has spent, and gets back if it is not ready after all.
-#[must_use]
-pub(crate) struct Spent {
+#[derive(Debug)]
+#[must_use = "dropped at once, it gives the unit back"]
+pub struct Spent {
     used: bool,
 }
 
 impl Spent {
     /// The operation was ready: the unit stays spent.
-    pub(crate) fn made_progress(mut self) {
+    pub fn made_progress(mut self) {
         self.used = true;
     }
 }
@@ -36,7 +37,7 @@ impl Drop for Spent {
 
 /// Ready with a unit, or the task is woken again and has to let others go first.
 #[inline]
-pub(crate) fn poll_spend(cx: &mut Context<'_>) -> Poll<Spent> {
+pub fn poll_spend(cx: &mut Context<'_>) -> Poll<Spent> {
     if context::spend() {
         return Poll::Ready(Spent { used: false });
     }

@@ -1,13 +1,35 @@
 //! Readiness of descriptors: who waits for what, and who has to be told.
+//!
+//! ```text
+//!  a socket ─ Polled ─ Registration ─▶ Readiness ◀─ Entries ◀─ Reactor::wait ◀─ Selector (mio)
+//!                          │ token                                  │
+//!                          └──────── the system's queue ────────────┘
+//! ```
+//!
+//! Descriptors are registered once, for both directions, and the system tells of each change once. An operation
+//! is tried first unless it is known that it would block; then its task waits for the next change.
+//!
+//! A token is a place in the table and the number of who has it: an event that was under way while its descriptor
+//! was deregistered finds nobody, even if the place has been given away again.
 
 #![forbid(unsafe_code)]
 
+mod entries;
+mod polled;
+mod registration;
 mod selector;
 
+pub(crate) use polled::Polled;
+pub(crate) use registration::Registration;
+
+use blitz_parts::readiness::Readiness;
+use entries::Entries;
+use mio::event::Source;
 use selector::Selector;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -15,6 +37,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Reactor {
     selector: Selector,
+    entries: Mutex<Entries>,
     /// Who is to be woken. Used by whoever has the seat, so the lock is always free.
     batch: Mutex<VecDeque<Waker>>,
 }
@@ -22,13 +45,20 @@ pub(crate) struct Reactor {
 impl Reactor {
     pub(crate) fn new() -> io::Result<Arc<Reactor>> {
         let selector = Selector::new()?;
-        Ok(Arc::new(Reactor { selector, batch: Mutex::default() }))
+        Ok(Arc::new(Reactor { selector, entries: Mutex::default(), batch: Mutex::default() }))
     }
 
     /// Waits for events, at most for `timeout`, and notes whom they concern; says whether they concern anybody.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
-        self.selector.wait(timeout, |_, _| {});
-        !self.batch.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        let mut batch = lock(&self.batch);
+        let mut entries = None;
+        self.selector.wait(timeout, |token, ready| {
+            let entries = entries.get_or_insert_with(|| lock(&self.entries));
+            if let Some(readiness) = entries.find(token) {
+                readiness.set(ready, &mut batch);
+            }
+        });
+        !batch.is_empty()
     }
 
     /// Makes the current or the next wait return.
@@ -36,15 +66,76 @@ impl Reactor {
         self.selector.wake();
     }
 
-    /// Wakes those whom the last wait has noted.
+    /// Wakes those whom the last wait has noted. If one of them panics, the next call goes on behind it.
     pub(crate) fn dispatch(&self) {
-        let next = || self.batch.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        // Each is taken out before it is called: if it panics, the next call goes on behind it.
-        while let Some(waker) = next() {
+        let mut rest = Rest { batch: std::mem::take(&mut lock(&self.batch)), home: &self.batch };
+        while let Some(waker) = rest.batch.pop_front() {
             waker.wake();
         }
     }
 
-    /// Nobody waits any more.
-    pub(crate) fn shut_down(&self) {}
+    /// No more events come: whoever waits is told so, and so is whoever wants to register.
+    pub(crate) fn shut_down(&self) {
+        let mut batch = VecDeque::new();
+        lock(&self.entries).end(&mut batch);
+        let mut panic = None;
+        for waker in batch {
+            // One that panics keeps no other from being called.
+            panic = catch_unwind(AssertUnwindSafe(|| waker.wake())).err().or(panic);
+        }
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    /// How many descriptors are registered.
+    pub(crate) fn registered(&self) -> usize {
+        lock(&self.entries).len()
+    }
+
+    /// How many tasks wait for a descriptor.
+    pub(crate) fn waiting(&self) -> usize {
+        lock(&self.entries).waiting()
+    }
+
+    /// From now on events of `source` are seen to. Its token and its readiness.
+    fn register(&self, source: &mut impl Source) -> io::Result<(usize, Arc<Readiness>)> {
+        let readiness = Arc::new(Readiness::new());
+        let token = lock(&self.entries).insert(readiness.clone())?;
+        if let Err(error) = self.selector.register(source, token) {
+            drop(self.forget(token));
+            return Err(error);
+        }
+        Ok((token, readiness))
+    }
+
+    /// No event of `source` is seen to any more.
+    fn deregister(&self, source: &mut impl Source, token: usize) -> io::Result<()> {
+        // In this order, so that the table is never without one of which events come.
+        let result = self.selector.deregister(source);
+        drop(self.forget(token));
+        result
+    }
+
+    /// The wakers in what is returned are not dropped under the lock.
+    fn forget(&self, token: usize) -> Option<Arc<Readiness>> {
+        lock(&self.entries).remove(token)
+    }
+}
+
+/// A batch that is being woken; what is left of it goes back to where it came from.
+struct Rest<'a> {
+    batch: VecDeque<Waker>,
+    home: &'a Mutex<VecDeque<Waker>>,
+}
+
+impl Drop for Rest<'_> {
+    fn drop(&mut self) {
+        *lock(self.home) = std::mem::take(&mut self.batch);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing under these locks is left half done by a panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use blitz_parts::readiness::Ready;
 use mio::event::{Event, Source};
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use std::fmt;
@@ -12,7 +13,8 @@ use std::time::Duration;
 /// How many events one wait can bring. More wait for the next one.
 const EVENTS_MAX: usize = 256;
 /// What the waker is known by; no registration has this number.
-const WAKER: Token = Token(usize::MAX);
+pub(super) const RESERVED: usize = usize::MAX;
+const WAKER: Token = Token(RESERVED);
 
 /// Where descriptors are registered, and where one thread at a time waits for events of them.
 pub(super) struct Selector {
@@ -36,8 +38,9 @@ impl Selector {
         Ok(Selector { registry, waker, queue: Mutex::new(queue) })
     }
 
-    /// Waits for events and calls `note` with each of them; at most for `timeout`, for ever if there is none.
-    pub(super) fn wait(&self, timeout: Option<Duration>, mut note: impl FnMut(Token, &Event)) {
+    /// Waits for events and calls `note` with the token and the readiness of each; at most for `timeout`, for
+    /// ever if there is none.
+    pub(super) fn wait(&self, timeout: Option<Duration>, mut note: impl FnMut(usize, Ready)) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let Queue { poll, events } = &mut *queue;
         match poll.poll(events, timeout) {
@@ -47,7 +50,7 @@ impl Selector {
             Err(error) => panic!("the system does not let Blitz wait for events: {error}"),
         }
         for event in events.iter().filter(|event| event.token() != WAKER) {
-            note(event.token(), event);
+            note(event.token().0, ready(event));
         }
     }
 
@@ -59,14 +62,29 @@ impl Selector {
     }
 
     /// Events of `source` come from now on, each change once, under the name `token`.
-    pub(super) fn register(&self, source: &mut impl Source, token: Token) -> io::Result<()> {
-        self.registry.register(source, token, Interest::READABLE | Interest::WRITABLE)
+    pub(super) fn register(&self, source: &mut impl Source, token: usize) -> io::Result<()> {
+        self.registry.register(source, Token(token), Interest::READABLE | Interest::WRITABLE)
     }
 
     /// No more events of `source` come, but for those that a wait has already.
     pub(super) fn deregister(&self, source: &mut impl Source) -> io::Result<()> {
         self.registry.deregister(source)
     }
+}
+
+fn ready(event: &Event) -> Ready {
+    let mut ready = Ready::EMPTY;
+    let mut add = |is, what| {
+        if is {
+            ready |= what;
+        }
+    };
+    add(event.is_readable(), Ready::READABLE);
+    add(event.is_writable(), Ready::WRITABLE);
+    add(event.is_read_closed(), Ready::READ_CLOSED);
+    add(event.is_write_closed(), Ready::WRITE_CLOSED);
+    add(event.is_error(), Ready::ERROR);
+    ready
 }
 
 impl fmt::Debug for Selector {

@@ -1,0 +1,322 @@
+//! Any descriptor that the system can poll.
+
+#![forbid(unsafe_code)]
+
+use crate::io::{Interest, Ready};
+use crate::poll::Registration;
+use blitz_parts::readiness::{Evidence, Sight};
+use mio::unix::SourceFd;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::task::{Context, Poll, ready};
+
+/// A descriptor of any kind, a pipe or what a library gives away, whose readiness tasks can wait for.
+///
+/// It must be non-blocking, and nobody else may have it watched by the same runtime. Wait, try, and say so if
+/// the attempt would have blocked:
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// use blitz::io::unix::AsyncFd;
+/// use std::io::{Read, Write};
+/// let (here, there) = std::os::unix::net::UnixStream::pair()?;
+/// here.set_nonblocking(true)?;
+/// let here = AsyncFd::new(here)?;
+/// (&there).write_all(b"hello")?;
+/// let mut buf = [0; 16];
+/// let count = loop {
+///     let mut guard = here.readable().await?;
+///     match guard.try_io(|fd| fd.get_ref().read(&mut buf)) {
+///         Ok(result) => break result?,
+///         Err(_would_block) => continue,
+///     }
+/// };
+/// assert_eq!(&buf[..count], b"hello");
+/// # Ok(()) }) }
+/// ```
+pub struct AsyncFd<T: AsRawFd> {
+    registration: Registration,
+    /// None once it was taken out.
+    inner: Option<T>,
+}
+
+/// What [`AsyncFd`] was ready for when somebody waited for it.
+#[must_use = "clear the readiness if an attempt would have blocked, or the next wait ends at once"]
+pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
+    fd: &'a AsyncFd<T>,
+    sight: Sight,
+}
+
+/// As [`AsyncFdReadyGuard`], with the descriptor for this task alone.
+#[must_use = "clear the readiness if an attempt would have blocked, or the next wait ends at once"]
+pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
+    fd: &'a mut AsyncFd<T>,
+    sight: Sight,
+}
+
+/// The attempt would have blocked; the readiness is cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TryIoError(());
+
+impl fmt::Display for TryIoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the attempt would have blocked: wait until the descriptor is ready again")
+    }
+}
+
+impl std::error::Error for TryIoError {}
+
+impl<T: AsRawFd> AsyncFd<T> {
+    /// Has the current runtime, else the global one, watch `inner`, which is non-blocking.
+    ///
+    /// # Errors
+    /// If the system cannot poll it, as it cannot files; or if the runtime has ended.
+    pub fn new(inner: T) -> io::Result<AsyncFd<T>> {
+        let registration = Registration::new(&mut SourceFd(&inner.as_raw_fd()))?;
+        Ok(AsyncFd { registration, inner: Some(inner) })
+    }
+
+    /// What is watched.
+    pub fn get_ref(&self) -> &T {
+        match &self.inner {
+            Some(inner) => inner,
+            None => unreachable!("what is watched is taken out at the end only"),
+        }
+    }
+
+    /// What is watched. Its descriptor must stay the same.
+    pub fn get_mut(&mut self) -> &mut T {
+        match &mut self.inner {
+            Some(inner) => inner,
+            None => unreachable!("what is watched is taken out at the end only"),
+        }
+    }
+
+    /// What was watched.
+    pub fn into_inner(mut self) -> T {
+        self.unwatch();
+        match self.inner.take() {
+            Some(inner) => inner,
+            None => unreachable!("what is watched is taken out at the end only"),
+        }
+    }
+
+    /// Waits until something of `interest` is ready. Any number of tasks may wait.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
+        let sight = self.registration.ready(interest).await?;
+        Ok(AsyncFdReadyGuard { fd: self, sight })
+    }
+
+    /// As [`ready`](AsyncFd::ready), with the descriptor for this task alone.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub async fn ready_mut(
+        &mut self,
+        interest: Interest,
+    ) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
+        let sight = self.registration.ready(interest).await?;
+        Ok(AsyncFdReadyMutGuard { fd: self, sight })
+    }
+
+    /// Waits until a read is worth an attempt.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
+        self.ready(Interest::READABLE).await
+    }
+
+    /// As [`readable`](AsyncFd::readable), with the descriptor for this task alone.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub async fn readable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
+        self.ready_mut(Interest::READABLE).await
+    }
+
+    /// Waits until a write is worth an attempt.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub async fn writable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
+        self.ready(Interest::WRITABLE).await
+    }
+
+    /// As [`writable`](AsyncFd::writable), with the descriptor for this task alone.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub async fn writable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
+        self.ready_mut(Interest::WRITABLE).await
+    }
+
+    /// As [`readable`](AsyncFd::readable), to be polled. Only the newest task that polls is woken.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub fn poll_read_ready<'a>(
+        &'a self,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<AsyncFdReadyGuard<'a, T>>> {
+        let sight = ready!(self.registration.poll_ready(cx, Interest::READABLE))?;
+        Poll::Ready(Ok(AsyncFdReadyGuard { fd: self, sight }))
+    }
+
+    /// As [`writable`](AsyncFd::writable), to be polled. Only the newest task that polls is woken.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub fn poll_write_ready<'a>(
+        &'a self,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<AsyncFdReadyGuard<'a, T>>> {
+        let sight = ready!(self.registration.poll_ready(cx, Interest::WRITABLE))?;
+        Poll::Ready(Ok(AsyncFdReadyGuard { fd: self, sight }))
+    }
+
+    /// Calls `attempt` until it does not return [`WouldBlock`](io::ErrorKind::WouldBlock).
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::io::{Interest, unix::AsyncFd};
+    /// use std::io::Write;
+    /// let (here, there) = std::os::unix::net::UnixStream::pair()?;
+    /// here.set_nonblocking(true)?;
+    /// let here = AsyncFd::new(here)?;
+    /// here.async_io(Interest::WRITABLE, |mut stream| stream.write(b"hello")).await?;
+    /// # drop(there);
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// What `attempt` returns, or that the runtime has ended.
+    pub async fn async_io<R>(
+        &self,
+        interest: Interest,
+        mut attempt: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.registration.io(interest, || attempt(self.get_ref())).await
+    }
+
+    /// Calls `attempt` unless it is known that it would block.
+    ///
+    /// # Errors
+    /// What `attempt` returns, or that it would block.
+    pub fn try_io<R>(
+        &self,
+        interest: Interest,
+        mut attempt: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.registration.try_io(interest, || attempt(self.get_ref()))
+    }
+
+    fn unwatch(&self) {
+        if let Some(inner) = &self.inner {
+            // One that was closed behind our back is not watched any more.
+            let _ = self.registration.remove(&mut SourceFd(&inner.as_raw_fd()));
+        }
+    }
+}
+
+impl<T: AsRawFd> Drop for AsyncFd<T> {
+    fn drop(&mut self) {
+        self.unwatch();
+    }
+}
+
+impl<T: AsRawFd> AsRawFd for AsyncFd<T> {
+    fn as_raw_fd(&self) -> RawFd {
+        self.get_ref().as_raw_fd()
+    }
+}
+
+impl<T: AsRawFd + AsFd> AsFd for AsyncFd<T> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.get_ref().as_fd()
+    }
+}
+
+impl<T: AsRawFd + fmt::Debug> fmt::Debug for AsyncFd<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AsyncFd").field(self.get_ref()).finish()
+    }
+}
+
+/// What both kinds of guard have.
+macro_rules! guard {
+    ($Guard:ident) => {
+        impl<T: AsRawFd> $Guard<'_, T> {
+            /// What was ready.
+            pub fn ready(&self) -> Ready {
+                self.sight.ready()
+            }
+
+            /// An attempt would have blocked: the descriptor is not ready until there is news. Not for attempts
+            /// that succeeded, however little they moved.
+            pub fn clear_ready(&mut self) {
+                self.fd.registration.clear(&self.sight, Evidence::WouldBlock);
+            }
+
+            /// The descriptor stays ready: the same as doing nothing.
+            pub fn retain_ready(&mut self) {}
+
+            /// What is watched.
+            pub fn get_inner(&self) -> &T {
+                self.fd.get_ref()
+            }
+        }
+
+        impl<T: AsRawFd + fmt::Debug> fmt::Debug for $Guard<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let mut out = f.debug_struct(stringify!($Guard));
+                out.field("fd", &self.fd).field("ready", &self.ready()).finish()
+            }
+        }
+    };
+}
+
+guard!(AsyncFdReadyGuard);
+guard!(AsyncFdReadyMutGuard);
+
+impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
+    /// Calls `attempt`; if it would have blocked, clears the readiness.
+    ///
+    /// # Errors
+    /// If it would have blocked.
+    pub fn try_io<R>(
+        &mut self,
+        attempt: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
+    ) -> Result<io::Result<R>, TryIoError> {
+        match attempt(self.fd) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.clear_ready();
+                Err(TryIoError(()))
+            }
+            result => Ok(result),
+        }
+    }
+}
+
+impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
+    /// Calls `attempt`; if it would have blocked, clears the readiness.
+    ///
+    /// # Errors
+    /// If it would have blocked.
+    pub fn try_io<R>(
+        &mut self,
+        attempt: impl FnOnce(&mut AsyncFd<T>) -> io::Result<R>,
+    ) -> Result<io::Result<R>, TryIoError> {
+        match attempt(self.fd) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.clear_ready();
+                Err(TryIoError(()))
+            }
+            result => Ok(result),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Reading and writing without blocking: Tokio's traits and what goes with them, which Blitz's sockets
+//! implement, and [`unix::AsyncFd`] for any other descriptor.
+//!
+//! ```
+//! use blitz::io::{AsyncReadExt, AsyncWriteExt};
+//! use blitz::net::UnixStream;
+//!
+//! # fn main() -> std::io::Result<()> {
+//! # blitz::block_on(async {
+//! let (mut here, mut there) = UnixStream::pair()?;
+//! here.write_all(b"hello").await?;
+//! let mut text = [0; 5];
+//! there.read_exact(&mut text).await?;
+//! assert_eq!(&text, b"hello");
+//! # Ok(())
+//! # })
+//! # }
+//! ```
+
+pub use blitz_parts::readiness::{Interest, Ready};
+#[doc(no_inline)]
+pub use tokio::io::*;
+
+/// Any descriptor that can be polled.
+pub mod unix {
+    pub use crate::async_fd::{AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, TryIoError};
+}

@@ -1,0 +1,59 @@
+//! Sockets whose operations wait without blocking a thread.
+//!
+//! | to | use |
+//! |---|---|
+//! | wait for connections | [`TcpListener`], [`UnixListener`] |
+//! | connect | [`TcpStream::connect`], [`UnixStream::connect`] |
+//! | set options first | [`TcpSocket`] |
+//! | send and receive packets | [`UdpSocket`], [`UnixDatagram`] |
+//! | look a name up | [`lookup_host`] |
+//!
+//! A socket belongs to the pool that it was made in, the current one or else the global one, whose workers wait
+//! for it; it can be used from everywhere. When that pool has ended, what can be had without waiting can still
+//! be had, and what would have to wait is an error.
+//!
+//! Operations that are cancelled, by dropping their futures, have not happened: `read`, `accept` and `recv_from` lose
+//! nothing, `write` writes nothing that its result did not count.
+//!
+//! ```
+//! use blitz::io::{AsyncReadExt, AsyncWriteExt};
+//! use blitz::net::{TcpListener, TcpStream};
+//!
+//! # fn main() -> std::io::Result<()> {
+//! # blitz::block_on(async {
+//! let listener = TcpListener::bind("127.0.0.1:0").await?;
+//! let address = listener.local_addr()?;
+//! let server = blitz::spawn(async move {
+//!     let (mut stream, _) = listener.accept().await?;
+//!     let mut request = [0; 4];
+//!     stream.read_exact(&mut request).await?;
+//!     stream.write_all(b"pong").await
+//! });
+//! let mut stream = TcpStream::connect(address).await?;
+//! stream.write_all(b"ping").await?;
+//! let mut answer = String::new();
+//! stream.read_to_string(&mut answer).await?;
+//! assert_eq!(answer, "pong");
+//! server.await.unwrap()
+//! # })
+//! # }
+//! ```
+
+mod addr;
+mod descriptor;
+#[cfg(feature = "futures-io")]
+mod futures;
+mod split;
+mod stream;
+pub mod tcp;
+mod transfer;
+mod udp;
+pub mod unix;
+mod waits;
+
+pub use addr::{ToSocketAddrs, lookup_host};
+#[doc(inline)]
+pub use tcp::{TcpListener, TcpSocket, TcpStream};
+pub use udp::UdpSocket;
+#[doc(inline)]
+pub use unix::{UnixDatagram, UnixListener, UnixStream};

@@ -1,0 +1,3 @@
+//! Halves of TCP streams.
+
+crate::net::split::halves!(TcpStream);

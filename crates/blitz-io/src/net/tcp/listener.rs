@@ -1,0 +1,133 @@
+//! Waiting for connections.
+
+use super::TcpStream;
+use crate::io::Interest;
+use crate::net::addr::{ToSocketAddrs, first_that_works};
+use crate::net::descriptor::descriptor;
+use crate::poll::Polled;
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+
+/// A TCP socket that waits for connections.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// use blitz::net::{TcpListener, TcpStream};
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let client = TcpStream::connect(listener.local_addr()?).await?;
+/// let (server, address) = listener.accept().await?;
+/// assert_eq!(address, client.local_addr()?);
+/// # drop(server);
+/// # Ok(()) }) }
+/// ```
+///
+/// Several tasks may [`accept`](TcpListener::accept) at once. If the process has no more descriptors that is an
+/// error of `accept`, and the connection waits: let some time pass, or close something, before the next try.
+#[derive(Debug)]
+pub struct TcpListener {
+    io: Polled<mio::net::TcpListener>,
+}
+
+descriptor!(TcpListener);
+
+impl TcpListener {
+    /// Listens on the first of the addresses that can be bound; port 0 has the system choose one. The address may
+    /// have been in use a moment ago (`SO_REUSEADDR`).
+    ///
+    /// # Errors
+    /// If none can be bound: why the last one could not.
+    pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<TcpListener> {
+        first_that_works(addr, |address| async move {
+            TcpListener::of(mio::net::TcpListener::bind(address)?)
+        })
+        .await
+    }
+
+    pub(super) fn of(listener: mio::net::TcpListener) -> io::Result<TcpListener> {
+        Ok(TcpListener { io: Polled::new(listener)? })
+    }
+
+    /// Waits for a connection.
+    ///
+    /// If the future is dropped no connection is lost.
+    ///
+    /// # Errors
+    /// What the system says, for instance that there are too many open files; and if the runtime has ended.
+    pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let (stream, address) =
+            self.io.io(Interest::READABLE, |listener| listener.accept()).await?;
+        Ok((TcpStream::of(stream)?, address))
+    }
+
+    /// As [`accept`](TcpListener::accept), to be polled. Only the newest task that polls is woken.
+    ///
+    /// # Errors
+    /// As [`accept`](TcpListener::accept).
+    pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let accepted = self.io.poll_io(cx, Interest::READABLE, |listener| listener.accept());
+        accepted.map(|accepted| {
+            let (stream, address) = accepted?;
+            Ok((TcpStream::of(stream)?, address))
+        })
+    }
+
+    /// The address that it listens on.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get().local_addr()
+    }
+
+    /// A listener of the standard library as one of Blitz's. It is made non-blocking.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    /// let listener = blitz::net::TcpListener::from_std(listener)?;
+    /// let client = std::net::TcpStream::connect(listener.local_addr()?)?;
+    /// listener.accept().await?;
+    /// # drop(client);
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses, or if the runtime has ended.
+    pub fn from_std(listener: std::net::TcpListener) -> io::Result<TcpListener> {
+        listener.set_nonblocking(true)?;
+        TcpListener::of(mio::net::TcpListener::from_std(listener))
+    }
+
+    /// The listener as one of the standard library; it stays non-blocking.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn into_std(self) -> io::Result<std::net::TcpListener> {
+        Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
+    }
+
+    /// How many hops a packet may take (`IP_TTL`).
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.io.get().ttl()
+    }
+
+    /// Sets how many hops a packet may take.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.io.get().set_ttl(ttl)
+    }
+}
+
+impl TryFrom<std::net::TcpListener> for TcpListener {
+    type Error = io::Error;
+
+    fn try_from(listener: std::net::TcpListener) -> io::Result<TcpListener> {
+        TcpListener::from_std(listener)
+    }
+}

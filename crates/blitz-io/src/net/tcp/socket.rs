@@ -1,0 +1,221 @@
+//! Sockets that have options before they have a purpose.
+
+use super::{TcpListener, TcpStream};
+use rustix::io::Errno;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+/// A TCP socket that neither listens nor is connected yet, to set options before it does.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// use blitz::net::TcpSocket;
+/// let socket = TcpSocket::new_v4()?;
+/// socket.set_reuseaddr(true)?;
+/// socket.set_recv_buffer_size(64 * 1024)?;
+/// socket.bind("127.0.0.1:0".parse().unwrap())?;
+/// let listener = socket.listen(1024)?;
+/// let client = TcpSocket::new_v4()?.connect(listener.local_addr()?).await?;
+/// # drop(client);
+/// # Ok(()) }) }
+/// ```
+#[derive(Debug)]
+pub struct TcpSocket {
+    socket: Socket,
+}
+
+/// A pair of methods for an option.
+macro_rules! option {
+    ($get:ident, $set:ident, $kind:ty, $of_system:ident, $set_of_system:ident, $what:literal) => {
+        #[doc = concat!("What was set for: ", $what, ".")]
+        ///
+        /// # Errors
+        /// If the system does not say.
+        pub fn $get(&self) -> io::Result<$kind> {
+            self.socket.$of_system()
+        }
+
+        #[doc = concat!("Sets ", $what, ".")]
+        ///
+        /// # Errors
+        /// If the system refuses.
+        pub fn $set(&self, value: $kind) -> io::Result<()> {
+            self.socket.$set_of_system(value)
+        }
+    };
+}
+
+impl TcpSocket {
+    /// A socket for IPv4.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn new_v4() -> io::Result<TcpSocket> {
+        TcpSocket::new(Domain::IPV4)
+    }
+
+    /// A socket for IPv6.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn new_v6() -> io::Result<TcpSocket> {
+        TcpSocket::new(Domain::IPV6)
+    }
+
+    fn new(domain: Domain) -> io::Result<TcpSocket> {
+        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_nonblocking(true)?;
+        Ok(TcpSocket { socket })
+    }
+
+    /// A socket that the standard library made, which is not connected.
+    ///
+    /// # Errors
+    /// If it cannot be made non-blocking.
+    pub fn from_std_stream(stream: std::net::TcpStream) -> io::Result<TcpSocket> {
+        stream.set_nonblocking(true)?;
+        Ok(TcpSocket { socket: stream.into() })
+    }
+
+    option!(
+        reuseaddr,
+        set_reuseaddr,
+        bool,
+        reuse_address,
+        set_reuse_address,
+        "whether an address may be bound that was in use a moment ago (`SO_REUSEADDR`)"
+    );
+    option!(
+        reuseport,
+        set_reuseport,
+        bool,
+        reuse_port,
+        set_reuse_port,
+        "whether several sockets may be bound to one address (`SO_REUSEPORT`)"
+    );
+    option!(
+        keepalive,
+        set_keepalive,
+        bool,
+        keepalive,
+        set_keepalive,
+        "whether the other side is asked now and then if it is still there (`SO_KEEPALIVE`)"
+    );
+    option!(
+        nodelay,
+        set_nodelay,
+        bool,
+        tcp_nodelay,
+        set_tcp_nodelay,
+        "whether small writes go out at once (`TCP_NODELAY`)"
+    );
+    option!(
+        linger,
+        set_linger,
+        Option<Duration>,
+        linger,
+        set_linger,
+        "for how long a close waits for what was not sent yet (`SO_LINGER`)"
+    );
+
+    /// How much the system keeps of what is to be sent (`SO_SNDBUF`). Some systems say more than was set.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn send_buffer_size(&self) -> io::Result<usize> {
+        self.socket.send_buffer_size()
+    }
+
+    /// Sets how much the system keeps of what is to be sent.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_send_buffer_size(&self, bytes: usize) -> io::Result<()> {
+        self.socket.set_send_buffer_size(bytes)
+    }
+
+    /// How much the system keeps of what was received (`SO_RCVBUF`). Some systems say more than was set.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn recv_buffer_size(&self) -> io::Result<usize> {
+        self.socket.recv_buffer_size()
+    }
+
+    /// Sets how much the system keeps of what was received.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_recv_buffer_size(&self, bytes: usize) -> io::Result<()> {
+        self.socket.set_recv_buffer_size(bytes)
+    }
+
+    /// The address that the socket is bound to.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        let address = self.socket.local_addr()?;
+        address.as_socket().ok_or_else(|| io::Error::other("the socket has no internet address"))
+    }
+
+    /// The error that the system has for this socket, if there is one; it has none afterwards.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.socket.take_error()
+    }
+
+    /// Gives the socket an address; port 0 has the system choose one.
+    ///
+    /// # Errors
+    /// If the address cannot be had.
+    pub fn bind(&self, addr: SocketAddr) -> io::Result<()> {
+        self.socket.bind(&addr.into())
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// What the system says; and if the runtime has ended.
+    pub async fn connect(self, addr: SocketAddr) -> io::Result<TcpStream> {
+        match self.socket.connect(&addr.into()) {
+            Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => {
+                return Err(error);
+            }
+            _ => {}
+        }
+        TcpStream::connecting(mio::net::TcpStream::from_std(self.socket.into())).await
+    }
+
+    /// Waits for connections; the system keeps up to `backlog` of them.
+    ///
+    /// # Errors
+    /// What the system says; and if the runtime has ended.
+    pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
+        self.socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+        TcpListener::of(mio::net::TcpListener::from_std(self.socket.into()))
+    }
+}
+
+impl AsRawFd for TcpSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+impl AsFd for TcpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl From<TcpSocket> for OwnedFd {
+    fn from(socket: TcpSocket) -> OwnedFd {
+        socket.socket.into()
+    }
+}

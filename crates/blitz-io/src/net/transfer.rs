@@ -1,0 +1,60 @@
+//! Bytes into buffers that need not be initialised first: the one place that says how many there are.
+
+use std::io;
+use std::mem::MaybeUninit;
+use tokio::io::ReadBuf;
+
+/// Has `receive` fill the free part of `buf`; how many bytes came.
+///
+/// # Safety
+/// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of what it was given.
+unsafe fn fill(
+    buf: &mut ReadBuf<'_>,
+    receive: impl FnOnce(&mut [MaybeUninit<u8>]) -> io::Result<usize>,
+) -> io::Result<usize> {
+    // SAFETY: `receive` only gets bytes to write to; whatever it writes initialises them.
+    let free = unsafe { buf.unfilled_mut() };
+    let count = receive(free)?;
+    // SAFETY: obligation 1.
+    unsafe { buf.assume_init(count) };
+    buf.advance(count);
+    Ok(count)
+}
+
+/// As [`fill`], for growing buffers.
+///
+/// # Safety
+/// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of what it was given.
+unsafe fn fill_mut(
+    buf: &mut impl BufMut,
+    receive: impl FnOnce(&mut [MaybeUninit<u8>]) -> io::Result<usize>,
+) -> io::Result<usize> {
+    // SAFETY: as in `fill`.
+    let free = unsafe { buf.chunk_mut().as_uninit_slice_mut() };
+    let count = receive(free)?;
+    // SAFETY: obligation 1.
+    unsafe { buf.advance_mut(count) };
+    Ok(count)
+}
+
+use bytes::BufMut;
+use socket2::SockRef;
+use std::os::fd::AsFd;
+
+/// Receives from a stream; how many bytes came.
+pub(super) fn receive(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
+    // SAFETY: `recv` has written as many bytes as it says.
+    unsafe { fill(buf, |free| SockRef::from(socket).recv(free)) }
+}
+
+/// Receives from a stream; how many bytes came.
+pub(super) fn receive_buf(socket: &impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
+    // SAFETY: as in `receive`.
+    unsafe { fill_mut(buf, |free| SockRef::from(socket).recv(free)) }
+}
+
+/// Receives from a stream, and leaves the bytes there; how many there were.
+pub(super) fn peek(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
+    // SAFETY: as in `receive`.
+    unsafe { fill(buf, |free| SockRef::from(socket).peek(free)) }
+}

@@ -1,0 +1,361 @@
+//! Packets.
+
+#![forbid(unsafe_code)]
+
+use super::addr::{ToSocketAddrs, first_that_works, resolve};
+use super::descriptor::descriptor;
+use super::waits::waits;
+use crate::io::Interest;
+use crate::poll::Polled;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::task::{Context, Poll, ready};
+use tokio::io::ReadBuf;
+
+/// A UDP socket.
+///
+/// Any number of tasks may use it at once. A packet that is longer than the buffer loses its end.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// use blitz::net::UdpSocket;
+/// let server = UdpSocket::bind("127.0.0.1:0").await?;
+/// let client = UdpSocket::bind("127.0.0.1:0").await?;
+/// client.connect(server.local_addr()?).await?;
+/// client.send(b"hello").await?;
+/// let mut buf = [0; 64];
+/// let (count, from) = server.recv_from(&mut buf).await?;
+/// assert_eq!((&buf[..count], from), (&b"hello"[..], client.local_addr()?));
+/// # Ok(()) }) }
+/// ```
+#[derive(Debug)]
+pub struct UdpSocket {
+    io: Polled<mio::net::UdpSocket>,
+}
+
+descriptor!(UdpSocket);
+waits!(
+    UdpSocket,
+    " # let there = blitz::net::UdpSocket::bind(\"127.0.0.1:0\").await?;
+ # let here = blitz::net::UdpSocket::bind(\"127.0.0.1:0\").await?;
+ # here.connect(there.local_addr()?).await?;"
+);
+
+impl UdpSocket {
+    /// A socket at the first of the addresses that can be bound; port 0 has the system choose one.
+    ///
+    /// # Errors
+    /// If none can be bound: why the last one could not.
+    pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<UdpSocket> {
+        first_that_works(addr, |address| async move {
+            UdpSocket::of(mio::net::UdpSocket::bind(address)?)
+        })
+        .await
+    }
+
+    fn of(socket: mio::net::UdpSocket) -> io::Result<UdpSocket> {
+        Ok(UdpSocket { io: Polled::new(socket)? })
+    }
+
+    /// A socket of the standard library as one of Blitz's. It is made non-blocking.
+    ///
+    /// # Errors
+    /// If the system refuses, or if the runtime has ended.
+    pub fn from_std(socket: std::net::UdpSocket) -> io::Result<UdpSocket> {
+        socket.set_nonblocking(true)?;
+        UdpSocket::of(mio::net::UdpSocket::from_std(socket))
+    }
+
+    /// The socket as one of the standard library; it stays non-blocking.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn into_std(self) -> io::Result<std::net::UdpSocket> {
+        Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
+    }
+
+    /// From now on [`send`](UdpSocket::send) sends to this address, and packets from others are not received.
+    ///
+    /// # Errors
+    /// If none of the addresses can be used: why the last one cannot.
+    pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
+        first_that_works(addr, |address| async move { self.io.get().connect(address) }).await
+    }
+
+    /// The address on this side.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get().local_addr()
+    }
+
+    /// The address that the socket is connected to.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get().peer_addr()
+    }
+
+    /// Sends a packet to where the socket is connected to.
+    ///
+    /// # Errors
+    /// What the system says; and if the runtime has ended.
+    pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.io.io(Interest::WRITABLE, |socket| socket.send(buf)).await
+    }
+
+    /// As [`send`](UdpSocket::send), unless it would have to wait.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
+    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
+    }
+
+    /// As [`send`](UdpSocket::send), to be polled. Only the newest task that polls is woken.
+    ///
+    /// # Errors
+    /// As [`send`](UdpSocket::send).
+    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.io.poll_io(cx, Interest::WRITABLE, |socket| socket.send(buf))
+    }
+
+    /// Sends a packet to the first address that `target` stands for.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// # let there = blitz::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// let socket = blitz::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// socket.send_to(b"hello", there.local_addr()?).await?;
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// What the system says; and if the runtime has ended.
+    pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], target: A) -> io::Result<usize> {
+        let none = || io::Error::new(io::ErrorKind::InvalidInput, "the name stands for no address");
+        let target = resolve(&target).await?.next().ok_or_else(none)?;
+        self.io.io(Interest::WRITABLE, |socket| socket.send_to(buf, target)).await
+    }
+
+    /// As [`send_to`](UdpSocket::send_to), unless it would have to wait.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
+    pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
+        self.io.try_io(Interest::WRITABLE, |socket| socket.send_to(buf, target))
+    }
+
+    /// As [`send_to`](UdpSocket::send_to), to be polled. Only the newest task that polls is woken.
+    ///
+    /// # Errors
+    /// As [`send_to`](UdpSocket::send_to).
+    pub fn poll_send_to(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+        target: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        self.io.poll_io(cx, Interest::WRITABLE, |socket| socket.send_to(buf, target))
+    }
+
+    /// Waits for a packet from where the socket is connected to; its length.
+    ///
+    /// # Errors
+    /// What the system says, for instance that an earlier packet was refused; and if the runtime has ended.
+    pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.io(Interest::READABLE, |socket| socket.recv(buf)).await
+    }
+
+    /// As [`recv`](UdpSocket::recv), unless it would have to wait.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
+    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
+    }
+
+    /// As [`recv`](UdpSocket::recv), to be polled. Only the newest task that polls is woken.
+    ///
+    /// # Errors
+    /// As [`recv`](UdpSocket::recv).
+    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let free = buf.initialize_unfilled();
+        let count = ready!(self.io.poll_io(cx, Interest::READABLE, |socket| socket.recv(free)))?;
+        buf.advance(count);
+        Poll::Ready(Ok(()))
+    }
+
+    /// Waits for a packet; its length and where it comes from.
+    ///
+    /// If the future is dropped no packet is lost.
+    ///
+    /// # Errors
+    /// What the system says; and if the runtime has ended.
+    pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.io(Interest::READABLE, |socket| socket.recv_from(buf)).await
+    }
+
+    /// As [`recv_from`](UdpSocket::recv_from), unless it would have to wait.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
+    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
+    }
+
+    /// As [`recv_from`](UdpSocket::recv_from), to be polled. Only the newest task that polls is woken.
+    ///
+    /// # Errors
+    /// As [`recv_from`](UdpSocket::recv_from).
+    pub fn poll_recv_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        let free = buf.initialize_unfilled();
+        let received = self.io.poll_io(cx, Interest::READABLE, |socket| socket.recv_from(free));
+        let (count, from) = ready!(received)?;
+        buf.advance(count);
+        Poll::Ready(Ok(from))
+    }
+
+    /// As [`recv`](UdpSocket::recv), and leaves the packet there.
+    ///
+    /// # Errors
+    /// As [`recv`](UdpSocket::recv).
+    pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.io(Interest::READABLE, |socket| socket.peek(buf)).await
+    }
+
+    /// As [`recv_from`](UdpSocket::recv_from), and leaves the packet there.
+    ///
+    /// # Errors
+    /// As [`recv_from`](UdpSocket::recv_from).
+    pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.io(Interest::READABLE, |socket| socket.peek_from(buf)).await
+    }
+
+    /// Whether packets may go to all of a network (`SO_BROADCAST`).
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn broadcast(&self) -> io::Result<bool> {
+        self.io.get().broadcast()
+    }
+
+    /// Sets whether packets may go to all of a network.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_broadcast(&self, on: bool) -> io::Result<()> {
+        self.io.get().set_broadcast(on)
+    }
+
+    /// Whether this machine gets the packets that it sends to groups, too (`IP_MULTICAST_LOOP`).
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn multicast_loop_v4(&self) -> io::Result<bool> {
+        self.io.get().multicast_loop_v4()
+    }
+
+    /// Sets whether this machine gets the packets that it sends to groups, too.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_multicast_loop_v4(&self, on: bool) -> io::Result<()> {
+        self.io.get().set_multicast_loop_v4(on)
+    }
+
+    /// How many hops a packet to a group may take (`IP_MULTICAST_TTL`).
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn multicast_ttl_v4(&self) -> io::Result<u32> {
+        self.io.get().multicast_ttl_v4()
+    }
+
+    /// Sets how many hops a packet to a group may take.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_multicast_ttl_v4(&self, ttl: u32) -> io::Result<()> {
+        self.io.get().set_multicast_ttl_v4(ttl)
+    }
+
+    /// Whether this machine gets the packets that it sends to groups, too (`IPV6_MULTICAST_LOOP`).
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn multicast_loop_v6(&self) -> io::Result<bool> {
+        self.io.get().multicast_loop_v6()
+    }
+
+    /// Sets whether this machine gets the packets that it sends to groups, too.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_multicast_loop_v6(&self, on: bool) -> io::Result<()> {
+        self.io.get().set_multicast_loop_v6(on)
+    }
+
+    /// Receives what is sent to a group, through the interface with this address; through any if it is
+    /// unspecified.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn join_multicast_v4(&self, group: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
+        self.io.get().join_multicast_v4(&group, &interface)
+    }
+
+    /// Receives what is sent to a group, through the interface with this number; through any if it is 0.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn join_multicast_v6(&self, group: &Ipv6Addr, interface: u32) -> io::Result<()> {
+        self.io.get().join_multicast_v6(group, interface)
+    }
+
+    /// Undoes [`join_multicast_v4`](UdpSocket::join_multicast_v4).
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn leave_multicast_v4(&self, group: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
+        self.io.get().leave_multicast_v4(&group, &interface)
+    }
+
+    /// Undoes [`join_multicast_v6`](UdpSocket::join_multicast_v6).
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn leave_multicast_v6(&self, group: &Ipv6Addr, interface: u32) -> io::Result<()> {
+        self.io.get().leave_multicast_v6(group, interface)
+    }
+
+    /// How many hops a packet may take (`IP_TTL`).
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.io.get().ttl()
+    }
+
+    /// Sets how many hops a packet may take.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.io.get().set_ttl(ttl)
+    }
+}
+
+impl TryFrom<std::net::UdpSocket> for UdpSocket {
+    type Error = io::Error;
+
+    fn try_from(socket: std::net::UdpSocket) -> io::Result<UdpSocket> {
+        UdpSocket::from_std(socket)
+    }
+}

@@ -1,0 +1,3 @@
+//! Halves of Unix streams.
+
+crate::net::split::halves!(UnixStream);

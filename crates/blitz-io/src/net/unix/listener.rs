@@ -1,0 +1,111 @@
+//! Waiting for connections.
+
+use super::{SocketAddr, UnixStream};
+use crate::io::Interest;
+use crate::net::descriptor::descriptor;
+use crate::poll::Polled;
+use std::io;
+use std::os::unix::net::UnixListener as StdListener;
+use std::path::Path;
+use std::task::{Context, Poll};
+
+/// A Unix socket that waits for connections.
+///
+/// Dropped, it leaves its path behind; remove the file before it is bound again.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// use blitz::net::{UnixListener, UnixStream};
+/// let path = std::env::temp_dir().join(format!("blitz-doc-{}.sock", std::process::id()));
+/// let listener = UnixListener::bind(&path)?;
+/// let client = UnixStream::connect(&path).await?;
+/// let (server, _) = listener.accept().await?;
+/// std::fs::remove_file(&path)?;
+/// # drop((client, server));
+/// # Ok(()) }) }
+/// ```
+#[derive(Debug)]
+pub struct UnixListener {
+    io: Polled<mio::net::UnixListener>,
+}
+
+descriptor!(UnixListener);
+
+impl UnixListener {
+    /// Listens at `path`, where nothing must be yet.
+    ///
+    /// # Errors
+    /// If the path cannot be bound.
+    pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<UnixListener> {
+        UnixListener::of(mio::net::UnixListener::bind(path)?)
+    }
+
+    /// Listens at an address that is made by the standard library, such as an abstract one.
+    ///
+    /// # Errors
+    /// If it cannot be bound.
+    pub fn bind_addr(address: &SocketAddr) -> io::Result<UnixListener> {
+        UnixListener::of(mio::net::UnixListener::bind_addr(address)?)
+    }
+
+    fn of(listener: mio::net::UnixListener) -> io::Result<UnixListener> {
+        Ok(UnixListener { io: Polled::new(listener)? })
+    }
+
+    /// Waits for a connection.
+    ///
+    /// If the future is dropped no connection is lost.
+    ///
+    /// # Errors
+    /// What the system says, for instance that there are too many open files; and if the runtime has ended.
+    pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
+        let (stream, address) =
+            self.io.io(Interest::READABLE, |listener| listener.accept()).await?;
+        Ok((UnixStream::of(stream)?, address))
+    }
+
+    /// As [`accept`](UnixListener::accept), to be polled. Only the newest task that polls is woken.
+    ///
+    /// # Errors
+    /// As [`accept`](UnixListener::accept).
+    pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
+        let accepted = self.io.poll_io(cx, Interest::READABLE, |listener| listener.accept());
+        accepted.map(|accepted| {
+            let (stream, address) = accepted?;
+            Ok((UnixStream::of(stream)?, address))
+        })
+    }
+
+    /// The address that it listens at.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get().local_addr()
+    }
+
+    /// The error that the system has for this socket, if there is one; it has none afterwards.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.io.get().take_error()
+    }
+
+    /// A listener of the standard library as one of Blitz's. It is made non-blocking.
+    ///
+    /// # Errors
+    /// If the system refuses, or if the runtime has ended.
+    pub fn from_std(listener: StdListener) -> io::Result<UnixListener> {
+        listener.set_nonblocking(true)?;
+        UnixListener::of(mio::net::UnixListener::from_std(listener))
+    }
+
+    /// The listener as one of the standard library; it stays non-blocking.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn into_std(self) -> io::Result<StdListener> {
+        Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
+    }
+}

@@ -1,0 +1,46 @@
+//! Who is on the other side.
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use rustix::net::sockopt::socket_peercred;
+use std::io;
+use std::os::fd::AsFd;
+
+/// The process on the other side of a Unix stream, as it was when it connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UCred {
+    pid: Option<i32>,
+    uid: u32,
+    gid: u32,
+}
+
+impl UCred {
+    /// The process, if the system says so.
+    pub fn pid(&self) -> Option<i32> {
+        self.pid
+    }
+
+    /// The user that it ran as.
+    pub fn uid(&self) -> u32 {
+        self.uid
+    }
+
+    /// The group that it ran as.
+    pub fn gid(&self) -> u32 {
+        self.gid
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn of(socket: &impl AsFd) -> io::Result<UCred> {
+        let peer = socket_peercred(socket)?;
+        let pid = Some(peer.pid.as_raw_nonzero().get());
+        Ok(UCred { pid, uid: peer.uid.as_raw(), gid: peer.gid.as_raw() })
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub(super) fn of(_: &impl AsFd) -> io::Result<UCred> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "who the peer is can be asked on Linux only",
+        ))
+    }
+}

@@ -1,0 +1,140 @@
+//! Connections.
+
+use super::halves::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
+use super::{SocketAddr, UCred};
+use crate::io::Interest;
+use crate::net::descriptor::descriptor;
+use crate::net::stream::stream;
+use crate::net::transfer;
+use crate::net::waits::waits;
+use crate::poll::Polled;
+use bytes::BufMut;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream as StdStream;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A connection between processes of one machine.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// use blitz::io::{AsyncReadExt, AsyncWriteExt};
+/// let (mut here, mut there) = blitz::net::UnixStream::pair()?;
+/// here.write_all(b"hello").await?;
+/// drop(here);
+/// let mut text = String::new();
+/// there.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello");
+/// # Ok(()) }) }
+/// ```
+#[derive(Debug)]
+pub struct UnixStream {
+    io: Polled<mio::net::UnixStream>,
+}
+
+descriptor!(UnixStream);
+waits!(UnixStream, " # let (here, there) = blitz::net::UnixStream::pair()?;");
+stream!(UnixStream, " # let (here, there) = blitz::net::UnixStream::pair()?;", false);
+
+impl UnixStream {
+    /// Connects to who listens at `path`.
+    ///
+    /// # Errors
+    /// If nobody does, or, as [`WouldBlock`](io::ErrorKind::WouldBlock), if too many wait there already; and if the
+    /// runtime has ended.
+    pub async fn connect<P: AsRef<Path>>(path: P) -> io::Result<UnixStream> {
+        UnixStream::connecting(mio::net::UnixStream::connect(path)?).await
+    }
+
+    /// Connects to who listens at an address that is made by the standard library, such as an abstract one.
+    ///
+    /// # Errors
+    /// As [`connect`](UnixStream::connect).
+    pub async fn connect_addr(address: &SocketAddr) -> io::Result<UnixStream> {
+        UnixStream::connecting(mio::net::UnixStream::connect_addr(address)?).await
+    }
+
+    async fn connecting(stream: mio::net::UnixStream) -> io::Result<UnixStream> {
+        let stream = UnixStream::of(stream)?;
+        stream.writable().await?;
+        match stream.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(stream),
+        }
+    }
+
+    /// Two streams that are connected to each other.
+    ///
+    /// # Errors
+    /// If the system refuses, or if the runtime has ended.
+    pub fn pair() -> io::Result<(UnixStream, UnixStream)> {
+        let (one, other) = mio::net::UnixStream::pair()?;
+        Ok((UnixStream::of(one)?, UnixStream::of(other)?))
+    }
+
+    pub(super) fn of(stream: mio::net::UnixStream) -> io::Result<UnixStream> {
+        Ok(UnixStream { io: Polled::new(stream)? })
+    }
+
+    /// A stream of the standard library as one of Blitz's. It is made non-blocking.
+    ///
+    /// # Errors
+    /// If the system refuses, or if the runtime has ended.
+    pub fn from_std(stream: StdStream) -> io::Result<UnixStream> {
+        stream.set_nonblocking(true)?;
+        UnixStream::of(mio::net::UnixStream::from_std(stream))
+    }
+
+    /// The stream as one of the standard library; it stays non-blocking.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn into_std(self) -> io::Result<StdStream> {
+        Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
+    }
+
+    /// The address on this side.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get().local_addr()
+    }
+
+    /// The address on the other side.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get().peer_addr()
+    }
+
+    /// Who is on the other side.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let (here, there) = blitz::net::UnixStream::pair()?;
+    /// let peer = here.peer_cred()?;
+    /// assert_eq!(peer.pid(), Some(std::process::id() as i32));
+    /// # drop(there);
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system does not say; systems other than Linux do not.
+    pub fn peer_cred(&self) -> io::Result<UCred> {
+        UCred::of(self)
+    }
+}
+
+impl TryFrom<StdStream> for UnixStream {
+    type Error = io::Error;
+
+    fn try_from(stream: StdStream) -> io::Result<UnixStream> {
+        UnixStream::from_std(stream)
+    }
+}

@@ -1,0 +1,112 @@
+//! The table of registered descriptors.
+
+#![forbid(unsafe_code)]
+
+use super::registration::ended;
+use super::selector::RESERVED;
+use blitz_parts::readiness::Readiness;
+use slab::Slab;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// Every registered descriptor, by its token.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    table: Slab<Entry>,
+    /// How many there ever were.
+    numbers: usize,
+    ended: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    token: usize,
+    readiness: Arc<Readiness>,
+}
+
+/// A token's lower half is the place in the table, its upper half the number.
+const HALF: u32 = usize::BITS / 2;
+const PLACE: usize = (1 << HALF) - 1;
+
+impl Entries {
+    /// Puts a descriptor into the table; its token.
+    pub(super) fn insert(&mut self, readiness: Arc<Readiness>) -> io::Result<usize> {
+        if self.ended {
+            return Err(ended());
+        }
+        let place = self.table.vacant_key();
+        let token = self.numbers.wrapping_shl(HALF) | place;
+        if place > PLACE || token == RESERVED {
+            return Err(io::Error::other("more descriptors than the reactor has numbers for"));
+        }
+        self.numbers = self.numbers.wrapping_add(1);
+        self.table.insert(Entry { token, readiness });
+        Ok(token)
+    }
+
+    pub(super) fn remove(&mut self, token: usize) -> Option<Arc<Readiness>> {
+        self.find(token)?;
+        self.table.try_remove(token & PLACE).map(|entry| entry.readiness)
+    }
+
+    /// Who has this token, unless it is gone.
+    pub(super) fn find(&self, token: usize) -> Option<&Arc<Readiness>> {
+        let entry = self.table.get(token & PLACE).filter(|entry| entry.token == token)?;
+        Some(&entry.readiness)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.table.iter().map(|(_, entry)| entry.readiness.waiting()).sum()
+    }
+
+    /// There will be no events any more, and no more descriptors.
+    pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) {
+        self.ended = true;
+        for (_, entry) in &self.table {
+            entry.readiness.end(batch);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Entries;
+    use blitz_parts::readiness::{Interest, Readiness};
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+    use std::task::{Context, Waker};
+
+    #[test]
+    fn a_token_of_the_past_finds_nobody_at_its_place() {
+        let mut entries = Entries::default();
+        let old = entries.insert(Arc::default()).unwrap();
+        assert!(entries.remove(old).is_some() && entries.len() == 0);
+        let readiness = Arc::new(Readiness::new());
+        let new = entries.insert(readiness.clone()).unwrap();
+        assert_ne!(old, new);
+        assert!(entries.find(old).is_none() && entries.remove(old).is_none());
+        assert!(Arc::ptr_eq(entries.find(new).unwrap(), &readiness));
+        assert_eq!(entries.len(), 1);
+    }
+
+    #[test]
+    fn the_end_tells_those_who_wait_and_those_who_come() {
+        let mut entries = Entries::default();
+        let readiness = Arc::new(Readiness::new());
+        entries.insert(readiness.clone()).unwrap();
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(readiness.poll(&mut cx, Interest::READABLE).is_pending());
+        assert_eq!(entries.waiting(), 1);
+        let mut batch = VecDeque::new();
+        entries.end(&mut batch);
+        assert_eq!((batch.len(), entries.waiting()), (1, 0));
+        let error = entries.insert(Arc::default()).unwrap_err();
+        assert!(error.to_string().contains("has ended"), "{error}");
+    }
+}
