@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+use blitz::net::{TcpListener, TcpStream};
 use blitz::{Handle, Pool, Runtime};
+use std::future::Future;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -149,4 +151,33 @@ pub fn jitter(seed: &mut u64) {
         }
         _ => {}
     }
+}
+
+/// Runs `test` as a task on one worker, on two and on eight.
+pub fn on_each_size<F>(name: &'static str, test: impl Fn() -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    for workers in [1, 2, 8] {
+        watched(name, |watch| watch.workers(workers).spawn(test()).join().unwrap());
+    }
+}
+
+/// A TCP connection: both sides of it.
+pub async fn tcp_pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let connecting = TcpStream::connect(listener.local_addr().unwrap());
+    let (there, here) = (connecting.await.unwrap(), listener.accept().await.unwrap().0);
+    (here, there)
+}
+
+/// What the pool's driver watches, and who waits for it.
+pub fn io_metrics(handle: &Handle) -> blitz_io::IoMetrics {
+    blitz_io::IoDriver::of(handle).unwrap().metrics()
+}
+
+/// Sends back what comes until no more does; how much it was.
+pub async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
+    let (mut read, mut write) = stream.split();
+    blitz::io::copy(&mut read, &mut write).await
 }
