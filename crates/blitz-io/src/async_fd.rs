@@ -73,7 +73,16 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     /// If the system cannot poll it, as it cannot files; or if the runtime has ended.
     pub fn new(inner: T) -> io::Result<AsyncFd<T>> {
-        let registration = Registration::new(&mut SourceFd(&inner.as_raw_fd()))?;
+        AsyncFd::with_interest(inner, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    /// As [`new`](AsyncFd::new), for descriptors that are good for one direction only, or whose other direction
+    /// nobody will ask for.
+    ///
+    /// # Errors
+    /// As [`new`](AsyncFd::new).
+    pub fn with_interest(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
+        let registration = Registration::new(&mut SourceFd(&inner.as_raw_fd()), interest)?;
         Ok(AsyncFd { registration, inner: Some(inner) })
     }
 

@@ -1,8 +1,8 @@
 //! One pool for parallel and async Rust.
 //!
 //! One set of worker threads runs jobs, closures that compute ([`join`], [`scope`], [`spawn_cpu`]), and tasks,
-//! futures that wait ([`spawn`], [`block_on`]). A fork that nobody steals costs a few nanoseconds, and an idle
-//! pool costs nothing. I/O and timers are not there yet.
+//! futures that wait ([`spawn`], [`block_on`]), for each other or for sockets ([`net`]). A fork that nobody steals
+//! costs a few nanoseconds, and an idle pool costs nothing. Timers are not there yet.
 //!
 //! ```
 //! fn sum(numbers: &[u64]) -> u64 {

@@ -61,7 +61,7 @@ fn polled_and_tried() {
         here.connect(there_at).await.unwrap();
         poll_fn(|cx| here.poll_send(cx, b"three")).await.unwrap();
         assert_eq!(there.recv(&mut bytes).await.unwrap(), 5);
-        assert_eq!(there.ready(Interest::WRITABLE).await.unwrap().is_writable(), true);
+        assert!(there.ready(Interest::WRITABLE).await.unwrap().is_writable());
     });
 }
 

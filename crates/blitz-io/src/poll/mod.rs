@@ -22,7 +22,7 @@ mod selector;
 pub(crate) use polled::Polled;
 pub(crate) use registration::Registration;
 
-use blitz_parts::readiness::Readiness;
+use blitz_parts::readiness::{Interest, Readiness};
 use entries::Entries;
 use mio::event::Source;
 use selector::Selector;
@@ -99,10 +99,14 @@ impl Reactor {
     }
 
     /// From now on events of `source` are seen to. Its token and its readiness.
-    fn register(&self, source: &mut impl Source) -> io::Result<(usize, Arc<Readiness>)> {
+    fn register(
+        &self,
+        source: &mut impl Source,
+        interest: Interest,
+    ) -> io::Result<(usize, Arc<Readiness>)> {
         let readiness = Arc::new(Readiness::new());
         let token = lock(&self.entries).insert(readiness.clone())?;
-        if let Err(error) = self.selector.register(source, token) {
+        if let Err(error) = self.selector.register(source, token, interest) {
             drop(self.forget(token));
             return Err(error);
         }

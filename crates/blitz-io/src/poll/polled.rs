@@ -19,7 +19,7 @@ pub(crate) struct Polled<E: Source> {
 impl<E: Source> Polled<E> {
     /// Has the current pool, else the global one, watch `source`.
     pub(crate) fn new(mut source: E) -> io::Result<Polled<E>> {
-        let registration = Registration::new(&mut source)?;
+        let registration = Registration::new(&mut source, Interest::READABLE | Interest::WRITABLE)?;
         Ok(Polled { registration, source: Some(source) })
     }
 

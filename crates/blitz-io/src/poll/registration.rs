@@ -31,11 +31,11 @@ pub(crate) fn ended() -> io::Error {
 }
 
 impl Registration {
-    /// Has the current pool, else the global one, watch `source`.
-    pub(crate) fn new(source: &mut impl Source) -> io::Result<Registration> {
+    /// Has the current pool, else the global one, watch `source` for `interest`.
+    pub(crate) fn new(source: &mut impl Source, interest: Interest) -> io::Result<Registration> {
         driver::with_current(|driver, _| {
             let reactor = driver.reactor();
-            let (token, readiness) = reactor.register(source)?;
+            let (token, readiness) = reactor.register(source, interest)?;
             Ok(Registration { reactor: reactor.clone(), readiness, token })
         })?
     }

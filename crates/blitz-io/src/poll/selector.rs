@@ -62,8 +62,18 @@ impl Selector {
     }
 
     /// Events of `source` come from now on, each change once, under the name `token`.
-    pub(super) fn register(&self, source: &mut impl Source, token: usize) -> io::Result<()> {
-        self.registry.register(source, Token(token), Interest::READABLE | Interest::WRITABLE)
+    pub(super) fn register(
+        &self,
+        source: &mut impl Source,
+        token: usize,
+        interest: crate::io::Interest,
+    ) -> io::Result<()> {
+        let interest = match (interest.is_readable(), interest.is_writable()) {
+            (true, false) => Interest::READABLE,
+            (false, true) => Interest::WRITABLE,
+            _ => Interest::READABLE | Interest::WRITABLE,
+        };
+        self.registry.register(source, Token(token), interest)
     }
 
     /// No more events of `source` come, but for those that a wait has already.
