@@ -139,7 +139,7 @@ fn sanitized(folder: &str, flags: &str, options: &[&str], filter: Option<&str>) 
     command.env("RUSTFLAGS", flags);
     command.args(["run", "nightly", "cargo", "test", "--target", SANITIZER_TARGET]);
     command.args(options);
-    for package in ["blitz-parts", "blitz-core", "blitz-rt"] {
+    for package in ["blitz-parts", "blitz-core", "blitz-io", "blitz-rt"] {
         command.args(["--package", package]);
     }
     command.arg("--lib");

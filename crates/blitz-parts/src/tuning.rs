@@ -140,3 +140,7 @@ pub const GLOBAL_BATCH_MAX: usize = 64;
 /// Tasks that a worker takes from its LIFO slot in a row before it looks into its ring: two tasks that
 /// wake each other must not keep the others waiting (seed 003).
 pub const LIFO_POLLS_MAX: u32 = 3;
+
+/// Events that one wait in the driver can bring (seed 003: completions per poll); more come with the next
+/// one. Their tasks fill a ring of 256, and the table of descriptors is locked while they are looked up.
+pub const IO_EVENTS_MAX: usize = 256;

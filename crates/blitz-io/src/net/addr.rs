@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use sealed::{Addresses, LookUp};
 use std::future::Future;
 use std::io;
 use std::net::ToSocketAddrs as BlockingLookUp;
@@ -92,8 +93,6 @@ where
     let none = || io::Error::new(io::ErrorKind::InvalidInput, "the name stands for no address");
     Err(last.unwrap_or_else(none))
 }
-
-use sealed::{Addresses, LookUp};
 
 mod sealed {
     use std::net::SocketAddr;

@@ -1,8 +1,8 @@
 //! Halves of streams.
 
-/// The halves of `$Stream`.
+/// The halves of `$Stream`, whose addresses are `$Address`.
 macro_rules! halves {
-    ($Stream:ident) => {
+    ($Stream:ident, $Address:path) => {
         use super::$Stream;
         use crate::io::{Interest, Ready};
         use std::io;
@@ -139,7 +139,9 @@ macro_rules! halves {
         }
 
         crate::net::split::reads!($Stream, ReadHalf<'_>, OwnedReadHalf);
+        crate::net::split::addresses!($Stream, $Address, ReadHalf<'_>, OwnedReadHalf);
         crate::net::split::writes!($Stream, WriteHalf<'_>, OwnedWriteHalf);
+        crate::net::split::addresses!($Stream, $Address, WriteHalf<'_>, OwnedWriteHalf);
     };
 }
 
@@ -269,4 +271,27 @@ macro_rules! writes {
     )*};
 }
 
-pub(super) use {halves, reads, writes};
+/// Where halves are.
+macro_rules! addresses {
+    ($Stream:ident, $Address:path, $($Half:ty),*) => {$(
+        impl $Half {
+            /// The address on this side.
+            ///
+            /// # Errors
+            /// If the system does not say.
+            pub fn local_addr(&self) -> io::Result<$Address> {
+                AsRef::<$Stream>::as_ref(self).local_addr()
+            }
+
+            /// The address on the other side.
+            ///
+            /// # Errors
+            /// If the system does not say.
+            pub fn peer_addr(&self) -> io::Result<$Address> {
+                AsRef::<$Stream>::as_ref(self).peer_addr()
+            }
+        }
+    )*};
+}
+
+pub(super) use {addresses, halves, reads, writes};

@@ -1,18 +1,22 @@
 //! Bytes into buffers that need not be initialised first: the one place that says how many there are.
 
+use bytes::BufMut;
+use socket2::SockRef;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
 use tokio::io::ReadBuf;
 
 /// Has `receive` fill the free part of `buf`; how many bytes came.
 ///
 /// # Safety
 /// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of what it was given.
+/// 2. It leaves bytes initialised that are.
 unsafe fn fill(
     buf: &mut ReadBuf<'_>,
     receive: impl FnOnce(&mut [MaybeUninit<u8>]) -> io::Result<usize>,
 ) -> io::Result<usize> {
-    // SAFETY: `receive` only gets bytes to write to; whatever it writes initialises them.
+    // SAFETY: obligation 2.
     let free = unsafe { buf.unfilled_mut() };
     let count = receive(free)?;
     // SAFETY: obligation 1.
@@ -25,11 +29,12 @@ unsafe fn fill(
 ///
 /// # Safety
 /// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of what it was given.
+/// 2. It leaves bytes initialised that are.
 unsafe fn fill_mut(
     buf: &mut impl BufMut,
     receive: impl FnOnce(&mut [MaybeUninit<u8>]) -> io::Result<usize>,
 ) -> io::Result<usize> {
-    // SAFETY: as in `fill`.
+    // SAFETY: obligation 2.
     let free = unsafe { buf.chunk_mut().as_uninit_slice_mut() };
     let count = receive(free)?;
     // SAFETY: obligation 1.
@@ -37,17 +42,13 @@ unsafe fn fill_mut(
     Ok(count)
 }
 
-use bytes::BufMut;
-use socket2::SockRef;
-use std::os::fd::AsFd;
-
 /// Receives from a stream; how many bytes came.
 pub(super) fn receive(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
-    // SAFETY: `recv` has written as many bytes as it says.
+    // SAFETY: `recv` writes bytes, and as many as it says.
     unsafe { fill(buf, |free| SockRef::from(socket).recv(free)) }
 }
 
-/// Receives from a stream; how many bytes came.
+/// Receives into a buffer that grows; how many bytes came.
 pub(super) fn receive_buf(socket: &impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
     // SAFETY: as in `receive`.
     unsafe { fill_mut(buf, |free| SockRef::from(socket).recv(free)) }

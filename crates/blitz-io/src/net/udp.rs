@@ -4,9 +4,11 @@
 
 use super::addr::{ToSocketAddrs, first_that_works, resolve};
 use super::descriptor::descriptor;
+use super::transfer;
 use super::waits::waits;
 use crate::io::Interest;
 use crate::poll::Polled;
+use bytes::BufMut;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::task::{Context, Poll, ready};
@@ -220,6 +222,25 @@ impl UdpSocket {
         let (count, from) = ready!(received)?;
         buf.advance(count);
         Poll::Ready(Ok(from))
+    }
+
+    /// As [`recv`](UdpSocket::recv), into a buffer that grows, as far as it has room.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// # let there = blitz::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// let socket = blitz::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// # there.send_to(b"hello", socket.local_addr()?).await?;
+    /// let mut packet = Vec::with_capacity(1_500);
+    /// socket.recv_buf(&mut packet).await?;
+    /// assert_eq!(packet, b"hello");
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`recv`](UdpSocket::recv).
+    pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        self.io.io(Interest::READABLE, |socket| transfer::receive_buf(socket, buf)).await
     }
 
     /// As [`recv`](UdpSocket::recv), and leaves the packet there.

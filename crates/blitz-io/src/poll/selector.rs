@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use blitz_parts::readiness::Ready;
+use blitz_parts::tuning;
 use mio::event::{Event, Source};
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use std::fmt;
@@ -10,8 +11,6 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How many events one wait can bring. More wait for the next one.
-const EVENTS_MAX: usize = 256;
 /// What the waker is known by; no registration has this number.
 pub(super) const RESERVED: usize = usize::MAX;
 const WAKER: Token = Token(RESERVED);
@@ -34,7 +33,7 @@ impl Selector {
         let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
         let waker = Waker::new(&registry, WAKER)?;
-        let queue = Queue { poll, events: Events::with_capacity(EVENTS_MAX) };
+        let queue = Queue { poll, events: Events::with_capacity(tuning::IO_EVENTS_MAX) };
         Ok(Selector { registry, waker, queue: Mutex::new(queue) })
     }
 

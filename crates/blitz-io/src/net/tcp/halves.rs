@@ -1,3 +1,3 @@
 //! Halves of TCP streams.
 
-crate::net::split::halves!(TcpStream);
+crate::net::split::halves!(TcpStream, std::net::SocketAddr);

@@ -207,6 +207,22 @@ impl UnixDatagram {
         self.io.io(Interest::READABLE, |socket| socket.recv_from(buf)).await
     }
 
+    /// As [`recv_from`](UnixDatagram::recv_from), to be polled. Only the newest task that polls is woken.
+    ///
+    /// # Errors
+    /// As [`recv_from`](UnixDatagram::recv_from).
+    pub fn poll_recv_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        let free = buf.initialize_unfilled();
+        let received = self.io.poll_io(cx, Interest::READABLE, |socket| socket.recv_from(free));
+        let (count, from) = ready!(received)?;
+        buf.advance(count);
+        Poll::Ready(Ok(from))
+    }
+
     /// As [`recv_from`](UnixDatagram::recv_from), unless it would have to wait.
     ///
     /// # Errors

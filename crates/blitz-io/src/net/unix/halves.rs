@@ -1,3 +1,3 @@
 //! Halves of Unix streams.
 
-crate::net::split::halves!(UnixStream);
+crate::net::split::halves!(UnixStream, super::SocketAddr);
