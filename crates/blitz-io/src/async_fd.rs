@@ -82,7 +82,15 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     /// As [`new`](AsyncFd::new).
     pub fn with_interest(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-        let registration = Registration::new(&mut SourceFd(&inner.as_raw_fd()), interest)?;
+        let registration = Registration::new(&mut SourceFd(&inner.as_raw_fd()), interest);
+        let registration = registration.map_err(|error| match error.kind() {
+            // All that the system says of a file or a folder is that this is not permitted.
+            kind @ io::ErrorKind::PermissionDenied => io::Error::new(
+                kind,
+                "the system cannot poll this descriptor; read and write files with spawn_blocking",
+            ),
+            _ => error,
+        })?;
         Ok(AsyncFd { registration, inner: Some(inner) })
     }
 
