@@ -40,7 +40,9 @@ fn running_out_of_descriptors_is_an_error_and_passes() {
         return;
     }
     for workers in [1, 2, 8] {
+        let before = descriptors().count();
         watched("out of descriptors", |watch| run_out(watch.workers(workers)));
+        assert_eq!(descriptors().count(), before, "each is closed, the driver's too");
     }
 }
 
@@ -50,7 +52,9 @@ fn run_out(runtime: Runtime) {
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let room = Rlimit { current: Some(open_descriptors() + 41), maximum: before.maximum };
+        // The limit is about their numbers.
+        let highest = descriptors().max().unwrap();
+        let room = Rlimit { current: Some(highest + 41), maximum: before.maximum };
         setrlimit(Resource::Nofile, room).unwrap();
         let (mut clients, mut servers) = (Vec::new(), Vec::new());
         let out = loop {
@@ -88,11 +92,10 @@ fn run_out(runtime: Runtime) {
     setrlimit(Resource::Nofile, before).unwrap();
 }
 
-/// One more than the highest descriptor that is open: the limit is about numbers.
-fn open_descriptors() -> u64 {
+/// The descriptors that are open.
+fn descriptors() -> impl Iterator<Item = u64> {
     let names = std::fs::read_dir("/proc/self/fd").unwrap();
-    let numbers = names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u64>().ok());
-    numbers.max().unwrap() + 1
+    names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
 /// How many connections there are to be: ten thousand, or as many as the limit on descriptors allows.
