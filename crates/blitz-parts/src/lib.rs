@@ -2,6 +2,7 @@
 //!
 //! This crate is an implementation detail of `blitz-rt`; nothing here is stable.
 
+pub mod alarm;
 pub mod barrier;
 #[cfg(all(test, blitz_loom))]
 mod compose;
@@ -27,3 +28,4 @@ pub mod sleep;
 pub mod slots;
 pub mod task;
 pub mod tuning;
+pub mod wheel;

@@ -582,4 +582,16 @@ pub enum Step {
     RuntimeGivesAway,
     /// `compose/runtime`: a worker that waits and helps few hears of jobs from outside.
     RuntimeGuestTold,
+    /// `alarm`: the fence between lowering the earliest tick and reading until when the driver blocks.
+    AlarmAddFence,
+    /// `alarm`: the fence between announcing until when the driver blocks and looking again.
+    AlarmSetFence,
+    /// `alarm`: the driver looks at the earliest ticks again after its announcement.
+    AlarmLookAgain,
+    /// `wheel`: giving the lock back releases.
+    WheelUnlockRelease,
+    /// `wheel`: a timer is left to its owner by a release.
+    WheelFireRelease,
+    /// `wheel`: the owner looks again under the lock whether its timer waits.
+    WheelLookAgain,
 }

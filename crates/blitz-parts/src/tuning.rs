@@ -144,3 +144,21 @@ pub const LIFO_POLLS_MAX: u32 = 3;
 /// Events that one wait in the driver can bring (seed 003: completions per poll); more come with the next
 /// one. Their tasks fill a ring of 256, and the table of descriptors is locked while they are looked up.
 pub const IO_EVENTS_MAX: usize = 256;
+
+/// Spins of a thread that finds a wheel's lock taken before it yields its core: its holder is done in less,
+/// unless it has lost its own.
+pub const WHEEL_SPINS: u32 = if MODELLED { 0 } else { 64 };
+
+/// Levels of a timer wheel of 64 slots each: what it takes for ticks of 64 bits. Two under the model checker,
+/// whose stacks are small.
+pub const WHEEL_LEVELS: usize = if MODELLED { 2 } else { 11 };
+
+/// What timers count: a timer is late by less than this because of it. What the system's queue of events counts
+/// in, too.
+pub const TICK: Duration = Duration::from_millis(1);
+
+/// Timers that are fired under a wheel's lock before others may have it.
+pub const FIRED_AT_ONCE: usize = 64;
+
+/// How late an interval's tick may be and not count as missed: more than timers and a busy worker explain.
+pub const TICK_LATENESS: Duration = Duration::from_millis(5);

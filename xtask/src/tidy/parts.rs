@@ -8,6 +8,7 @@ const SOURCES: &str = "crates/blitz-parts/src";
 
 /// Every protocol, and whether it needs a model of its own.
 const PROTOCOLS: &[(&str, bool)] = &[
+    ("alarm", true),
     ("barrier", false), // Under the model checker both halves are plain fences.
     ("deque", true),
     ("inject", true),
@@ -21,6 +22,7 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("ring", true),
     ("sleep", true),
     ("task", true),
+    ("wheel", true),
 ];
 
 const HEADINGS: &[&str] = &[

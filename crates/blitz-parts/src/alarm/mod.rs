@@ -1,0 +1,165 @@
+//! Until when the one who waits for timers may sleep: nobody adds an earlier timer unnoticed.
+//!
+//! # Who calls it
+//! Whoever puts a timer into a wheel, or moves one, any thread: [`Earliest::lower`] under the wheel's lock, then
+//! [`Alarm::is_early`] if that says so. The driver: [`Alarm::set`] before it blocks, [`Alarm::clear`]
+//! afterwards; [`Earliest::set`] under the wheel's lock.
+//!
+//! # State
+//! | where | value | meaning | who writes |
+//! |---|---|---|---|
+//! | earliest | a tick | no timer of this wheel is due before | under the wheel's lock: adders lower it, the driver raises it |
+//! | earliest | [`NEVER`] | the wheel has no timer | the driver |
+//! | until | AWAKE 0 | the driver looks at the wheels before it blocks | the driver |
+//! | until | a tick | the driver blocks until then, or is about to | the driver; adders lower it |
+//!
+//! # Transitions
+//! ```text
+//!  adder:   earliest lowered ─▶ fence ─▶ until later than that? lower it, wake the driver
+//!  driver:  until := earliest of all ─▶ fence ─▶ look at all again ─▶ block ─▶ until := AWAKE
+//! ```
+//!
+//! # Invariants
+//! - **ALARM-1** The driver does not block beyond a tick that some wheel's `earliest` has been lowered to, unless
+//!   the one who lowered it is told to wake the driver.
+//! - **ALARM-2** Whoever adds a timer that is not the earliest of its wheel needs neither fence nor wake-up.
+//! - **ALARM-3** Of those who add timers of one tick while the driver blocks, one is told to wake it.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | fence after `earliest` was lowered, before `until` is read | SeqCst | O2 | ALARM-1: adder and driver cannot both miss each other |
+//! | O2 | fence after `until` was written, before all `earliest` are read again | SeqCst | O1 | the same |
+//! | O3 | `earliest`, `until` | Relaxed | – | they carry no data: timers are handed over by the wheel's lock |
+//!
+//! # What this does not do
+//! It knows no clock, and wakes nobody itself. `earliest` may be too early, if a timer was cancelled: the
+//! driver then wakes for nothing, once, which is cheaper than to tell it of every cancellation.
+//!
+//! # Lineage
+//! The store-fence-load pair of `sleep`, with a tick in place of a flag.
+
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+use crate::prim::{AtomicU64, Relaxed, SeqCst, Step, broken, fence};
+
+/// Later than every timer.
+pub const NEVER: u64 = u64::MAX;
+
+/// The driver does not block.
+const AWAKE: u64 = 0;
+
+/// When the first timer of one wheel is due, or earlier.
+#[derive(Debug)]
+pub struct Earliest {
+    tick: AtomicU64,
+}
+
+impl Earliest {
+    /// There is no timer.
+    ///
+    /// ```
+    /// use blitz_parts::alarm::{Earliest, NEVER};
+    /// let earliest = Earliest::new();
+    /// assert_eq!(earliest.get(), NEVER);
+    /// assert!(earliest.lower(7) && !earliest.lower(8));
+    /// assert_eq!(earliest.get(), 7);
+    /// ```
+    pub fn new() -> Earliest {
+        Earliest { tick: AtomicU64::new(NEVER) }
+    }
+
+    /// The tick before which nothing is due.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.tick.load(Relaxed) // O3
+    }
+
+    /// There is a timer that is due at `tick`; says whether it is the first one, of which the driver may
+    /// have to know: see [`Alarm::is_early`]. Callers hold the wheel's lock.
+    #[inline]
+    #[must_use]
+    pub fn lower(&self, tick: u64) -> bool {
+        let is_first = tick < self.get();
+        if is_first {
+            self.tick.store(tick, Relaxed); // O3
+        }
+        is_first
+    }
+
+    /// What the driver has found to be the first tick. It holds the wheel's lock.
+    pub fn set(&self, tick: u64) {
+        self.tick.store(tick, Relaxed); // O3
+    }
+}
+
+impl Default for Earliest {
+    fn default() -> Earliest {
+        Earliest::new()
+    }
+}
+
+/// Until when the driver blocks.
+#[derive(Debug)]
+pub struct Alarm {
+    until: AtomicU64,
+}
+
+impl Alarm {
+    /// The driver does not block.
+    ///
+    /// ```
+    /// use blitz_parts::alarm::Alarm;
+    /// let alarm = Alarm::new();
+    /// assert!(!alarm.is_early(5)); // The driver looks before it blocks.
+    /// assert_eq!(alarm.set(|| 10), 10);
+    /// assert!(!alarm.is_early(12));
+    /// assert!(alarm.is_early(5)); // Now it has to be woken.
+    /// assert!(!alarm.is_early(5)); // Once is enough.
+    /// alarm.clear();
+    /// ```
+    pub fn new() -> Alarm {
+        Alarm { until: AtomicU64::new(AWAKE) }
+    }
+
+    /// The driver is about to block until the tick that this returns. `earliest` is the least of all
+    /// [`Earliest::get`]; it is called twice.
+    pub fn set(&self, earliest: impl Fn() -> u64) -> u64 {
+        let announced = earliest();
+        self.until.store(announced, Relaxed); // O3
+        if !broken(Step::AlarmSetFence) {
+            fence(SeqCst); // O2
+        }
+        let seen = if broken(Step::AlarmLookAgain) { announced } else { earliest() };
+        if seen < announced {
+            // Those who add something in between need not wake us.
+            self.until.store(seen, Relaxed); // O3
+        }
+        seen.min(announced)
+    }
+
+    /// The driver does not block any more.
+    pub fn clear(&self) {
+        self.until.store(AWAKE, Relaxed); // O3
+    }
+
+    /// A timer that is due at `tick` has just become the first of its wheel. Says whether the caller has to wake
+    /// the driver, which would block for longer.
+    #[must_use]
+    pub fn is_early(&self, tick: u64) -> bool {
+        if !broken(Step::AlarmAddFence) {
+            fence(SeqCst); // O1
+        }
+        // Others may have been earlier still: then they have woken it.
+        self.until.load(Relaxed) > tick && self.until.fetch_min(tick, Relaxed) > tick // O3
+    }
+}
+
+impl Default for Alarm {
+    fn default() -> Alarm {
+        Alarm::new()
+    }
+}

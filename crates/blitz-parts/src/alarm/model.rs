@@ -1,0 +1,87 @@
+//! Adders against the driver that goes to sleep.
+
+use super::{Alarm, Earliest};
+use crate::prim::{Step, canary, check, thread};
+use std::sync::Arc;
+
+const LATE: u64 = 90;
+
+/// One adder per wheel, while the driver decides until when to sleep. At the end the driver still sleeps, unless
+/// somebody was told to wake it.
+fn add_against_set(ticks: &'static [u64]) {
+    let alarm = Arc::new(Alarm::new());
+    let wheels: Arc<Vec<Earliest>> = Arc::new(ticks.iter().map(|_| Earliest::new()).collect());
+    assert!(wheels[0].lower(LATE));
+    let adders: Vec<_> = ticks
+        .iter()
+        .enumerate()
+        .map(|(wheel, &tick)| {
+            let (alarm, wheels) = (alarm.clone(), wheels.clone());
+            thread::spawn(move || wheels[wheel].lower(tick) && alarm.is_early(tick))
+        })
+        .collect();
+    let least = || wheels.iter().map(Earliest::get).min().unwrap();
+    let until = alarm.set(least);
+    let woken = adders.into_iter().map(|adder| adder.join().unwrap());
+    let woken = woken.filter(|woken| *woken).count();
+    let earliest = ticks.iter().copied().min().unwrap();
+    assert!(until <= earliest || woken > 0, "it sleeps until {until}, beyond {earliest}");
+    assert!(ticks.len() < 2 || ticks[0] != ticks[1] || woken <= 1, "woken {woken} times");
+}
+
+/// The driver sleeps twice; what was added since its first sleep is not missed in its second.
+fn add_against_second_set() {
+    let alarm = Arc::new(Alarm::new());
+    let wheel = Arc::new(Earliest::new());
+    assert_eq!(alarm.set(|| wheel.get()), super::NEVER);
+    let adder = thread::spawn({
+        let (alarm, wheel) = (alarm.clone(), wheel.clone());
+        move || wheel.lower(7) && alarm.is_early(7)
+    });
+    alarm.clear();
+    let until = alarm.set(|| wheel.get());
+    assert!(adder.join().unwrap() || until == 7);
+}
+
+fn one_adder() {
+    add_against_set(&[7]);
+}
+
+fn two_adders() {
+    add_against_set(&[7, 5]);
+}
+
+fn two_of_one_tick() {
+    add_against_set(&[7, 7]);
+}
+
+#[test]
+fn alarm_1_the_driver_does_not_oversleep() {
+    check(5, None, one_adder);
+    check(100, None, two_adders);
+}
+
+#[test]
+fn alarm_1_nor_when_it_sleeps_again() {
+    check(5, None, add_against_second_set);
+}
+
+#[test]
+fn alarm_3_one_wake_up_is_enough_for_one_tick() {
+    check(100, None, two_of_one_tick);
+}
+
+#[test]
+fn canary_the_adder_has_no_fence() {
+    canary(&[Step::AlarmAddFence], None, one_adder);
+}
+
+#[test]
+fn canary_the_driver_has_no_fence() {
+    canary(&[Step::AlarmSetFence], None, one_adder);
+}
+
+#[test]
+fn canary_the_driver_does_not_look_again() {
+    canary(&[Step::AlarmLookAgain], None, one_adder);
+}

@@ -1,0 +1,211 @@
+//! One timer, as its owner sees it: it lies in the future that sleeps, and the wheel points to it.
+
+use super::levels::Node;
+use super::{Closed, Wheel};
+use crate::prim::{Acquire, AtomicU32, Relaxed, Release, Step, Witness, broken, model_has_failed};
+use core::cell::{Cell, UnsafeCell};
+use core::marker::PhantomPinned;
+use core::pin::Pin;
+use core::ptr::NonNull;
+use core::task::Waker;
+use std::fmt;
+
+const IDLE: u32 = 0;
+const WAITING: u32 = 1;
+const FIRED: u32 = 2;
+const CLOSED: u32 = 3;
+
+/// What an entry does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// It is in no wheel.
+    No,
+    /// It is in a wheel.
+    Yes,
+    /// Its time has come.
+    Fired,
+    /// Its wheel was closed before that.
+    Closed,
+}
+
+/// A timer, in a wheel or not. Dropped, it leaves its wheel.
+pub struct Entry {
+    state: AtomicU32,
+    /// The wheel that it is in, or was in last. The owner's only.
+    wheel: Cell<Option<&'static Wheel>>,
+    node: UnsafeCell<Node>,
+    witness: Witness,
+    /// The wheel points to it.
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: the wheel, the node and the waker in it may go to any thread; who may touch them says the state
+// (WHEEL-4, WHEEL-6).
+unsafe impl Send for Entry {}
+// SAFETY: what takes `&self` only reads the state.
+unsafe impl Sync for Entry {}
+
+impl Entry {
+    /// A timer in no wheel.
+    pub fn new() -> Entry {
+        Entry {
+            state: AtomicU32::new(IDLE),
+            wheel: Cell::new(None),
+            node: UnsafeCell::new(Node::new()),
+            witness: Witness::default(),
+            _pinned: PhantomPinned,
+        }
+    }
+
+    /// What the entry does now. One that is fired stays so until its owner says otherwise.
+    #[inline]
+    pub fn state(&self) -> Waiting {
+        // O3
+        match self.state.load(Acquire) {
+            IDLE => Waiting::No,
+            WAITING => Waiting::Yes,
+            FIRED => Waiting::Fired,
+            _ => Waiting::Closed,
+        }
+    }
+
+    /// As [`Entry::state`]; if the entry waits, `waker` is called in the end in place of the one before.
+    pub fn poll(self: Pin<&mut Self>, waker: &Waker) -> Waiting {
+        let mut state = self.state();
+        if state == Waiting::Yes {
+            let entry = self.as_ref().get_ref();
+            let mut newer = None;
+            // Most often it is the same one. A waker is anybody's code, so it is cloned without the lock.
+            let same = entry
+                .while_waiting(|node| node.waker.as_ref().is_some_and(|old| old.will_wake(waker)));
+            if same == Some(false) {
+                newer = Some(waker.clone());
+                entry.while_waiting(|node| core::mem::swap(&mut node.waker, &mut newer));
+            }
+            state = self.state();
+            drop(newer);
+        }
+        state
+    }
+
+    /// Takes the entry out of its wheel, if it is in one. It is idle then.
+    pub fn cancel(self: Pin<&mut Self>) {
+        self.as_ref().get_ref().leave();
+    }
+
+    /// If the entry waits it goes on to wait in the same wheel, with the same waker, until `tick`, and this is
+    /// true. Otherwise it is idle then.
+    pub fn reset(self: Pin<&mut Self>, tick: u64) -> bool {
+        let entry = self.as_ref().get_ref();
+        let moved = entry.in_wheel(|wheel, timers| {
+            // SAFETY: the entry is in a slot of this wheel, whose lock is held.
+            unsafe { timers.levels.unlink(NonNull::from(entry)) };
+            // SAFETY: it is in no slot now, and the lock is still held.
+            unsafe { wheel.place(timers, NonNull::from(entry), tick) }
+        });
+        match moved {
+            Some(earlier) => {
+                earlier.tell();
+                true
+            }
+            None => {
+                entry.leave();
+                false
+            }
+        }
+    }
+
+    /// The owner puts the entry, which is idle, into `wheel`, whose lock it holds.
+    pub(super) fn begin(&self, wheel: &'static Wheel, waker: Waker) -> NonNull<Entry> {
+        self.wheel.set(Some(wheel));
+        // SAFETY: the entry is idle, so the node is the owner's, and nobody else is asked.
+        unsafe { self.node() }.waker = Some(waker);
+        self.state.store(WAITING, Relaxed); // O4
+        NonNull::from(self)
+    }
+
+    /// Calls `f` with the node, if the entry waits.
+    fn while_waiting<R>(&self, f: impl FnOnce(&mut Node) -> R) -> Option<R> {
+        self.in_wheel(|_, _| {
+            // SAFETY: the entry waits, and the lock is held.
+            f(unsafe { self.node() })
+        })
+    }
+
+    /// Calls `f` under the wheel's lock, if the entry waits then.
+    fn in_wheel<R>(&self, f: impl FnOnce(&'static Wheel, &mut super::Timers) -> R) -> Option<R> {
+        // O3: unless it waits nobody else touches it, and no lock is needed.
+        if self.state() != Waiting::Yes {
+            return None;
+        }
+        let wheel = self.wheel.get()?;
+        let mut timers = wheel.lock();
+        // The driver may have been here just before.
+        let waits = self.state.load(Relaxed) == WAITING || broken(Step::WheelLookAgain); // O4
+        waits.then(|| f(wheel, &mut timers))
+    }
+
+    fn leave(&self) {
+        let waker = self.in_wheel(|_, timers| {
+            // SAFETY: the entry is in a slot of this wheel, whose lock is held.
+            unsafe { timers.levels.unlink(NonNull::from(self)) };
+            self.state.store(IDLE, Relaxed); // O4
+            // SAFETY: the lock is held.
+            unsafe { self.node() }.waker.take()
+        });
+        if waker.is_none() {
+            self.state.store(IDLE, Relaxed); // O4
+        }
+    }
+
+    /// The node.
+    ///
+    /// # Safety
+    /// 1. The caller may touch it, as the entry's state says, and has no other reference to it.
+    #[expect(clippy::mut_from_ref, reason = "the state says whose it is")]
+    pub(super) unsafe fn node(&self) -> &mut Node {
+        self.witness.write();
+        // SAFETY: obligation 1.
+        unsafe { &mut *self.node.get() }
+    }
+
+    /// The driver's last access: the entry has left its slot and its waker is taken.
+    ///
+    /// # Safety
+    /// 1. The entry waited until now, and the lock is held. Afterwards the entry may be gone.
+    pub(super) unsafe fn finish(entry: NonNull<Entry>, closed: bool) {
+        let order = if broken(Step::WheelFireRelease) { Relaxed } else { Release };
+        // SAFETY: obligation 1: its owner takes it out under the lock before it drops it.
+        let state = unsafe { &(*entry.as_ptr()).state };
+        state.store(if closed { CLOSED } else { FIRED }, order); // O2
+    }
+}
+
+impl Default for Entry {
+    fn default() -> Entry {
+        Entry::new()
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if !model_has_failed() {
+            self.leave();
+            self.witness.write();
+        }
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Entry").field(&self.state()).finish()
+    }
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the wheel is closed")
+    }
+}
+
+impl std::error::Error for Closed {}

@@ -1,0 +1,82 @@
+//! A lock for a few instructions at a time: one exchange to take it, one store to give it back.
+//!
+//! A wheel's lock is taken twice per timer, nearly always by one thread, so what counts is that case. Whoever
+//! finds it taken yields soon: the holder may have lost its core.
+
+use crate::prim::{
+    Acquire, AtomicBool, Relaxed, Release, Step, Witness, broken, spin_loop, yield_now,
+};
+use crate::tuning::WHEEL_SPINS;
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
+
+pub(super) struct Lock<T> {
+    taken: AtomicBool,
+    value: UnsafeCell<T>,
+    witness: Witness,
+}
+
+// SAFETY: one thread at a time gets at the value, by an exchange that acquires what the one before released.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+pub(super) struct Guard<'a, T> {
+    lock: &'a Lock<T>,
+}
+
+impl<T> Lock<T> {
+    pub(super) fn new(value: T) -> Lock<T> {
+        Lock {
+            taken: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+            witness: Witness::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn lock(&self) -> Guard<'_, T> {
+        // O1
+        if self.taken.compare_exchange(false, true, Acquire, Relaxed).is_err() {
+            self.lock_contended();
+        }
+        self.witness.write();
+        Guard { lock: self }
+    }
+
+    #[cold]
+    fn lock_contended(&self) {
+        let mut tries = 0;
+        // O1
+        while self.taken.compare_exchange(false, true, Acquire, Relaxed).is_err() {
+            tries += 1;
+            if tries <= WHEEL_SPINS {
+                spin_loop();
+            } else {
+                yield_now();
+            }
+        }
+    }
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: whoever has the guard has the lock.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: whoever has the guard has the lock, and no other reference lasts longer than the guard's.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let order = if broken(Step::WheelUnlockRelease) { Relaxed } else { Release };
+        self.lock.taken.store(false, order); // O1
+    }
+}

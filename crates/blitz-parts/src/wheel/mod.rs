@@ -1,0 +1,253 @@
+//! A timer wheel: timers wait in slots by when they are due, and whoever drives the wheel takes those whose
+//! time has come. Putting one in and taking one out cost the same however many there are.
+//!
+//! # Who calls it
+//! Whoever owns a timer, any thread: [`Wheel::insert`], and [`Entry`]'s methods. The driver, one thread at a time:
+//! [`Wheel::open`], [`Wheel::expire`], [`Wheel::close`], [`Wheel::give_back`].
+//!
+//! # State
+//! An [`Entry`] lies in the future that sleeps, so that a timer costs no allocation.
+//!
+//! | entry's state | meaning | who sets | who may touch the node |
+//! |---|---|---|---|
+//! | IDLE 0 | in no wheel | its owner | its owner |
+//! | WAITING 1 | in a slot of its wheel | its owner, under the lock | whoever holds the wheel's lock |
+//! | FIRED 2 | its time has come | the driver, under the lock, as its last access | its owner |
+//! | CLOSED 3 | its wheel was closed | as FIRED | its owner |
+//!
+//! The wheel has eleven levels of 64 slots; a slot of level `n` is `64^n` ticks long, so every tick of 64 bits has a
+//! place. `elapsed` is where the wheel is: an entry is in the level of the highest of its digits, to base 64,
+//! that differs from those of `elapsed`. So all that is in one level comes before all that is in the next one, and
+//! the first slot that is in use, which two bitmaps name, holds what is due first.
+//!
+//! # Transitions
+//! ```text
+//!  IDLE ──insert──▶ WAITING ──expire──▶ FIRED ──reset, cancel──▶ IDLE
+//!   ▲                │  ▲ └────close───▶ CLOSED ──reset, cancel──▲
+//!   └─cancel, drop───┘  └── reset, expire: into another slot
+//! ```
+//!
+//! # Invariants
+//! - **WHEEL-1** No entry is fired before its tick.
+//! - **WHEEL-2** `expire(now)` fires every entry whose tick is not after `now`, unless it says that there is more.
+//! - **WHEEL-3** Entries are fired in the order of their ticks; those of one tick in the order in which they came.
+//! - **WHEEL-4** Each WAITING entry is in one slot, which is in use; only the lock's holder touches slots and the
+//!   nodes of WAITING entries.
+//! - **WHEEL-5** `elapsed` is before the beginning of every slot in use above level 0, and not after any tick of
+//!   an entry. So the level of an entry stays what it was.
+//! - **WHEEL-6** Nobody but its owner touches an entry that is FIRED or CLOSED: it may be freed without a lock.
+//! - **WHEEL-7** The waker of an entry is called once if the entry is fired or its wheel closed, and not if it was
+//!   cancelled before. None is called, cloned or dropped under the lock.
+//! - **WHEEL-8** `earliest` is not after the tick of any entry, and whoever lowers it tells the wheel's [`Ring`].
+//! - **WHEEL-9** A closed wheel takes no entry. Its memory stays a wheel's for ever, so that one that finds its
+//!   entry WAITING may take the lock, whatever has happened to the wheel since.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | lock taken, given back | Acquire, Release | each other | WHEEL-4 |
+//! | O2 | state := FIRED or CLOSED | Release | O3 | WHEEL-6, and the owner sees what the driver did before |
+//! | O3 | state read by the owner, without the lock | Acquire | O2 | the same |
+//! | O4 | state := WAITING or IDLE, under the lock; read under the lock | Relaxed | – | ordered by O1, or the owner's own |
+//!
+//! # What this does not do
+//! It knows no clock: a tick is a number. It calls no waker: `expire` hands them out. An `earliest` that belongs
+//! to a cancelled entry stays until the driver comes by, so cancelling tells nobody.
+//!
+//! # Lineage
+//! Hashed hierarchical wheels (Varghese and Lauck), with occupancy bitmaps and the level taken from the highest
+//! digit that differs. Added: one wheel per worker, fired through whoever has the driver's seat.
+
+mod entry;
+mod levels;
+mod lock;
+#[cfg(all(test, blitz_loom))]
+mod model;
+mod spare;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+pub use entry::{Entry, Waiting};
+
+use crate::alarm::{Earliest, NEVER};
+use core::pin::Pin;
+use core::ptr::NonNull;
+use core::task::Waker;
+use levels::Levels;
+use lock::{Guard, Lock};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+/// Who is told that a wheel's first timer is now an earlier one.
+pub trait Ring: Send + Sync {
+    /// Something is due at `tick`, and nothing of this wheel before.
+    fn is_earlier(&self, tick: u64);
+}
+
+/// Timers that are due at some tick, in the order of time.
+pub struct Wheel {
+    earliest: Earliest,
+    timers: Lock<Timers>,
+}
+
+/// What the lock guards.
+struct Timers {
+    levels: Levels,
+    /// None if the wheel is closed.
+    ring: Option<Arc<dyn Ring>>,
+}
+
+/// What a closed wheel says to a new timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
+
+/// Whom to tell of an earlier tick, once the lock is given back.
+#[must_use]
+struct Earlier(Option<Arc<dyn Ring>>, u64);
+
+impl Earlier {
+    fn tell(self) {
+        if let Some(ring) = self.0 {
+            ring.is_earlier(self.1);
+        }
+    }
+}
+
+impl Wheel {
+    /// A wheel for ever, closed.
+    fn new() -> Wheel {
+        let timers = Timers { levels: Levels::new(), ring: None };
+        Wheel { earliest: Earliest::new(), timers: Lock::new(timers) }
+    }
+
+    /// An empty wheel at tick `now`. It is the caller's until it is closed.
+    ///
+    /// ```
+    /// use blitz_parts::wheel::{Entry, Ring, Waiting, Wheel};
+    /// use std::{pin::pin, sync::Arc, task::Waker};
+    ///
+    /// struct Nobody;
+    /// impl Ring for Nobody {
+    ///     fn is_earlier(&self, _: u64) {}
+    /// }
+    /// let wheel = Wheel::open(0, Arc::new(Nobody));
+    /// let mut entry = pin!(Entry::new());
+    /// wheel.insert(entry.as_mut(), 5, 0, Waker::noop().clone()).unwrap();
+    ///
+    /// let mut fired = std::collections::VecDeque::new();
+    /// wheel.expire(4, 8, &mut fired);
+    /// assert!(fired.is_empty() && entry.as_mut().poll(Waker::noop()) == Waiting::Yes);
+    /// wheel.expire(5, 8, &mut fired);
+    /// assert!(fired.len() == 1 && entry.as_mut().poll(Waker::noop()) == Waiting::Fired);
+    /// wheel.close(&mut fired);
+    /// wheel.give_back();
+    /// ```
+    pub fn open(now: u64, ring: Arc<dyn Ring>) -> &'static Wheel {
+        let wheel = spare::take();
+        wheel.begin(now, ring);
+        wheel
+    }
+
+    fn begin(&self, now: u64, ring: Arc<dyn Ring>) {
+        let mut timers = self.lock();
+        timers.levels.forward(now);
+        timers.ring = Some(ring);
+    }
+
+    /// Puts `entry`, which is in no wheel afterwards but this one, where it is fired at `tick`. `now` is some
+    /// recent tick, at which the wheel may be by now.
+    ///
+    /// # Errors
+    /// If the wheel is closed; then the entry is idle.
+    pub fn insert(
+        &'static self,
+        mut entry: Pin<&mut Entry>,
+        tick: u64,
+        now: u64,
+        waker: Waker,
+    ) -> Result<(), Closed> {
+        entry.as_mut().cancel();
+        let earlier = {
+            let mut timers = self.lock();
+            if timers.ring.is_none() {
+                return Err(Closed);
+            }
+            timers.levels.forward(now);
+            let at = entry.as_ref().get_ref().begin(self, waker);
+            // SAFETY: the entry is pinned, idle until now, and leaves the wheel before it is gone; this
+            // thread holds the lock (WHEEL-4).
+            unsafe { self.place(&mut timers, at, tick) }
+        };
+        earlier.tell();
+        Ok(())
+    }
+
+    /// Puts an entry into its slot and writes the earliest tick down.
+    ///
+    /// # Safety
+    /// 1. The entry is in no slot, and whoever drops it takes it out before.
+    /// 2. The lock is held.
+    unsafe fn place(&self, timers: &mut Timers, entry: NonNull<Entry>, tick: u64) -> Earlier {
+        // SAFETY: obligations 1 and 2.
+        unsafe { timers.levels.place(entry, tick) };
+        let ring = if self.earliest.lower(tick) { timers.ring.clone() } else { None };
+        Earlier(ring, tick)
+    }
+
+    /// Moves the wakers of at most `max` entries that are due at `now` to `fired`. Says whether there may be
+    /// more. `fired` does not grow under the lock if it has room for as many.
+    pub fn expire(&self, now: u64, max: usize, fired: &mut VecDeque<Waker>) -> bool {
+        if self.earliest.get() > now {
+            return false;
+        }
+        fired.reserve(max);
+        let mut timers = self.lock();
+        let more = timers.levels.expire(now, max, fired);
+        self.earliest.set(timers.levels.first().unwrap_or(NEVER));
+        more
+    }
+
+    /// When something is due, at the earliest.
+    #[inline]
+    pub fn earliest(&self) -> u64 {
+        self.earliest.get()
+    }
+
+    /// When something is due: exactly, where [`Wheel::earliest`] may be too early. Looks at each entry of a
+    /// slot.
+    pub fn next(&self) -> u64 {
+        let timers = self.lock();
+        let next = timers.levels.next().unwrap_or(NEVER);
+        self.earliest.set(next);
+        next
+    }
+
+    /// Ends the wheel: moves the wakers of all its entries to `woken`, and takes no more.
+    pub fn close(&self, woken: &mut VecDeque<Waker>) {
+        let ring = {
+            let mut timers = self.lock();
+            timers.levels.close(woken);
+            self.earliest.set(NEVER);
+            timers.ring.take()
+        };
+        // Without the lock: it may be the last one of somebody else's things.
+        drop(ring);
+    }
+
+    /// Leaves a closed wheel to whoever opens the next one.
+    pub fn give_back(&'static self) {
+        debug_assert!(self.lock().ring.is_none(), "the wheel is open");
+        spare::give_back(self);
+    }
+
+    fn lock(&self) -> Guard<'_, Timers> {
+        self.timers.lock()
+    }
+}
+
+impl fmt::Debug for Wheel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wheel").field("earliest", &self.earliest.get()).finish_non_exhaustive()
+    }
+}

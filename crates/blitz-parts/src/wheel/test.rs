@@ -1,0 +1,331 @@
+//! The wheel against a sorted map, and beside other threads.
+
+use super::{Closed, Entry, Ring, Waiting, Wheel};
+use crate::alarm::NEVER;
+use core::pin::Pin;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::task::{Wake, Waker};
+
+/// Remembers the last tick that it was told.
+#[derive(Default)]
+struct Told(AtomicU64, AtomicUsize);
+
+impl Ring for Told {
+    fn is_earlier(&self, tick: u64) {
+        self.0.store(tick, Relaxed);
+        self.1.fetch_add(1, Relaxed);
+    }
+}
+
+/// Says who it is.
+struct Named(usize, Arc<Mutex<Vec<usize>>>);
+
+impl Wake for Named {
+    fn wake(self: Arc<Self>) {
+        self.1.lock().unwrap().push(self.0);
+    }
+}
+
+/// Timers by number, and beside them what is to be expected of them.
+struct Twins {
+    wheel: &'static Wheel,
+    entries: Vec<Pin<Box<Entry>>>,
+    /// By tick, and by when they came.
+    expected: BTreeMap<(u64, usize), usize>,
+    keys: Vec<Option<(u64, usize)>>,
+    woken: Arc<Mutex<Vec<usize>>>,
+    now: u64,
+    came: usize,
+}
+
+impl Twins {
+    fn new(timers: usize, now: u64) -> Twins {
+        Twins {
+            wheel: Wheel::open(now, Arc::new(Told::default())),
+            entries: (0..timers).map(|_| Box::pin(Entry::new())).collect(),
+            expected: BTreeMap::new(),
+            keys: vec![None; timers],
+            woken: Arc::default(),
+            now,
+            came: 0,
+        }
+    }
+
+    fn expect(&mut self, timer: usize, tick: u64) {
+        self.forget(timer);
+        self.came += 1;
+        // What is overdue is due at once, behind what was due before.
+        let key = (tick.max(self.now), self.came);
+        self.expected.insert(key, timer);
+        self.keys[timer] = Some(key);
+    }
+
+    fn forget(&mut self, timer: usize) {
+        if let Some(key) = self.keys[timer].take() {
+            self.expected.remove(&key);
+        }
+    }
+
+    fn insert(&mut self, timer: usize, tick: u64) {
+        let waker = Waker::from(Arc::new(Named(timer, self.woken.clone())));
+        self.wheel.insert(self.entries[timer].as_mut(), tick, self.now, waker).unwrap();
+        self.expect(timer, tick);
+    }
+
+    fn reset(&mut self, timer: usize, tick: u64) {
+        let waits = self.entries[timer].as_mut().reset(tick);
+        assert_eq!(waits, self.keys[timer].is_some());
+        if waits {
+            self.expect(timer, tick);
+        }
+    }
+
+    fn cancel(&mut self, timer: usize) {
+        self.entries[timer].as_mut().cancel();
+        self.forget(timer);
+    }
+
+    fn advance(&mut self, now: u64, max: usize) {
+        self.now = self.now.max(now);
+        let mut wakers = VecDeque::new();
+        while self.wheel.expire(self.now, max, &mut wakers) {}
+        wakers.into_iter().for_each(Waker::wake);
+        let later = self.expected.split_off(&(self.now.saturating_add(1), 0));
+        let due: Vec<_> = std::mem::replace(&mut self.expected, later).into_values().collect();
+        for &timer in &due {
+            self.keys[timer] = None;
+            assert_eq!(self.entries[timer].state(), Waiting::Fired);
+        }
+        assert_eq!(*self.woken.lock().unwrap(), due, "at {}", self.now);
+        self.woken.lock().unwrap().clear();
+        self.check_rest();
+    }
+
+    fn check_rest(&self) {
+        let first = self.expected.keys().next().map_or(NEVER, |key| key.0);
+        assert!(self.wheel.earliest() <= first);
+        assert_eq!(self.wheel.next(), first);
+        assert_eq!(self.wheel.earliest(), first);
+        for (timer, key) in self.keys.iter().enumerate() {
+            assert_eq!(self.entries[timer].state() == Waiting::Yes, key.is_some());
+        }
+    }
+
+    fn close(self) {
+        let mut wakers = VecDeque::new();
+        self.wheel.close(&mut wakers);
+        self.wheel.give_back();
+        assert_eq!(wakers.len(), self.expected.len());
+        assert!(
+            self.keys
+                .iter()
+                .zip(&self.entries)
+                .all(|(key, entry)| { (entry.state() == Waiting::Closed) == key.is_some() })
+        );
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Insert(usize, u64),
+    Reset(usize, u64),
+    Cancel(usize),
+    Advance(u64, usize),
+}
+
+const TIMERS: usize = 24;
+
+/// A distance of any magnitude: all levels are as likely.
+fn distance() -> impl Strategy<Value = u64> {
+    (0u32..64, any::<u64>()).prop_map(|(bits, seed)| seed & ((1 << bits) - 1))
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        4 => (0..TIMERS, distance()).prop_map(|(timer, tick)| Op::Insert(timer, tick)),
+        1 => (0..TIMERS, distance()).prop_map(|(timer, tick)| Op::Reset(timer, tick)),
+        1 => (0..TIMERS).prop_map(Op::Cancel),
+        3 => (distance(), 1..4usize).prop_map(|(ticks, max)| Op::Advance(ticks, max)),
+        2 => (0..200u64, 1..4usize).prop_map(|(ticks, max)| Op::Advance(ticks, max)),
+    ]
+}
+
+fn run(start: u64, ops: Vec<Op>) {
+    let mut twins = Twins::new(TIMERS, start);
+    for op in ops {
+        let at = |distance: u64| twins.now.saturating_add(distance);
+        match op {
+            Op::Insert(timer, distance) => twins.insert(timer, at(distance)),
+            Op::Reset(timer, distance) => twins.reset(timer, at(distance)),
+            Op::Cancel(timer) => twins.cancel(timer),
+            Op::Advance(distance, max) => {
+                // Never to the last tick, which means never.
+                let now = at(distance).min(NEVER - 1);
+                twins.advance(now, max);
+            }
+        }
+    }
+    twins.check_rest();
+    twins.close();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn wheel_2_it_does_what_a_sorted_map_does(
+        start in distance(),
+        ops in prop::collection::vec(op(), 1..80),
+    ) {
+        run(start, ops);
+    }
+}
+
+#[test]
+fn wheel_1_nothing_is_early_and_nothing_is_left_on_any_level() {
+    for level in 0..11 {
+        let mut twins = Twins::new(3, 3);
+        let tick = 1u64 << (6 * level);
+        twins.insert(0, 3 + tick);
+        twins.insert(1, 3 + tick + 1);
+        twins.insert(2, 3 + tick / 2);
+        twins.advance(2 + tick, 8);
+        assert_eq!(twins.entries[0].state(), Waiting::Yes);
+        twins.advance(3 + tick, 8);
+        assert_eq!(twins.entries[0].state(), Waiting::Fired);
+        twins.advance(4 + tick, 8);
+        twins.close();
+    }
+}
+
+#[test]
+fn wheel_3_those_of_one_tick_keep_their_order_through_the_levels() {
+    let mut twins = Twins::new(9, 0);
+    for timer in 0..9 {
+        twins.insert(timer, 5_000);
+        twins.advance(u64::try_from(timer).unwrap() * 600, 2);
+    }
+    twins.advance(5_000, 2);
+    twins.close();
+}
+
+#[test]
+fn wheel_5_an_idle_wheel_follows_the_clock_and_an_overdue_timer_is_due_at_once() {
+    let mut twins = Twins::new(2, 0);
+    twins.now = 1_000_000;
+    twins.insert(0, 999_000);
+    twins.insert(1, 1_000_001);
+    twins.advance(1_000_000, 8);
+    assert_eq!(twins.entries[0].state(), Waiting::Fired);
+    assert_eq!(twins.wheel.earliest(), 1_000_001);
+    twins.advance(1_000_001, 8);
+    twins.close();
+}
+
+#[test]
+fn wheel_7_the_newest_waker_is_called_and_none_after_a_cancellation() {
+    let wheel = Wheel::open(0, Arc::new(Told::default()));
+    let woken = Arc::new(Mutex::new(Vec::new()));
+    let named = |number| Waker::from(Arc::new(Named(number, woken.clone())));
+    let (mut a, mut b) = (pin!(Entry::new()), pin!(Entry::new()));
+    wheel.insert(a.as_mut(), 10, 0, named(1)).unwrap();
+    wheel.insert(b.as_mut(), 10, 0, named(2)).unwrap();
+    assert_eq!(a.as_mut().poll(&named(3)), Waiting::Yes);
+    b.as_mut().cancel();
+    let mut wakers = VecDeque::new();
+    assert!(!wheel.expire(10, 8, &mut wakers));
+    wakers.drain(..).for_each(Waker::wake);
+    assert_eq!(*woken.lock().unwrap(), [3]);
+    assert_eq!(b.state(), Waiting::No);
+    wheel.close(&mut wakers);
+    wheel.give_back();
+    assert!(wakers.is_empty());
+}
+
+#[test]
+fn wheel_8_the_ring_is_told_of_each_earlier_tick_and_of_no_other() {
+    let told = Arc::new(Told::default());
+    let wheel = Wheel::open(0, told.clone());
+    let mut entries: Vec<_> = (0..4).map(|_| Box::pin(Entry::new())).collect();
+    for (entry, tick) in entries.iter_mut().zip([50, 60, 40, 40]) {
+        wheel.insert(entry.as_mut(), tick, 0, Waker::noop().clone()).unwrap();
+    }
+    assert_eq!((told.0.load(Relaxed), told.1.load(Relaxed)), (40, 2));
+    assert!(entries[1].as_mut().reset(30));
+    assert_eq!((told.0.load(Relaxed), told.1.load(Relaxed)), (30, 3));
+    wheel.close(&mut VecDeque::new());
+    wheel.give_back();
+    assert_eq!(Arc::strong_count(&told), 1, "a closed wheel lets go of it");
+}
+
+#[test]
+fn wheel_9_a_closed_wheel_refuses_and_its_entries_may_outlive_it() {
+    let wheel = Wheel::open(0, Arc::new(Told::default()));
+    let mut kept = Box::pin(Entry::new());
+    wheel.insert(kept.as_mut(), 10, 0, Waker::noop().clone()).unwrap();
+    let mut wakers = VecDeque::new();
+    wheel.close(&mut wakers);
+    wheel.give_back();
+    assert_eq!((wakers.len(), kept.state()), (1, Waiting::Closed));
+    assert!(!kept.as_mut().reset(20));
+    assert_eq!(kept.state(), Waiting::No);
+    let alone: &'static Wheel = Box::leak(Box::new(Wheel::new()));
+    assert_eq!(alone.insert(kept.as_mut(), 1, 0, Waker::noop().clone()), Err(Closed));
+}
+
+/// Owners insert, reset, poll and drop while another thread drives: each timer that was waited for is fired.
+#[test]
+fn wheel_2_no_timer_is_lost_beside_a_driver() {
+    const ROUNDS: u64 = 20_000;
+    let wheel = Wheel::open(0, Arc::new(Told::default()));
+    let now = AtomicU64::new(0);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut wakers = VecDeque::new();
+            while !done.load(Relaxed) {
+                let tick = now.fetch_add(1, Relaxed);
+                while wheel.expire(tick, 4, &mut wakers) {}
+                wakers.drain(..).for_each(Waker::wake);
+            }
+        });
+        let owners: Vec<_> = (0..3)
+            .map(|owner| {
+                let now = &now;
+                scope.spawn(move || {
+                    for round in 0..ROUNDS {
+                        let count = Arc::new(Named(0, Arc::default()));
+                        let waker = Waker::from(count.clone());
+                        let mut entry = pin!(Entry::new());
+                        let tick = now.load(Relaxed);
+                        wheel.insert(entry.as_mut(), tick + round % 100, tick, waker).unwrap();
+                        match (round + owner) % 4 {
+                            0 => entry.as_mut().cancel(),
+                            1 => drop(entry.as_mut().reset(tick + 3)),
+                            2 => drop(entry.as_mut().poll(&Waker::from(count.clone()))),
+                            _ => (),
+                        }
+                        while round % 64 == 0 && entry.state() == Waiting::Yes {
+                            std::thread::yield_now();
+                        }
+                        if entry.state() == Waiting::Fired && round % 64 == 0 {
+                            assert!(now.load(Relaxed) >= tick);
+                        }
+                    }
+                })
+            })
+            .collect();
+        for owner in owners {
+            owner.join().unwrap();
+        }
+        done.store(true, Relaxed);
+    });
+    let mut wakers = VecDeque::new();
+    wheel.close(&mut wakers);
+    wheel.give_back();
+    assert!(wakers.is_empty(), "every owner took its timers along");
+}
