@@ -82,6 +82,7 @@ impl Team {
             let entered = Entered::new(hold.team().clone());
             work.run();
             drop(entered);
+            hold.team().blocking.one_has_ended(hold.team());
             drop(hold);
         }));
         JoinHandle::of_job(packet)
@@ -113,6 +114,8 @@ struct State {
     threads: usize,
     /// Those among them that wait for something to do.
     idle: usize,
+    /// Closures that wait or run.
+    unfinished: usize,
     /// How many were ever started, for names.
     started: usize,
     stopping: bool,
@@ -129,6 +132,7 @@ impl Blocking {
         let shop = &self.shared;
         let mut state = shop.lock();
         state.queue.push_back(errand);
+        state.unfinished += 1;
         shop.news.notify_one();
         if state.queue.len() <= state.idle || state.threads >= shop.threads_max {
             return;
@@ -191,8 +195,18 @@ impl Blocking {
 
     /// Whether no closure runs or waits.
     pub(crate) fn is_idle(&self) -> bool {
-        let state = self.shared.lock();
-        state.queue.is_empty() && state.idle == state.threads
+        self.shared.lock().unfinished == 0
+    }
+
+    /// A closure has run: its handle is complete.
+    fn one_has_ended(&self, team: &Team) {
+        let mut state = self.shared.lock();
+        state.unfinished -= 1;
+        let was_last = state.unfinished == 0;
+        drop(state);
+        if was_last {
+            team.tell_driver_of_end();
+        }
     }
 
     /// Threads that are there now, and closures that wait for one.

@@ -42,7 +42,8 @@ pub trait Driver: Berth + Any {
     /// Wakes the tasks that wait for what was noted. If a waker panics, the next call goes on behind it.
     fn dispatch(&self);
 
-    /// Every worker but the one in `block` has just gone to sleep.
+    /// Every worker but the one in `block` has just gone to sleep, or the last closure that may block has ended
+    /// while they sleep.
     fn pool_is_idle(&self);
 
     /// The pool has ended: nobody will call `block` any more. What waits is told so.
@@ -61,11 +62,11 @@ impl PoolView {
         self.team.upgrade().map_or(0, |team| team.num_workers())
     }
 
-    /// Whether nobody runs anything: no worker, the one in `block` aside, and no closure that may block.
+    /// Whether nobody runs anything or is about to: every worker sleeps or has looked for the last time, none
+    /// of them was woken, and there is no closure that may block. Exact for whoever is in `block` or
+    /// [`Driver::pool_is_idle`]; elsewhere it may be over when it is said.
     pub fn is_idle(&self) -> bool {
-        self.team
-            .upgrade()
-            .is_some_and(|team| team.all_inactive() && team.blocking.is_idle() && !team.has_work())
+        self.team.upgrade().is_some_and(|team| team.is_asleep())
     }
 
     /// What [`PoolBuilder::driver_options`](crate::PoolBuilder::driver_options) said, if it is a `T`.
@@ -111,6 +112,12 @@ pub fn with_current<D: Driver, R>(
             None => Err(other_kind()),
         }
     })
+}
+
+/// Calls `f` with the driver of the pool that [`with_current`] would use, if there is one already.
+pub fn with_plugged<D: Driver, R>(f: impl FnOnce(&D) -> R) -> Option<R> {
+    let call = |team: &Team| team.driver.plugged.get()?.any.downcast_ref().map(f);
+    handle::try_with_current_team(call).flatten()
 }
 
 impl Handle {
@@ -172,6 +179,20 @@ impl Team {
     /// Whether no worker runs anything.
     fn all_inactive(&self) -> bool {
         self.sleep().counters().load().inactive() >= self.num_workers()
+    }
+
+    /// Whether every worker sleeps, or is about to and will find nothing.
+    fn is_asleep(&self) -> bool {
+        // What a closure wakes at its end is seen afterwards, and a closure that was begun meanwhile, too.
+        let rests = self.blocking.is_idle() && self.sleep().all_sleep() && !self.has_work();
+        rests && self.blocking.is_idle()
+    }
+
+    /// The last closure that may block has ended.
+    pub(crate) fn tell_driver_of_end(&self) {
+        if let Some(driver) = self.plugged().filter(|_| self.is_asleep()) {
+            driver.pool_is_idle();
+        }
     }
 
     /// Tells the driver that the pool has ended; from now on none can be plugged in.

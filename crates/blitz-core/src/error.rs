@@ -27,6 +27,7 @@ enum BuildErrorKind {
     Spawn { index: usize, source: io::Error },
     GlobalExists,
     AlreadyWorker,
+    Driver { source: io::Error },
 }
 
 impl BuildError {
@@ -44,6 +45,12 @@ impl BuildError {
 
     pub(crate) fn already_worker() -> BuildError {
         BuildError { kind: BuildErrorKind::AlreadyWorker }
+    }
+
+    /// For a layer that plugs a driver in while it builds a pool.
+    #[doc(hidden)]
+    pub fn driver(source: io::Error) -> BuildError {
+        BuildError { kind: BuildErrorKind::Driver { source } }
     }
 
     /// A setting, in the builder or in the environment, cannot be used.
@@ -66,10 +73,18 @@ impl BuildError {
         matches!(self.kind, BuildErrorKind::AlreadyWorker)
     }
 
+    /// The system did not give the pool what timers and sockets need;
+    /// [`io_error`](BuildError::io_error) says why.
+    pub fn is_driver(&self) -> bool {
+        matches!(self.kind, BuildErrorKind::Driver { .. })
+    }
+
     /// The system's own error, if it was one.
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.kind {
-            BuildErrorKind::Spawn { source, .. } => Some(source),
+            BuildErrorKind::Spawn { source, .. } | BuildErrorKind::Driver { source } => {
+                Some(source)
+            }
             _ => None,
         }
     }
@@ -84,6 +99,9 @@ impl fmt::Display for BuildError {
                 "the thread of worker {index} could not be started: {source}; \
                  use fewer workers or smaller stacks, or raise the system's limits"
             ),
+            BuildErrorKind::Driver { source } => {
+                write!(f, "the system did not give the pool what timers and sockets need: {source}")
+            }
             BuildErrorKind::GlobalExists => f.write_str(
                 "the global pool exists already; call build_global before anything uses the global \
                  pool, and only once",
@@ -99,7 +117,9 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
-            BuildErrorKind::Spawn { source, .. } => Some(source),
+            BuildErrorKind::Spawn { source, .. } | BuildErrorKind::Driver { source } => {
+                Some(source)
+            }
             _ => None,
         }
     }

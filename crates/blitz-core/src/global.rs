@@ -67,6 +67,11 @@ pub fn global() -> Result<&'static Pool, BuildError> {
     global_or_build(|| Ok(PoolBuilder::new().workers(workers_from_env()?)))
 }
 
+/// The team of the global pool, if that was built.
+pub(crate) fn built() -> Option<&'static Team> {
+    GLOBAL.get().map(Pool::team)
+}
+
 /// The global pool, or, if it does not exist yet, what `builder` describes: for a layer on top of
 /// Blitz with defaults of its own.
 ///

@@ -263,6 +263,16 @@ pub(crate) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     }
 }
 
+/// As [`with_current_team`], but does not build the global team.
+pub(crate) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> {
+    let entered = entered();
+    match (&entered, current::current()) {
+        (Some(team), _) => Some(f(team)),
+        (None, Some(worker)) => Some(f(worker.team())),
+        (None, None) => global::built().map(f),
+    }
+}
+
 /// The current thread is no worker, or has entered another pool than its own.
 #[cold]
 pub(crate) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {

@@ -321,3 +321,27 @@ fn what_it_waits_for_is_cancelled_if_the_runtime_ends() {
         }
     });
 }
+
+/// A future that only yields must not keep the tasks of its pool waiting, even if there is no other worker.
+#[test]
+fn a_future_that_yields_lets_tasks_go_first() {
+    watched("a_future_that_yields_lets_tasks_go_first", |watch| {
+        let pool = watch.pool(Pool::builder().workers(1).use_current_thread().build().unwrap());
+        let polled = pool.block_on(async {
+            let polled = Arc::new(AtomicUsize::new(0));
+            let count = polled.clone();
+            let task = blitz::spawn(async move {
+                for _ in 0..10 {
+                    count.fetch_add(1, SeqCst);
+                    yield_now().await;
+                }
+            });
+            while polled.load(SeqCst) < 10 {
+                yield_now().await;
+            }
+            task.await.unwrap();
+            polled
+        });
+        assert_eq!(polled.load(SeqCst), 10);
+    });
+}

@@ -83,6 +83,11 @@ fn block_on_worker<F: Future>(worker: &Worker, mut future: Pin<&mut F>) -> F::Ou
         if let Poll::Ready(result) = poll(future.as_mut(), &waker) {
             return result;
         }
+        if bell.latch.probe() {
+            // It yielded, or what it waits for has come already. Its pool may have no other worker.
+            worker.let_another_go_first(&bell.latch);
+            continue;
+        }
         // What the future waits for may be any task of this pool. At the limit others have to poll it.
         let help = if worker.may_poll() {
             Help::Anything

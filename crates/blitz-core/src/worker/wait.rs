@@ -90,6 +90,22 @@ impl Worker {
         self.tell_of_ring();
     }
 
+    /// Runs one thing, if there is any, on behalf of somebody who waits no longer but lets others go first.
+    pub(crate) fn let_another_go_first(&self, latch: &JobLatch) {
+        if !self.may_poll() {
+            return;
+        }
+        let _aside = Aside::begin();
+        let outer = self.waits_for.load(Relaxed);
+        match self.find_while_waiting(latch, self.bottom(), Look::Public) {
+            Some(found) => self.run(found),
+            None => drop(self.poll_driver()),
+        }
+        self.waits_for.store(outer, Relaxed);
+        // As at the end of a wait.
+        self.tell_of_ring();
+    }
+
     /// Any work at all: what is waited for first, and neither kind of work always before the other.
     fn find_while_waiting(&self, latch: &JobLatch, base: isize, look: Look) -> Option<Found> {
         if self.is_fair_turn() {

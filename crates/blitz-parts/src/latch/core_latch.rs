@@ -47,6 +47,11 @@ impl CoreLatch {
         self.word.load(Acquire) == SLEEPING
     }
 
+    /// Whether the worker sleeps or is about to, and was not notified.
+    pub fn is_sleepy_or_sleeping(&self) -> bool {
+        matches!(self.word.load(Acquire), SLEEPY | SLEEPING)
+    }
+
     /// Blocks until a notifier has taken the word out of SLEEPING.
     pub fn wait(&self) {
         while self.is_sleeping() {

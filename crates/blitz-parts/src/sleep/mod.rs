@@ -196,6 +196,14 @@ impl Sleep {
         self.parked.get(word).map_or(0, |bits| bits.load(Relaxed))
     }
 
+    /// Whether every worker is registered as a sleeper and none of them was notified: nobody runs anything, and
+    /// without a wake-up from outside nobody will.
+    pub fn all_sleep(&self) -> bool {
+        let workers = self.beds.len();
+        let sleeps = |index| self.bed(index).is_some_and(|bed| bed.core().is_sleepy_or_sleeping());
+        self.counters.load().sleeping() >= workers && (0..workers).all(sleeps)
+    }
+
     /// Whether the pool ends.
     #[inline]
     pub fn is_stopping(&self) -> bool {
