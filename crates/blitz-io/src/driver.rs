@@ -1,14 +1,16 @@
 //! The driver: what a worker sleeps in while tasks wait for the outside world.
 //!
 //! ```text
-//!  block ─▶ reactor.wait ─▶ notes whom to wake ─▶ dispatch: wakes them
+//!  block ─▶ until the first timer: reactor.wait ─▶ notes whom to wake ─▶ dispatch: wakes them
 //! ```
 //!
 //! A pool gets its driver when something of it first wants to wait for the outside world.
 
 #![forbid(unsafe_code)]
 
+use crate::options::IoOptions;
 use crate::poll::Reactor;
+use crate::time::Timers;
 use blitz_core::Handle;
 use blitz_core::driver::{self, Berth, Driver, PoolView};
 use std::io;
@@ -19,6 +21,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct IoDriver {
     reactor: Arc<Reactor>,
+    timers: Timers,
 }
 
 /// What a driver has to do with at some moment.
@@ -31,6 +34,11 @@ pub struct IoMetrics {
     pub waiting: usize,
 }
 
+/// Calls `f` with the driver of the current pool, or of the global one, if it has one already.
+pub(crate) fn with_plugged<R>(f: impl FnOnce(&IoDriver) -> R) -> Option<R> {
+    driver::with_plugged(f)
+}
+
 /// Calls `f` with the driver of the current pool, or of the global one, and with the index of the worker that
 /// the current thread is in that pool.
 ///
@@ -41,8 +49,11 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&IoDriver, Option<usize>) -> R) -> 
 }
 
 impl IoDriver {
-    fn new(_view: PoolView) -> io::Result<Arc<IoDriver>> {
-        Ok(Arc::new(IoDriver { reactor: Reactor::new()? }))
+    fn new(pool: PoolView) -> io::Result<Arc<IoDriver>> {
+        let options = pool.options::<IoOptions>().map_or_else(IoOptions::default, |given| *given);
+        let reactor = Reactor::new()?;
+        let timers = Timers::new(pool, reactor.clone(), options.start_paused);
+        Ok(Arc::new(IoDriver { reactor, timers }))
     }
 
     /// The driver of the pool that `handle` leads to; the pool has one from now on.
@@ -62,15 +73,21 @@ impl IoDriver {
         &self.reactor
     }
 
-    /// Waits for at most `timeout`, for ever if there is none; says whether there is anything to dispatch.
-    fn wait(&self, timeout: Option<Duration>) -> bool {
-        self.reactor.wait(timeout)
+    pub(crate) fn timers(&self) -> &Timers {
+        &self.timers
     }
 }
 
 impl Berth for IoDriver {
     fn block(&self) -> bool {
-        self.wait(None)
+        let timeout = self.timers.begin_wait();
+        let happened = self.reactor.wait(timeout);
+        self.timers.end_wait();
+        if happened {
+            self.timers.collect();
+            return true;
+        }
+        self.timers.collect_when_idle()
     }
 
     fn wake(&self) {
@@ -80,16 +97,23 @@ impl Berth for IoDriver {
 
 impl Driver for IoDriver {
     fn poll(&self) -> bool {
-        self.wait(Some(Duration::ZERO))
+        let happened = self.reactor.wait(Some(Duration::ZERO));
+        self.timers.collect() || happened
     }
 
     fn dispatch(&self) {
         self.reactor.dispatch();
+        self.timers.dispatch();
     }
 
-    fn pool_is_idle(&self) {}
+    fn pool_is_idle(&self) {
+        if self.timers.wants_to_know_of_idleness() {
+            self.reactor.wake();
+        }
+    }
 
     fn shut_down(&self) {
         self.reactor.shut_down();
+        self.timers.shut_down();
     }
 }

@@ -4,6 +4,9 @@ mod async_fd;
 mod driver;
 pub mod io;
 pub mod net;
+mod options;
 mod poll;
+pub mod time;
 
 pub use driver::{IoDriver, IoMetrics};
+pub use options::IoOptions;

@@ -8,13 +8,15 @@ use proc_macro::{Delimiter, Span, TokenStream, TokenTree};
 const SCHEDULERS: &[(&str, &str)] = &[("stealing", "Stealing")];
 
 /// What may stand in the parentheses.
-const KNOWN: &str = "`workers = N`, `scheduler = \"stealing\"`, `crate = path`";
+const KNOWN: &str =
+    "`workers = N`, `scheduler = \"stealing\"`, `start_paused = true`, `crate = path`";
 
 /// The arguments, checked, as tokens.
 #[derive(Default)]
 pub struct Arguments {
     workers: Option<TokenStream>,
     scheduler: Option<Choice>,
+    start_paused: Option<TokenStream>,
     library: Option<TokenStream>,
 }
 
@@ -44,6 +46,7 @@ impl Arguments {
         let given = match text.as_str() {
             "workers" => self.workers.is_some(),
             "scheduler" => self.scheduler.is_some(),
+            "start_paused" => self.start_paused.is_some(),
             "crate" => self.library.is_some(),
             _ => {
                 let message = format!("there is no argument `{text}`; there are {KNOWN}");
@@ -63,6 +66,7 @@ impl Arguments {
         match text.as_str() {
             "workers" => self.workers = Some(workers(value)?),
             "scheduler" => self.scheduler = Some(scheduler(value)?),
+            "start_paused" => self.start_paused = Some(truth(value)?),
             _ => self.library = Some(path_or_text(value)?),
         }
         Ok(())
@@ -94,6 +98,9 @@ impl Arguments {
             };
             builder.extend([parse(".scheduler"), group(Delimiter::Parenthesis, scheduler)]);
         }
+        if let Some(paused) = self.start_paused.clone() {
+            builder.extend([parse(".start_paused"), group(Delimiter::Parenthesis, paused)]);
+        }
         builder
     }
 }
@@ -106,6 +113,15 @@ fn workers(value: &[TokenTree]) -> Result<TokenStream, Error> {
             let message = "`workers` is a whole number, as in `workers = 4`; 0 means one per core";
             return Err(Error::new(literal.span(), message));
         }
+    }
+    Ok(value.iter().cloned().collect())
+}
+
+/// Yes or no: any expression, but a literal has to be one of the two.
+fn truth(value: &[TokenTree]) -> Result<TokenStream, Error> {
+    if let [TokenTree::Literal(literal)] = value {
+        let message = "`start_paused` is `true` or `false`";
+        return Err(Error::new(literal.span(), message));
     }
     Ok(value.iter().cloned().collect())
 }

@@ -42,6 +42,7 @@ use tokens::{group, parse};
 /// |---|---|---|
 /// | `workers = N` | how many workers, any expression of type `usize` | one per core |
 /// | `scheduler = "stealing"` | how tasks find a worker: a name, or a path as `Scheduler::Stealing` | `"stealing"` |
+/// | `start_paused = true` | the clock stands from the beginning, for tests: see `blitz::time::pause` | `false` |
 /// | `crate = path` | where the library is, for those who re-export it | `::blitz` |
 ///
 /// ```
@@ -79,6 +80,11 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// #[blitz::test]
 /// async fn a_task_returns_its_result() {
 ///     assert_eq!(blitz::spawn(async { 7 }).await.unwrap(), 7);
+/// }
+///
+/// #[blitz::test(start_paused = true)]
+/// async fn an_hour_passes_at_once() {
+///     blitz::time::sleep(std::time::Duration::from_secs(3_600)).await;
 /// }
 ///
 /// #[blitz::test(workers = 4)]

@@ -2,6 +2,7 @@
 
 use crate::{Runtime, SleepPolicy, WaitPolicy};
 use blitz_core::{BuildError, PoolBuilder};
+use blitz_io::{IoDriver, IoOptions};
 use std::time::Duration;
 
 /// How a runtime's tasks find a worker.
@@ -32,6 +33,7 @@ pub enum Scheduler {
 pub struct Builder {
     pool: PoolBuilder,
     scheduler: Scheduler,
+    io: IoOptions,
 }
 
 impl Builder {
@@ -50,7 +52,7 @@ impl Builder {
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
     pub fn from_pool(pool: PoolBuilder) -> Builder {
-        Builder { pool, scheduler: Scheduler::default() }
+        Builder { pool, ..Builder::default() }
     }
 
     /// How many workers; 0, the default, means one per core.
@@ -103,13 +105,48 @@ impl Builder {
         self
     }
 
+    /// Whether the runtime's clock stands from the beginning, for tests: see [`time::pause`](crate::time::pause).
+    /// Default: no.
+    ///
+    /// The thread that builds the runtime is one of its workers then, while it is in
+    /// [`Runtime::block_on`], so that time does not pass while the future runs there; and it has to drop the
+    /// runtime itself. Only if it is a worker of another pool it stays that.
+    ///
+    /// ```
+    /// use blitz::time::{Duration, Instant, sleep};
+    ///
+    /// let runtime = blitz::Runtime::builder().workers(1).start_paused(true).build()?;
+    /// runtime.block_on(async {
+    ///     let start = Instant::now();
+    ///     sleep(Duration::from_secs(3_600)).await;
+    ///     assert_eq!(start.elapsed(), Duration::from_secs(3_600));
+    /// });
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn start_paused(mut self, paused: bool) -> Self {
+        self.io.start_paused = paused;
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
     /// If a setting cannot be used or the system would not start a thread.
     pub fn build(self) -> Result<Runtime, BuildError> {
-        match self.scheduler {
-            Scheduler::Stealing => Ok(Runtime::of(self.pool.build()?)),
+        let mut pool = self.pool;
+        if self.io.start_paused {
+            pool = pool.driver_options(self.io);
+            if blitz_core::current_worker_index().is_none() {
+                pool = pool.use_current_thread();
+            }
         }
+        let runtime = match self.scheduler {
+            Scheduler::Stealing => Runtime::of(pool.build()?),
+        };
+        if self.io.start_paused {
+            // So that the clock stands from now on, and not from the first sleep.
+            IoDriver::of(&runtime.handle()).map_err(BuildError::driver)?;
+        }
+        Ok(runtime)
     }
 }

@@ -77,6 +77,8 @@
 //! | give a task values of its own | [`task_local!`] |
 //! | pass values between tasks | [`sync`] |
 //! | use sockets, or any other descriptor | [`net`], [`io`] |
+//! | wait for time to pass, or not for too long | [`time::sleep`], [`time::timeout`], [`time::interval`] |
+//! | test what takes time without waiting | [`time::pause`], [`Builder::start_paused`] |
 //! | refuse tasks rather than queue without end | [`Handle::try_spawn`] |
 //!
 //! | for either | call |
@@ -129,7 +131,7 @@ pub use blitz_macros::{main, test};
 #[doc(no_inline)]
 pub use tokio::sync;
 // The outside world.
-pub use blitz_io::{io, net};
+pub use blitz_io::{io, net, time};
 // Looking inside.
 pub use blitz_core::{
     Diagnostics, Histogram, PoolMetrics, TaskMetrics, WorkerMetrics, diagnostics,

@@ -1,0 +1,16 @@
+//! What a runtime's builder says about its driver.
+
+#![forbid(unsafe_code)]
+
+/// The settings of a driver, for `PoolBuilder::driver_options`.
+///
+/// ```
+/// let options = blitz_io::IoOptions { start_paused: true };
+/// let pool = blitz::Pool::builder().workers(1).driver_options(options).build().unwrap();
+/// # drop(pool);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoOptions {
+    /// The clock stands from the beginning: see [`time::pause`](crate::time::pause).
+    pub start_paused: bool,
+}

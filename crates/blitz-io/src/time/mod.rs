@@ -1,0 +1,61 @@
+//! Waiting for time to pass: sleeping, timeouts, ticks.
+//!
+//! ```
+//! use blitz::time::{Duration, Instant, sleep, timeout};
+//!
+//! # blitz::block_on(async {
+//! let start = Instant::now();
+//! sleep(Duration::from_millis(5)).await;
+//! assert!(start.elapsed() >= Duration::from_millis(5));
+//!
+//! let never = std::future::pending::<()>();
+//! assert!(timeout(Duration::from_millis(5), never).await.is_err());
+//! # });
+//! ```
+//!
+//! Time is counted in milliseconds: nobody is woken before the time has come, and most a millisecond or two later.
+//! Timers of all workers are looked after by whichever worker is idle, so a worker that computes delays its own
+//! tasks, but not the others'. A sleep that is dropped is forgotten at once.
+//!
+//! Sleeps belong to the runtime that is current when they are first polled, else to the global one. If that
+//! runtime ends, they go on in the one that is current then; if there is none but the one that has ended, the
+//! poll panics.
+//!
+//! # Tests
+//! A test can stop the clock of its runtime, and then time passes only when [`advance`] says so, or when all tasks
+//! wait: then the clock moves to the next timer at once. So a test that sleeps for an hour takes no time, and what
+//! it sees is the same each time.
+//!
+//! ```
+//! # fn main() {}
+//! use blitz::time::{Duration, Instant, sleep};
+//!
+//! #[blitz::test(start_paused = true)]
+//! async fn an_hour_passes_at_once() {
+//!     let start = Instant::now();
+//!     sleep(Duration::from_secs(3_600)).await;
+//!     assert_eq!(start.elapsed(), Duration::from_secs(3_600));
+//! }
+//! ```
+
+mod clock;
+mod instant;
+mod interval;
+mod pause;
+mod sleep;
+mod timeout;
+mod timers;
+
+pub use instant::Instant;
+pub use interval::{Interval, MissedTickBehavior, interval, interval_at};
+pub use pause::{advance, pause, resume};
+pub use sleep::{Sleep, sleep, sleep_until};
+#[doc(no_inline)]
+pub use std::time::Duration;
+pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
+pub(crate) use timers::Timers;
+
+/// What the standard library calls by the same name as Tokio does: see [`Elapsed`].
+pub mod error {
+    pub use super::timeout::Elapsed;
+}

@@ -1,0 +1,94 @@
+//! A clock that tests can stop.
+
+#![forbid(unsafe_code)]
+
+use super::{Duration, Timers};
+use crate::driver;
+
+/// Stops the clock of the current runtime: from now on time passes when [`advance`] says so, or when all of the
+/// runtime's workers have nothing to do and no closure of `spawn_blocking` runs; then the clock moves to when
+/// the next sleep ends. It does nothing if the clock is stopped already.
+///
+/// What runs outside of the runtime's workers, a future in `block_on` on a thread of its own for example, does
+/// not hold the clock. A runtime built with `Builder::start_paused` makes the thread that builds it a worker, so
+/// that its `block_on` there does.
+///
+/// ```
+/// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
+/// # runtime.block_on(async {
+/// use blitz::time::{self, Duration, Instant};
+///
+/// time::pause();
+/// let start = Instant::now();
+/// time::sleep(Duration::from_secs(86_400)).await;
+/// assert_eq!(start.elapsed(), Duration::from_secs(86_400));
+/// # });
+/// ```
+///
+/// # Panics
+/// If the runtime has ended, or cannot have timers because the system refuses what they need.
+#[track_caller]
+pub fn pause() {
+    with_timers(|timers| {
+        timers.clock().stop();
+        timers.clock_has_changed();
+    });
+}
+
+/// Lets the clock of the current runtime go on from where it stands. It does nothing if it is not stopped.
+///
+/// ```
+/// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
+/// # runtime.block_on(async {
+/// use blitz::time::{self, Duration, Instant};
+///
+/// let start = Instant::now();
+/// time::resume();
+/// time::sleep(Duration::from_millis(2)).await;
+/// assert!(start.elapsed() >= Duration::from_millis(2));
+/// # });
+/// ```
+///
+/// # Panics
+/// As [`pause`].
+#[track_caller]
+pub fn resume() {
+    with_timers(|timers| {
+        timers.clock().start();
+        timers.clock_has_changed();
+    });
+}
+
+/// Moves the stopped clock of the current runtime on by `duration`, wakes the tasks whose sleeps end by then, and
+/// lets other tasks go first once. It does not wait for them.
+///
+/// ```
+/// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
+/// # runtime.block_on(async {
+/// use blitz::time::{self, Duration, Instant};
+///
+/// let start = Instant::now();
+/// time::advance(Duration::from_secs(5)).await;
+/// assert_eq!(start.elapsed(), Duration::from_secs(5));
+/// # });
+/// ```
+///
+/// # Panics
+/// If the clock is not stopped, and as [`pause`].
+pub async fn advance(duration: Duration) {
+    with_timers(|timers| {
+        assert!(
+            timers.clock().advance(duration),
+            "only a clock that `pause` has stopped can be moved"
+        );
+        timers.clock_has_changed();
+    });
+    blitz_core::task::yield_now().await;
+}
+
+#[track_caller]
+fn with_timers(f: impl FnOnce(&Timers)) {
+    if let Err(error) = driver::with_current(|driver, _| f(driver.timers())) {
+        panic!("the runtime has no clock: {error}");
+    }
+}

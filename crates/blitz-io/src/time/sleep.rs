@@ -1,0 +1,176 @@
+//! Sleeping: a future that is ready when its time has come.
+
+#![forbid(unsafe_code)]
+
+use super::{Duration, Instant, clock};
+use crate::driver;
+use blitz_core::driver::poll_spend;
+use blitz_parts::wheel::{Entry, Waiting};
+use pin_project_lite::pin_project;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// Waits for `duration`, from now on.
+///
+/// Nothing happens but reading the clock until the future is first polled. A duration that the clock cannot tell
+/// is as good as for ever.
+///
+/// ```
+/// # blitz::block_on(async {
+/// use blitz::time::{Duration, Instant, sleep};
+///
+/// let start = Instant::now();
+/// sleep(Duration::from_millis(3)).await;
+/// assert!(start.elapsed() >= Duration::from_millis(3));
+/// # });
+/// ```
+#[inline]
+pub fn sleep(duration: Duration) -> Sleep {
+    let deadline = Instant::now().checked_add(duration).unwrap_or_else(Instant::far_future);
+    // Unless it is due at once there is no need to look at the clock again in the first poll.
+    Sleep::new(deadline, !duration.is_zero())
+}
+
+/// Waits until `deadline`; not at all if that has passed.
+///
+/// ```
+/// # blitz::block_on(async {
+/// use blitz::time::{Duration, Instant, sleep_until};
+///
+/// let deadline = Instant::now() + Duration::from_millis(3);
+/// sleep_until(deadline).await;
+/// assert!(Instant::now() >= deadline);
+/// # });
+/// ```
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep::new(deadline, false)
+}
+
+pin_project! {
+    /// What [`sleep`] and [`sleep_until`] return. Dropped, it is forgotten.
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Sleep {
+        deadline: Instant,
+        // The deadline was in the future when the clock was last read.
+        ahead: bool,
+        // The deadline had passed in the first poll.
+        passed: bool,
+        #[pin]
+        entry: Entry,
+    }
+}
+
+impl Sleep {
+    #[inline]
+    fn new(deadline: Instant, ahead: bool) -> Sleep {
+        Sleep { deadline, ahead, passed: false, entry: Entry::new() }
+    }
+
+    /// When it ends.
+    ///
+    /// ```
+    /// use blitz::time::{Duration, Instant, sleep_until};
+    /// let deadline = Instant::now() + Duration::from_secs(1);
+    /// assert_eq!(sleep_until(deadline).deadline(), deadline);
+    /// ```
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Whether it has ended: a poll would be ready.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// use blitz::time::{Duration, sleep};
+    ///
+    /// let mut sleep = std::pin::pin!(sleep(Duration::from_millis(1)));
+    /// assert!(!sleep.is_elapsed());
+    /// sleep.as_mut().await;
+    /// assert!(sleep.is_elapsed());
+    /// # });
+    /// ```
+    pub fn is_elapsed(&self) -> bool {
+        self.passed || self.entry.state() == Waiting::Fired
+    }
+
+    /// Ends at `deadline` instead, whether or not it has ended already. Whoever polled it last is woken then.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// use blitz::time::{Duration, Instant, sleep};
+    ///
+    /// let mut sleep = std::pin::pin!(sleep(Duration::from_secs(3_600)));
+    /// sleep.as_mut().reset(Instant::now() + Duration::from_millis(1));
+    /// sleep.await;
+    /// # });
+    /// ```
+    pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        let this = self.project();
+        *this.deadline = deadline;
+        *this.ahead = false;
+        *this.passed = false;
+        this.entry.reset(clock::tick_after(deadline.into_std()));
+    }
+
+    /// As [`Sleep::reset`], but nobody is woken unless it is polled again.
+    pub(super) fn restart(self: Pin<&mut Self>, deadline: Instant) {
+        let this = self.project();
+        *this.deadline = deadline;
+        *this.ahead = false;
+        *this.passed = false;
+        this.entry.cancel();
+    }
+
+    /// As a poll, but spends no budget: for those who spend it themselves.
+    #[inline]
+    pub(super) fn poll_elapsed(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.as_mut().project();
+        match this.entry.state() {
+            Waiting::Fired => Poll::Ready(()),
+            Waiting::No | Waiting::Closed => self.register(cx),
+            Waiting::Yes => match this.entry.poll(cx.waker()) {
+                Waiting::Fired => Poll::Ready(()),
+                Waiting::Yes => Poll::Pending,
+                Waiting::No | Waiting::Closed => self.register(cx),
+            },
+        }
+    }
+
+    /// Puts it into a wheel of the current runtime, unless its time has come.
+    #[inline]
+    fn register(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        if !std::mem::take(this.ahead) && Instant::now() >= *this.deadline {
+            *this.passed = true;
+            return Poll::Ready(());
+        }
+        let tick = clock::tick_after(this.deadline.into_std());
+        let waker = cx.waker().clone();
+        let entry = this.entry;
+        let inserted = driver::with_current(|driver, worker| {
+            driver.timers().insert(worker, entry, tick, waker)
+        });
+        match inserted {
+            Ok(Ok(())) => Poll::Pending,
+            Ok(Err(closed)) => {
+                panic!("nobody would end this sleep: the runtime has ended, {closed}")
+            }
+            Err(error) => panic!("nobody would end this sleep: {error}"),
+        }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    /// # Panics
+    /// If the current runtime has ended, or cannot have timers because the system refuses what they need.
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        ready!(self.as_mut().poll_elapsed(cx));
+        ready!(poll_spend(cx)).made_progress();
+        Poll::Ready(())
+    }
+}

@@ -1,0 +1,228 @@
+//! The wheels of one runtime, and who looks after them.
+//!
+//! ```text
+//!  sleep ─▶ wheel of this worker ─▶ becomes its first? ─▶ alarm: does the driver block for longer? ─▶ wake it
+//!  driver: begin_wait ─▶ block ─▶ end_wait ─▶ collect, from all wheels ─▶ dispatch
+//! ```
+//!
+//! Each worker has a wheel, so that workers do not wait for each other's locks; threads outside have one together.
+//! Whoever has the driver's seat fires the timers of all, so none is late behind a worker that computes.
+
+#![forbid(unsafe_code)]
+
+use super::clock::{self, Clock};
+use crate::poll::Reactor;
+use blitz_core::driver::PoolView;
+use blitz_parts::alarm::{Alarm, NEVER};
+use blitz_parts::prim::{AtomicU64, Relaxed};
+use blitz_parts::tuning::FIRED_AT_ONCE;
+use blitz_parts::wheel::{Closed, Entry, Ring, Wheel};
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+pub(crate) struct Timers {
+    /// One per worker; the last one is for everybody else.
+    wheels: Box<[&'static Wheel]>,
+    bell: Arc<Bell>,
+    clock: Clock,
+    /// Some tick that has come.
+    recent: AtomicU64,
+    pool: PoolView,
+    /// Whom to wake. Used by whoever has the seat, so the lock is always free.
+    fired: Mutex<VecDeque<Waker>>,
+}
+
+/// How an earlier timer reaches the driver.
+struct Bell {
+    alarm: Alarm,
+    reactor: Arc<Reactor>,
+}
+
+impl Ring for Bell {
+    fn is_earlier(&self, tick: u64) {
+        if self.alarm.is_early(tick) {
+            self.reactor.wake();
+        }
+    }
+}
+
+impl Timers {
+    pub(crate) fn new(pool: PoolView, reactor: Arc<Reactor>, stopped: bool) -> Timers {
+        let clock = Clock::new(stopped);
+        let now = clock::tick_before(clock.now());
+        let bell = Arc::new(Bell { alarm: Alarm::new(), reactor });
+        let wheels = 0..=pool.num_workers();
+        Timers {
+            wheels: wheels.map(|_| Wheel::open(now, bell.clone())).collect(),
+            bell,
+            clock,
+            recent: AtomicU64::new(now),
+            pool,
+            fired: Mutex::default(),
+        }
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Puts a timer into the wheel of the worker, or of everybody else.
+    ///
+    /// # Errors
+    /// If the runtime has ended.
+    #[inline]
+    pub(super) fn insert(
+        &self,
+        worker: Option<usize>,
+        entry: Pin<&mut Entry>,
+        tick: u64,
+        waker: Waker,
+    ) -> Result<(), Closed> {
+        let others = self.wheels.len() - 1;
+        let wheel = self.wheels[worker.unwrap_or(others).min(others)];
+        wheel.insert(entry, tick, self.recent.load(Relaxed), waker)
+    }
+
+    /// The driver is about to block: for how long at most, for ever if `None`.
+    pub(crate) fn begin_wait(&self) -> Option<Duration> {
+        let until = self.bell.alarm.set(|| self.earliest());
+        if until == NEVER {
+            return None;
+        }
+        if self.clock.is_stopped() {
+            // Time does not pass by itself: who waits is woken, or the clock moved when nothing else happens.
+            return self.pool.is_idle().then_some(Duration::ZERO);
+        }
+        Some(clock::moment_of(until).saturating_duration_since(self.clock.now()))
+    }
+
+    /// The driver does not block any more.
+    pub(crate) fn end_wait(&self) {
+        self.bell.alarm.clear();
+    }
+
+    /// Notes whose time has come; says whether anybody's has.
+    pub(crate) fn collect(&self) -> bool {
+        if self.earliest() == NEVER {
+            return false;
+        }
+        let now = clock::tick_before(self.clock.now());
+        self.recent.store(now, Relaxed);
+        let mut fired = self.fired();
+        self.expire(now, &mut fired);
+        !fired.is_empty()
+    }
+
+    /// As [`Timers::collect`]. If the clock is stopped and nobody does anything, it moves on to the next timer.
+    pub(crate) fn collect_when_idle(&self) -> bool {
+        if self.collect() {
+            return true;
+        }
+        if !self.clock.is_stopped() || self.earliest() == NEVER || !self.pool.is_idle() {
+            return false;
+        }
+        let next = self.wheels.iter().map(|wheel| wheel.next()).min().unwrap_or(NEVER);
+        if next == NEVER {
+            return false;
+        }
+        self.clock.advance_to(next);
+        self.collect()
+    }
+
+    /// Every worker sleeps. Says whether the one in the driver should know.
+    pub(crate) fn wants_to_know_of_idleness(&self) -> bool {
+        self.clock.is_stopped() && self.earliest() != NEVER && self.pool.is_idle()
+    }
+
+    /// Wakes those whose time has come. If one of them panics, the next call goes on behind it.
+    pub(crate) fn dispatch(&self) {
+        let batch = std::mem::take(&mut *self.fired());
+        let mut rest = Rest { batch, home: &self.fired };
+        while let Some(waker) = rest.batch.pop_front() {
+            waker.wake();
+        }
+    }
+
+    /// The clock was stopped, started or moved: wakes those whose time has come, and has the driver look.
+    pub(super) fn clock_has_changed(&self) {
+        let mut fired = VecDeque::new();
+        self.expire(clock::tick_before(self.clock.now()), &mut fired);
+        wake_all(fired);
+        self.bell.reactor.wake();
+    }
+
+    /// Nobody will drive the wheels any more: whoever waits is told so.
+    pub(crate) fn shut_down(&self) {
+        let mut woken = VecDeque::new();
+        for wheel in &self.wheels {
+            wheel.close(&mut woken);
+        }
+        wake_all(woken);
+    }
+
+    /// Before which tick nothing is due.
+    fn earliest(&self) -> u64 {
+        self.wheels.iter().map(|wheel| wheel.earliest()).min().unwrap_or(NEVER)
+    }
+
+    fn expire(&self, now: u64, fired: &mut VecDeque<Waker>) {
+        for wheel in &self.wheels {
+            // In turns, so that whoever wants to insert something does not wait for all.
+            while wheel.expire(now, FIRED_AT_ONCE, fired) {}
+        }
+    }
+
+    fn fired(&self) -> MutexGuard<'_, VecDeque<Waker>> {
+        self.fired.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Timers {
+    fn drop(&mut self) {
+        let mut woken = VecDeque::new();
+        for &wheel in &self.wheels {
+            wheel.close(&mut woken);
+            wheel.give_back();
+        }
+        // Nobody but a driver that was never shut down finds anybody here, and that one has no tasks.
+        drop(woken);
+    }
+}
+
+impl fmt::Debug for Timers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timers")
+            .field("wheels", &self.wheels.len())
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A batch that is being woken; what is left of it goes back to where it came from.
+struct Rest<'a> {
+    batch: VecDeque<Waker>,
+    home: &'a Mutex<VecDeque<Waker>>,
+}
+
+impl Drop for Rest<'_> {
+    fn drop(&mut self) {
+        let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *home, &mut self.batch);
+    }
+}
+
+/// Wakes all of them; one that panics keeps no other from being called.
+fn wake_all(wakers: VecDeque<Waker>) {
+    let mut panic = None;
+    for waker in wakers {
+        panic = catch_unwind(AssertUnwindSafe(|| waker.wake())).err().or(panic);
+    }
+    if let Some(panic) = panic {
+        resume_unwind(panic);
+    }
+}

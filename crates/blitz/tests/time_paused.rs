@@ -1,0 +1,229 @@
+//! The clock of a test: it stands while anybody runs, and moves to the next timer when nobody does.
+
+mod common;
+
+use blitz::Runtime;
+use blitz::sync::{mpsc, oneshot};
+use blitz::time::{self, Duration, Instant, sleep, sleep_until, timeout};
+use common::{Watch, watched};
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+/// Runs a test on runtimes of several sizes whose clocks stand.
+fn stopped<F: Future<Output = ()>>(name: &'static str, test: impl Fn() -> F) {
+    watched(name, |watch: &Watch| {
+        for workers in [1, 2, 4] {
+            let runtime = Runtime::builder().workers(workers).start_paused(true).build().unwrap();
+            watch.runtime(runtime).block_on(test());
+        }
+    });
+}
+
+#[test]
+fn time_stands_while_anybody_runs() {
+    stopped("time_stands_while_anybody_runs", || async {
+        let start = Instant::now();
+        let real = std::time::Instant::now();
+        let waiting = blitz::spawn(sleep(SECOND));
+        while real.elapsed() < 3 * MS {
+            blitz::task::yield_now().await;
+        }
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        waiting.await.unwrap();
+        assert_eq!(start.elapsed(), SECOND);
+    });
+}
+
+#[test]
+fn time_moves_to_the_next_timer_exactly() {
+    stopped("time_moves_to_the_next_timer_exactly", || async {
+        let start = Instant::now();
+        for time in [MS, 7 * MS, 64 * MS, SECOND, 4_097 * MS, 3_600 * SECOND, YEAR, 30 * YEAR] {
+            let before = Instant::now();
+            sleep(time).await;
+            assert_eq!(before.elapsed(), time);
+        }
+        assert!(start.elapsed() > 31 * YEAR);
+    });
+}
+
+#[test]
+fn sleeps_end_in_the_order_of_their_deadlines() {
+    stopped("sleeps_end_in_the_order_of_their_deadlines", || async {
+        let (send, mut receive) = mpsc::unbounded_channel();
+        let start = Instant::now();
+        for n in 0..500u32 {
+            let send = send.clone();
+            drop(blitz::spawn(async move {
+                let time = MS * (n * 7_919 % 5_003);
+                sleep_until(start + time).await;
+                assert_eq!(start.elapsed(), time);
+                send.send(time).unwrap();
+            }));
+        }
+        drop(send);
+        let mut last = Duration::ZERO;
+        while let Some(time) = receive.recv().await {
+            assert!(time >= last);
+            last = time;
+        }
+    });
+}
+
+#[test]
+fn a_cancelled_timer_does_not_move_the_clock() {
+    stopped("a_cancelled_timer_does_not_move_the_clock", || async {
+        let start = Instant::now();
+        assert!(timeout(SECOND, sleep(5 * SECOND)).await.is_err());
+        assert_eq!(start.elapsed(), SECOND);
+        // Now nothing is left but what a thread outside does.
+        let (send, receive) = oneshot::channel();
+        let outside = std::thread::spawn(move || send.send(Instant::now()));
+        receive.await.unwrap();
+        outside.join().unwrap().unwrap();
+        assert_eq!(start.elapsed(), SECOND);
+    });
+}
+
+#[test]
+fn closures_that_block_hold_the_clock() {
+    stopped("closures_that_block_hold_the_clock", || async {
+        let start = Instant::now();
+        let slept = blitz::spawn(sleep(SECOND));
+        let (go, wait) = std::sync::mpsc::channel();
+        let blocking = blitz::spawn_blocking(move || {
+            wait.recv().unwrap();
+            start.elapsed()
+        });
+        let real = std::time::Instant::now();
+        let helper = std::thread::spawn(move || {
+            while real.elapsed() < 3 * MS {
+                std::thread::yield_now();
+            }
+            go.send(()).unwrap();
+        });
+        assert_eq!(blocking.await.unwrap(), Duration::ZERO);
+        slept.await.unwrap();
+        assert_eq!(start.elapsed(), SECOND);
+        helper.join().unwrap();
+        // The end of a closure that nobody waits for is noticed, too.
+        drop(blitz::spawn_blocking(|| ()));
+        sleep(SECOND).await;
+    });
+}
+
+#[test]
+fn advancing_wakes_those_whose_time_has_come() {
+    stopped("advancing_wakes_those_whose_time_has_come", || async {
+        let start = Instant::now();
+        let ended = Arc::new(AtomicUsize::new(0));
+        let (hold, held) = oneshot::channel::<()>();
+        // Somebody who computes holds the clock.
+        let computes = blitz::spawn_blocking(move || held.blocking_recv());
+        for n in 1..=10u32 {
+            let ended = ended.clone();
+            drop(blitz::spawn(async move {
+                sleep_until(start + SECOND * n).await;
+                ended.fetch_add(1, Relaxed);
+            }));
+        }
+        time::advance(Duration::ZERO).await;
+        for n in 1..=10u32 {
+            time::advance(SECOND).await;
+            while ended.load(Relaxed) < n as usize {
+                blitz::task::yield_now().await;
+            }
+            assert_eq!(ended.load(Relaxed), n as usize);
+            assert_eq!(start.elapsed(), SECOND * n);
+        }
+        hold.send(()).unwrap();
+        computes.await.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn the_clock_goes_on_from_where_it_stands() {
+    stopped("the_clock_goes_on_from_where_it_stands", || async {
+        let start = Instant::now();
+        sleep(3_600 * SECOND).await;
+        time::resume();
+        sleep(2 * MS).await;
+        let elapsed = start.elapsed();
+        assert!(elapsed >= 3_600 * SECOND + 2 * MS);
+        time::pause();
+        time::pause();
+        assert!(start.elapsed() >= elapsed);
+        let before = Instant::now();
+        sleep(SECOND).await;
+        assert_eq!(before.elapsed(), SECOND);
+    });
+}
+
+#[test]
+fn each_runtime_has_a_clock_of_its_own() {
+    watched("each_runtime_has_a_clock_of_its_own", |watch| {
+        let stopped = Runtime::builder().workers(1).start_paused(true).build().unwrap();
+        let running = watch.workers(1);
+        let start = Instant::now();
+        stopped.block_on(sleep(YEAR));
+        let there = stopped.block_on(async { Instant::now() });
+        let here = running.spawn(async { Instant::now() }).join().unwrap();
+        assert!(there >= start + YEAR);
+        assert!(here < there);
+    });
+}
+
+#[test]
+fn a_running_clock_cannot_be_moved() {
+    watched("a_running_clock_cannot_be_moved", |watch| {
+        let runtime = watch.workers(1);
+        let moved = runtime.spawn(time::advance(SECOND)).join();
+        assert!(moved.unwrap_err().to_string().contains("stopped"));
+    });
+}
+
+#[test]
+fn a_hundred_thousand_sleeps() {
+    stopped("a_hundred_thousand_sleeps", || async {
+        let start = Instant::now();
+        let ended = Arc::new(AtomicUsize::new(0));
+        let tasks: Vec<_> = (0..100_000u32)
+            .map(|n| {
+                let ended = ended.clone();
+                blitz::spawn(async move {
+                    let time = MS * (1 + n * 31 % 500);
+                    sleep(time).await;
+                    assert!(start.elapsed() >= time);
+                    ended.fetch_add(1, Relaxed);
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(ended.load(Relaxed), 100_000);
+        assert_eq!(start.elapsed(), 500 * MS);
+    });
+}
+
+#[blitz::test(start_paused = true)]
+async fn the_attribute_stops_the_clock() {
+    let start = Instant::now();
+    sleep(YEAR).await;
+    assert_eq!(start.elapsed(), YEAR);
+}
+
+#[blitz::test(workers = 3, start_paused = true)]
+async fn the_attribute_stops_the_clock_of_many_workers() {
+    let start = Instant::now();
+    let tasks: Vec<_> = (1..=20u32).map(|n| blitz::spawn(sleep(SECOND * n))).collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(start.elapsed(), 20 * SECOND);
+}
