@@ -16,6 +16,10 @@ const SMOKE_CASE: &str = "fork-join/empty-tree-10/inside";
 /// The case for which all programs are built and checked; the shortest.
 const PROGRAM_CASE: &str = "rayon/loop-100/outside";
 
+/// The packages whose examples are run, and where they are.
+const WITH_EXAMPLES: &[(&str, &str)] =
+    &[("blitz-rt", "crates/blitz"), ("blitz-hyper", "crates/blitz-hyper")];
+
 /// How much of the ladder to climb.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
@@ -55,7 +59,10 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         no_findings(job, &coverage::findings(&tree))
     });
     ladder.step("dependencies", "does no second runtime come along, and no checker?", |job| {
-        no_findings(job, &dependencies::findings(&dependencies::tree()?))
+        let findings = dependencies::PACKAGES.iter().map(|package| {
+            Ok::<_, String>(dependencies::findings(package, &dependencies::tree(package)?))
+        });
+        no_findings(job, &findings.collect::<Result<Vec<_>, _>>()?.concat())
     });
     ladder.step("msrv", "is the minimum compiler stated?", |_| {
         let tree = Tree::load(&root()).map_err(|error| error.to_string())?;
@@ -90,14 +97,14 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         Ok(Done::Passed(tests.join(", ")))
     });
     ladder.step("examples", "does each example run?", |job| {
-        let names = targets("crates/blitz/examples");
-        if names.is_empty() {
-            return Ok(Done::Skipped("crates/blitz/examples has none".into()));
+        let mut ran = 0;
+        for (package, folder) in WITH_EXAMPLES {
+            for name in targets(&format!("{folder}/examples")) {
+                command(job, &["run", "--release", "--package", package, "--example", &name])?;
+                ran += 1;
+            }
         }
-        for name in &names {
-            command(job, &["run", "--release", "--package", "blitz-rt", "--example", name])?;
-        }
-        Ok(Done::Passed(format!("{} examples", names.len())))
+        Ok(Done::Passed(format!("{ran} examples")))
     });
     ladder.step("tool", "does the blitz program run?", |job| {
         let blitz = ["run", "--release", "--package", "blitz-cli", "--"];

@@ -4,11 +4,11 @@
 
 use crate::commands::cargo;
 
-/// The package that users depend on.
-const PACKAGE: &str = "blitz-rt";
+/// The packages that users depend on.
+pub const PACKAGES: &[&str] = &["blitz-rt", "blitz-hyper"];
 
 /// What Tokio may have.
-const TOKIO_FEATURES: &[&str] = &["bytes", "io-util", "sync"];
+const TOKIO_FEATURES: &[&str] = &["bytes", "default", "io-util", "sync"];
 
 /// What only another runtime would need.
 const OTHER_RUNTIMES: &[&str] =
@@ -17,13 +17,13 @@ const OTHER_RUNTIMES: &[&str] =
 /// What only `--cfg blitz_loom` and `--cfg blitz_shuttle` bring along.
 const CHECKERS: &[&str] = &["loom", "shuttle"];
 
-/// `cargo tree`: a line for each package below ours, with its features.
+/// `cargo tree`: a line for each package below `package`, with its features.
 ///
 /// # Errors
 /// If cargo fails.
-pub fn tree() -> Result<String, String> {
+pub fn tree(package: &str) -> Result<String, String> {
     let mut command = cargo();
-    command.args(["tree", "--package", PACKAGE, "--edges", "normal"]);
+    command.args(["tree", "--package", package, "--edges", "normal"]);
     command.args(["--prefix", "none", "--format", "{p} [{f}]"]);
     let output = command.output().map_err(|error| error.to_string())?;
     if !output.status.success() {
@@ -32,12 +32,12 @@ pub fn tree() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Everything in the tree that should not be there, or is missing.
-pub fn findings(tree: &str) -> Vec<String> {
+/// Everything in the tree of `root` that should not be there, or is missing.
+pub fn findings(root: &str, tree: &str) -> Vec<String> {
     let mut found = Vec::new();
     let packages: Vec<(&str, &str)> = tree.lines().filter_map(package).collect();
-    if !packages.iter().any(|(name, _)| *name == PACKAGE) {
-        found.push(format!("`cargo tree` does not begin with {PACKAGE}"));
+    if !packages.iter().any(|(name, _)| *name == root) {
+        found.push(format!("`cargo tree` does not begin with {root}"));
     }
     for (name, features) in packages {
         if OTHER_RUNTIMES.contains(&name) {
@@ -63,23 +63,26 @@ fn package(line: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{findings, tree};
+    use super::{PACKAGES, findings, tree};
 
     #[test]
     fn tokio_comes_without_its_runtime_and_nothing_else_brings_one() {
-        let tree = tree().unwrap();
-        assert!(tree.contains("\ntokio v"), "{tree}");
-        assert_eq!(findings(&tree), Vec::<String>::new());
+        for package in PACKAGES {
+            let tree = tree(package).unwrap();
+            assert!(tree.contains("\ntokio v"), "{tree}");
+            assert_eq!(findings(package, &tree), Vec::<String>::new());
+        }
     }
 
     #[test]
     fn a_second_runtime_or_a_checker_is_found() {
         let good = "blitz-rt v0.1.0 (somewhere) []\ntokio v1.54.1 [bytes,io-util,sync]\n";
-        assert_eq!(findings(good), Vec::<String>::new());
+        assert_eq!(findings("blitz-rt", good), Vec::<String>::new());
         let bad =
             good.replace("sync", "net,rt,sync") + "polling v3.0.0 [default]\nsmol v2.0.0 []\n";
-        assert_eq!(findings(&bad).len(), 4);
-        assert_eq!(findings(&format!("{good}loom v0.7.2 []\nshuttle v0.9.9 []\n")).len(), 2);
-        assert_eq!(findings("").len(), 1);
+        assert_eq!(findings("blitz-rt", &bad).len(), 4);
+        let checked = format!("{good}loom v0.7.2 []\nshuttle v0.9.9 []\n");
+        assert_eq!(findings("blitz-rt", &checked).len(), 2);
+        assert_eq!(findings("blitz-rt", "").len(), 1);
     }
 }

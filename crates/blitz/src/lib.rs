@@ -149,7 +149,3 @@ pub mod __macros {
 
 #[cfg(doctest)]
 mod misuse;
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-mod readme {}

@@ -26,6 +26,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-core/src/worker/current.rs",
     "crates/blitz-core/src/worker/find.rs",
     "crates/blitz-core/src/worker/mod.rs",
+    "crates/blitz-hyper/src/io.rs",
     "crates/blitz-io/src/net/transfer.rs",
     "shims/rayon-core/src/proof.rs",
     "shims/rayon-core/src/scope.rs",

@@ -1,0 +1,225 @@
+//! Streams for hyper: its traits on Tokio's, and Tokio's on its.
+
+use hyper::rt::ReadBufCursor;
+use pin_project_lite::pin_project;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+pin_project! {
+    /// Makes hyper's stream of one of Tokio's, and the other way round.
+    ///
+    /// Blitz's sockets, TLS on top of them and whatever else has Tokio's traits can be given to hyper; what hyper
+    /// hands out after an upgrade can be given to whoever expects Tokio's traits.
+    ///
+    /// ```
+    /// use blitz::io::{AsyncReadExt, AsyncWriteExt};
+    /// use blitz::net::UnixStream;
+    /// use blitz_hyper::BlitzIo;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// # blitz::block_on(async {
+    /// let (mut here, there) = UnixStream::pair()?;
+    /// let for_hyper = BlitzIo::new(there); // has hyper's traits …
+    /// let mut and_back = BlitzIo::new(for_hyper); // … and this one again has Tokio's.
+    /// here.write_all(b"there and back").await?;
+    /// let mut text = [0; 14];
+    /// and_back.read_exact(&mut text).await?;
+    /// assert_eq!(&text, b"there and back");
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
+    #[derive(Debug)]
+    pub struct BlitzIo<T> {
+        #[pin]
+        stream: T,
+    }
+}
+
+impl<T> BlitzIo<T> {
+    /// Wraps `stream`.
+    pub fn new(stream: T) -> BlitzIo<T> {
+        BlitzIo { stream }
+    }
+
+    /// The stream.
+    pub fn get_ref(&self) -> &T {
+        &self.stream
+    }
+
+    /// The stream.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.stream
+    }
+
+    /// The stream, without the wrapper.
+    pub fn into_inner(self) -> T {
+        self.stream
+    }
+}
+
+impl<T: AsyncRead> hyper::rt::Read for BlitzIo<T> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut cursor: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        // SAFETY: bytes that are initialised must stay so. A `ReadBuf` only ever writes initialised ones.
+        let space = unsafe { cursor.as_mut() };
+        let start = space.as_ptr().cast::<u8>();
+        let mut buf = ReadBuf::uninit(space);
+        ready!(self.project().stream.poll_read(cx, &mut buf))?;
+        let read = buf.filled().len();
+        // A stream has the buffer by reference, and so may put another one into its place.
+        assert_eq!(buf.filled().as_ptr(), start, "the stream read into a buffer of its own");
+        // SAFETY: the next `read` bytes must be initialised. They are filled in this very buffer.
+        unsafe { cursor.advance(read) };
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<T: AsyncWrite> hyper::rt::Write for BlitzIo<T> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.project().stream.poll_write(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().stream.poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().stream.poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.project().stream.poll_write_vectored(cx, slices)
+    }
+}
+
+impl<T: hyper::rt::Read> AsyncRead for BlitzIo<T> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // SAFETY: bytes that are initialised must stay so. hyper's buffer only ever writes initialised ones.
+        let space = unsafe { buf.unfilled_mut() };
+        let mut inner = hyper::rt::ReadBuf::uninit(space);
+        // A cursor is taken by value, so this one writes into `inner` or nowhere.
+        ready!(self.project().stream.poll_read(cx, inner.unfilled()))?;
+        let read = inner.filled().len();
+        // SAFETY: the first `read` bytes of the unfilled part must be initialised. `inner`, which is that part,
+        // has filled them.
+        unsafe { buf.assume_init(read) };
+        buf.advance(read);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<T: hyper::rt::Write> AsyncWrite for BlitzIo<T> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.project().stream.poll_write(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().stream.poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().stream.poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.project().stream.poll_write_vectored(cx, slices)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blitz::io::{AsyncReadExt, AsyncWriteExt};
+    use blitz::net::UnixStream;
+    use std::panic::AssertUnwindSafe;
+
+    #[test]
+    fn what_is_in_the_buffer_already_stays() {
+        blitz::block_on(async {
+            let (mut here, there) = UnixStream::pair().unwrap();
+            let mut there = BlitzIo::new(BlitzIo::new(there));
+            let mut text = Vec::from(&b"first "[..]);
+            here.write_all(b"second").await.unwrap();
+            drop(here);
+            there.read_to_end(&mut text).await.unwrap();
+            assert_eq!(text, b"first second");
+        });
+    }
+
+    #[test]
+    fn many_slices_are_written_at_once() {
+        blitz::block_on(async {
+            let (here, mut there) = UnixStream::pair().unwrap();
+            let mut here = BlitzIo::new(BlitzIo::new(here));
+            assert!(AsyncWrite::is_write_vectored(&here));
+            let slices = [IoSlice::new(b"one "), IoSlice::new(b"two")];
+            assert_eq!(here.write_vectored(&slices).await.unwrap(), 7);
+            here.shutdown().await.unwrap();
+            let mut text = String::new();
+            there.read_to_string(&mut text).await.unwrap();
+            assert_eq!(text, "one two");
+        });
+    }
+
+    /// Claims to have read what it has not.
+    struct Liar;
+
+    impl AsyncRead for Liar {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buf: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let mut other = ReadBuf::new(Vec::leak(vec![1; 64]));
+            other.set_filled(64);
+            *buf = other;
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn a_stream_that_exchanges_the_buffer_is_found_out() {
+        let mut bytes = [0; 8];
+        let mut buf = hyper::rt::ReadBuf::new(&mut bytes);
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let mut liar = BlitzIo::new(Liar);
+        let read = AssertUnwindSafe(|| {
+            let _ = hyper::rt::Read::poll_read(Pin::new(&mut liar), &mut cx, buf.unfilled());
+        });
+        assert!(std::panic::catch_unwind(read).is_err());
+    }
+}

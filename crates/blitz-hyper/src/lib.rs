@@ -1,0 +1,56 @@
+//! HTTP with hyper, axum and tower on the Blitz runtime.
+//!
+//! [`serve`] answers HTTP/1 and HTTP/2, whichever a client speaks, with any tower service: an axum router, a
+//! stack of middleware, a function. It ends gracefully when it is told to, and reports what it left behind.
+//!
+//! ```
+//! use axum::{Router, routing::get};
+//! use blitz::net::TcpListener;
+//! use blitz_hyper::{Shutdown, serve};
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), blitz_hyper::BoxError> {
+//! # blitz::block_on(async {
+//! // A handler computes right where it is: idle workers take a part, and no thread is blocked.
+//! let app = Router::new().route("/", get(|| async { format!("{:?}", blitz::join(|| 1 + 1, || 2 + 2)) }));
+//! let listener = TcpListener::bind("127.0.0.1:0").await?;
+//!
+//! let shutdown = Shutdown::new();
+//! let server = blitz::spawn(serve(listener, app).with_shutdown(&shutdown).into_future());
+//! // When it is time to go: no new connections, and a second for those that are open.
+//! let report = shutdown.finish(Duration::from_secs(1)).await;
+//! assert!(report.is_clean(), "{report}");
+//! server.await??;
+//! # Ok(())
+//! # })
+//! # }
+//! ```
+//!
+//! Who calls hyper without `serve` needs three things from a runtime, which are here as well: [`BlitzExecutor`]
+//! starts tasks, [`BlitzTimer`] sleeps, and [`BlitzIo`] makes hyper's streams of Tokio's, which Blitz's sockets
+//! are.
+//!
+//! Nothing of this brings Tokio's scheduler, timers or reactor along.
+
+mod connection;
+mod executor;
+mod io;
+mod listener;
+mod serve;
+mod shutdown;
+mod timer;
+
+pub use executor::BlitzExecutor;
+pub use io::BlitzIo;
+pub use listener::Listener;
+pub use serve::{PlainHandshake, Serve, SharedService, serve, serve_make};
+pub use shutdown::{Left, Report, Running, Shutdown};
+pub use timer::BlitzTimer;
+
+/// Whatever went wrong in a service, a body or a connection.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+// Here, where all that its examples use is at hand.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

@@ -1,0 +1,127 @@
+//! Where connections come from.
+
+#![forbid(unsafe_code)]
+
+use blitz::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use std::fmt::Debug;
+use std::io;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Where a server's connections come from: Blitz's listeners, or what you wrap around them.
+///
+/// ```
+/// use blitz::net::{TcpListener, TcpStream};
+/// use blitz_hyper::Listener;
+/// use std::task::{Context, Poll};
+///
+/// /// Sends small answers at once.
+/// struct NoDelay(TcpListener);
+///
+/// impl Listener for NoDelay {
+///     type Stream = TcpStream;
+///     type Peer = std::net::SocketAddr;
+///
+///     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<(TcpStream, Self::Peer)>> {
+///         self.0.poll_accept(cx).map_ok(|(stream, peer)| {
+///             // A connection that is gone already shows it when it is read.
+///             let _ = stream.set_nodelay(true);
+///             (stream, peer)
+///         })
+///     }
+/// }
+/// ```
+pub trait Listener: Send + 'static {
+    /// A connection.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    /// Who is at its other end.
+    type Peer: Clone + Debug + Send + Sync + 'static;
+
+    /// Accepts a connection, or wakes the task of `cx` when there is one.
+    ///
+    /// # Errors
+    /// As `accept` has them. A server survives those that come from one connection and those that say that
+    /// something has run out for the moment.
+    fn poll_accept(&mut self, cx: &mut Context<'_>)
+    -> Poll<io::Result<(Self::Stream, Self::Peer)>>;
+}
+
+/// A connection and its peer.
+pub(crate) type Accepted<L> = (<L as Listener>::Stream, <L as Listener>::Peer);
+
+impl Listener for TcpListener {
+    type Stream = TcpStream;
+    type Peer = std::net::SocketAddr;
+
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, Self::Peer)>> {
+        TcpListener::poll_accept(self, cx).map_ok(|(stream, peer)| {
+            // Answers are written whole. A connection that is gone already shows it when it is read.
+            let _ = stream.set_nodelay(true);
+            (stream, peer)
+        })
+    }
+}
+
+impl Listener for UnixListener {
+    type Stream = UnixStream;
+    type Peer = std::sync::Arc<std::os::unix::net::SocketAddr>;
+
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, Self::Peer)>> {
+        UnixListener::poll_accept(self, cx).map_ok(|(stream, peer)| (stream, peer.into()))
+    }
+}
+
+/// What to do about an error of `accept`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterError {
+    /// It was about one connection, which is gone.
+    AcceptNext,
+    /// Something has run out, and comes back when connections end.
+    Pause,
+    /// This listener will not accept anything any more.
+    GiveUp,
+}
+
+/// What to do about `error`, which `accept` returned.
+pub(crate) fn after(error: &io::Error) -> AfterError {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::ConnectionAborted
+        | Kind::ConnectionRefused
+        | Kind::ConnectionReset
+        | Kind::Interrupted
+        | Kind::NetworkDown
+        | Kind::NetworkUnreachable
+        | Kind::HostUnreachable
+        | Kind::TimedOut
+        | Kind::PermissionDenied => AfterError::AcceptNext,
+        Kind::OutOfMemory => AfterError::Pause,
+        // That a descriptor is none, or not a listener's, does not pass.
+        Kind::InvalidInput | Kind::NotConnected | Kind::Unsupported => AfterError::GiveUp,
+        _ => match error.raw_os_error() {
+            // Errors that the system did not make tell of runtimes that have ended and the like.
+            None | Some(BAD_DESCRIPTOR) => AfterError::GiveUp,
+            // That there are no more descriptors, or no memory for sockets, has no kind of its own.
+            Some(_) => AfterError::Pause,
+        },
+    }
+}
+
+/// The same number on all systems with descriptors.
+const BAD_DESCRIPTOR: i32 = 9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_does_not_pass_ends_a_server() {
+        let too_many_files = io::Error::from_raw_os_error(24);
+        assert_eq!(after(&too_many_files), AfterError::Pause);
+        assert_eq!(after(&io::ErrorKind::OutOfMemory.into()), AfterError::Pause);
+        assert_eq!(after(&io::ErrorKind::ConnectionAborted.into()), AfterError::AcceptNext);
+        assert_eq!(after(&io::ErrorKind::InvalidInput.into()), AfterError::GiveUp);
+        assert_eq!(after(&io::Error::other("the runtime has ended")), AfterError::GiveUp);
+        assert_eq!(after(&io::Error::from_raw_os_error(BAD_DESCRIPTOR)), AfterError::GiveUp);
+    }
+}

@@ -1,0 +1,388 @@
+//! Servers: accept, answer, end gracefully.
+
+#![forbid(unsafe_code)]
+
+use crate::connection;
+use crate::listener::{Accepted, AfterError, Listener, after};
+use crate::{BlitzExecutor, BlitzTimer, BoxError, Report, Shutdown};
+use blitz::JoinSet;
+use blitz::time::{Sleep, sleep};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use hyper_util::server::conn::auto::Builder;
+use std::fmt;
+use std::future::{Future, IntoFuture, Ready, pending, poll_fn, ready};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower_service::Service;
+
+/// Answers the connections of `listener` with clones of `service`, which may be an axum router, a tower service,
+/// or what tower's `service_fn` makes of a function.
+///
+/// Await what it returns, or start it with [`IntoFuture::into_future`]. Each connection is a task of its own;
+/// HTTP/1 and HTTP/2 are told apart by what the client says first. A panic of the service ends its connection.
+///
+/// ```
+/// use axum::{Router, routing::get};
+/// use blitz::net::TcpListener;
+///
+/// # fn main() -> Result<(), blitz_hyper::BoxError> {
+/// # blitz::block_on(async {
+/// let app = Router::new().route("/", get(|| async { "hello" }));
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let (stop, stopped) = blitz::sync::oneshot::channel::<()>();
+/// let server = blitz_hyper::serve(listener, app).with_graceful_shutdown(async {
+///     let _ = stopped.await;
+/// });
+/// let server = blitz::spawn(server.into_future());
+/// drop(stop);
+/// assert!(server.await??.is_clean());
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub fn serve<L: Listener, S: Clone>(
+    listener: L,
+    service: S,
+) -> Serve<L, SharedService<S>, PlainHandshake<L::Stream>> {
+    serve_make(listener, SharedService(service))
+}
+
+/// As [`serve`], with a service for each connection: `make` is a tower service that takes the peer and returns one.
+///
+/// ```
+/// use axum::{Extension, Router, routing::get};
+/// use blitz::net::TcpListener;
+/// use std::{convert::Infallible, net::SocketAddr};
+/// use tower::service_fn;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # blitz::block_on(async {
+/// let app = Router::new()
+///     .route("/", get(|Extension(peer): Extension<SocketAddr>| async move { format!("hello {peer}") }));
+/// let with_peer = service_fn(move |peer: SocketAddr| {
+///     let app = app.clone().layer(Extension(peer));
+///     async move { Ok::<_, Infallible>(app) }
+/// });
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let server = blitz_hyper::serve_make(listener, with_peer).with_graceful_shutdown(async {});
+/// assert!(server.await?.is_clean());
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHandshake<L::Stream>> {
+    let mut builder = Builder::new(BlitzExecutor::new());
+    builder.http1().timer(BlitzTimer::new());
+    builder.http2().timer(BlitzTimer::new());
+    Serve {
+        listener,
+        make,
+        handshake: Arc::new(ready_as_it_is as PlainHandshake<L::Stream>),
+        builder,
+        signal: None,
+        shutdown: Shutdown::new(),
+        patience: None,
+        on_error: Arc::new(|_| {}),
+    }
+}
+
+/// What [`serve`] and [`serve_make`] return: a server that runs once it is awaited.
+///
+/// Its output is the [report](Report) of what was left, which is nothing unless a deadline passed, or the error
+/// that made it impossible to accept any more. Dropped, it ends its connections at once.
+#[must_use = "a server does nothing unless awaited"]
+pub struct Serve<L, M, H> {
+    listener: L,
+    make: M,
+    handshake: Arc<H>,
+    builder: Builder<BlitzExecutor>,
+    /// Begins the end.
+    signal: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    shutdown: Shutdown,
+    /// How long the end may take.
+    patience: Option<Duration>,
+    on_error: Arc<dyn Fn(BoxError) + Send + Sync>,
+}
+
+impl<L: Listener, M, H> Serve<L, M, H> {
+    /// Ends when `signal` does: no connection is accepted any more, requests that have begun are answered,
+    /// connections without one are closed.
+    pub fn with_graceful_shutdown(
+        mut self,
+        signal: impl Future<Output = ()> + Send + 'static,
+    ) -> Self {
+        self.signal = Some(Box::pin(signal));
+        self
+    }
+
+    /// Ends when `shutdown` says so, which may coordinate other servers and tasks as well. It knows about each
+    /// connection.
+    pub fn with_shutdown(mut self, shutdown: &Shutdown) -> Self {
+        self.shutdown = shutdown.clone();
+        self
+    }
+
+    /// Once the end has begun, connections have this long; then they are dropped. Without it they have as long as
+    /// they take.
+    pub fn with_deadline(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
+    }
+
+    /// Has each connection pass through `handshake`, in a task of its own: TLS, for example.
+    ///
+    /// ```
+    /// use axum::{Router, routing::get};
+    /// use blitz::net::{TcpListener, TcpStream};
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// # blitz::block_on(async {
+    /// let app = Router::new().route("/", get(|| async { "hello" }));
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let server = blitz_hyper::serve(listener, app)
+    ///     // With tokio-rustls this would be `move |stream| acceptor.accept(stream)`.
+    ///     .with_handshake(|stream: TcpStream| async move { stream.set_ttl(64).map(|()| stream) })
+    ///     .with_graceful_shutdown(async {});
+    /// server.await?;
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
+    pub fn with_handshake<F, R, I>(self, handshake: F) -> Serve<L, M, F>
+    where
+        F: Fn(L::Stream) -> R + Send + Sync + 'static,
+        R: Future<Output = io::Result<I>> + Send,
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Serve { listener, make, builder, signal, shutdown, patience, on_error, .. } = self;
+        let handshake = Arc::new(handshake);
+        Serve { listener, make, handshake, builder, signal, shutdown, patience, on_error }
+    }
+
+    /// Has hyper's settings changed: time limits, sizes, one protocol only.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> {
+    /// # blitz::block_on(async {
+    /// # let listener = blitz::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// # let app: axum::Router = axum::Router::new();
+    /// let server = blitz_hyper::serve(listener, app).with_settings(|builder| {
+    ///     builder.http1().half_close(true);
+    ///     builder.http2().max_concurrent_streams(200);
+    /// });
+    /// # drop(server);
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
+    pub fn with_settings(mut self, change: impl FnOnce(&mut Builder<BlitzExecutor>)) -> Self {
+        change(&mut self.builder);
+        self
+    }
+
+    /// Tells `handler` why a connection ended, unless it ended well, and why none could be accepted for a moment.
+    /// Clients that vanish are among the reasons, so the errors are ignored unless somebody asks for them.
+    pub fn on_error(mut self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
+        self.on_error = Arc::new(handler);
+        self
+    }
+}
+
+impl<L, M, H> fmt::Debug for Serve<L, M, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Serve")
+            .field("shutdown", &self.shutdown)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<L, M, H, R, I, S, B> IntoFuture for Serve<L, M, H>
+where
+    L: Listener,
+    M: Service<L::Peer, Response = S> + Send + 'static,
+    M::Future: Send + 'static,
+    M::Error: Into<BoxError>,
+    H: Fn(L::Stream) -> R + Send + Sync + 'static,
+    R: Future<Output = io::Result<I>> + Send + 'static,
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    type Output = io::Result<Report>;
+    type IntoFuture = Pin<Box<dyn Future<Output = io::Result<Report>> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl<L, M, H, R, I, S, B> Serve<L, M, H>
+where
+    L: Listener,
+    M: Service<L::Peer, Response = S> + Send + 'static,
+    M::Future: Send + 'static,
+    M::Error: Into<BoxError>,
+    H: Fn(L::Stream) -> R + Send + Sync + 'static,
+    R: Future<Output = io::Result<I>> + Send + 'static,
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    async fn run(self) -> io::Result<Report> {
+        let Serve { listener, mut make, handshake, builder, signal, shutdown, patience, on_error } =
+            self;
+        let builder = Arc::new(builder);
+        let signal = signal.unwrap_or_else(|| Box::pin(pending()));
+        let stop = pin!(until_either(signal, shutdown.draining()));
+        let mut accepting = Accepting { listener, stop, pause: None, connections: JoinSet::new() };
+
+        while let Some(accepted) = poll_fn(|cx| accepting.poll(cx, &*on_error)).await {
+            let (stream, peer) = accepted?;
+            let mut running = shutdown.track(peer.clone());
+            let service = match poll_fn(|cx| make.poll_ready(cx)).await {
+                Ok(()) => make.call(peer),
+                Err(error) => {
+                    on_error(error.into());
+                    continue;
+                }
+            };
+            let (handshake, builder) = (Arc::clone(&handshake), Arc::clone(&builder));
+            let on_error = Arc::clone(&on_error);
+            accepting.connections.spawn(async move {
+                let conversation = async {
+                    let service = service.await.map_err(Into::into)?;
+                    let stream = handshake(stream).await?;
+                    connection::drive(&builder, stream, service, &mut running).await
+                };
+                if let Err(error) = conversation.await {
+                    on_error(error);
+                }
+            });
+        }
+
+        let Accepting { listener, mut connections, .. } = accepting;
+        // From now on the system refuses who wants to connect.
+        drop(listener);
+        shutdown.start();
+        let mut patience = patience.map(|patience| Box::pin(sleep(patience)));
+        let mut expired = pin!(shutdown.expired());
+        let drained = poll_fn(|cx| {
+            if poll_reap(&mut connections, cx).is_ready() {
+                return Poll::Ready(true);
+            }
+            let impatient =
+                patience.as_mut().is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready());
+            match impatient || expired.as_mut().poll(cx).is_ready() {
+                true => Poll::Ready(false),
+                false => Poll::Pending,
+            }
+        });
+        let report = match drained.await {
+            true => Report::default(),
+            false => shutdown.report(),
+        };
+        connections.abort_all();
+        poll_fn(|cx| poll_reap(&mut connections, cx)).await;
+        Ok(report)
+    }
+}
+
+/// The part of a server's life in which it accepts connections.
+struct Accepting<'a, L, F> {
+    listener: L,
+    /// Ends it.
+    stop: Pin<&'a mut F>,
+    /// Until when nothing is accepted, because something has run out.
+    pause: Option<Pin<Box<Sleep>>>,
+    connections: JoinSet<()>,
+}
+
+impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
+    /// The next connection, or an error that does not pass; nothing when it is time to stop.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        on_error: &dyn Fn(BoxError),
+    ) -> Poll<Option<io::Result<Accepted<L>>>> {
+        if self.stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        // Whether there are none left does not matter here, but those that have ended take memory.
+        let _ = poll_reap(&mut self.connections, cx);
+        loop {
+            if let Some(pause) = &mut self.pause {
+                std::task::ready!(pause.as_mut().poll(cx));
+                self.pause = None;
+            }
+            let error = match std::task::ready!(self.listener.poll_accept(cx)) {
+                Ok(accepted) => return Poll::Ready(Some(Ok(accepted))),
+                Err(error) => error,
+            };
+            match after(&error) {
+                AfterError::GiveUp => return Poll::Ready(Some(Err(error))),
+                AfterError::AcceptNext => {}
+                AfterError::Pause => self.pause = Some(Box::pin(sleep(PAUSE))),
+            }
+            on_error(error.into());
+        }
+    }
+}
+
+/// Long enough not to spin while there are no descriptors, short enough for nobody to give up.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Forgets connections that have ended; ready when none is left.
+fn poll_reap(connections: &mut JoinSet<()>, cx: &mut Context<'_>) -> Poll<()> {
+    // An error is a panic, which the panic hook has told, or the abort that ends a server.
+    while std::task::ready!(connections.poll_join_next(cx)).is_some() {}
+    Poll::Ready(())
+}
+
+async fn until_either(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|cx| match one.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => other.as_mut().poll(cx),
+    })
+    .await;
+}
+
+/// The handshake of connections that need none.
+pub type PlainHandshake<I> = fn(I) -> Ready<io::Result<I>>;
+
+fn ready_as_it_is<I>(stream: I) -> Ready<io::Result<I>> {
+    ready(Ok(stream))
+}
+
+/// Gives each connection a clone of the same service.
+#[derive(Clone, Debug)]
+pub struct SharedService<S>(S);
+
+impl<S: Clone, P> Service<P> for SharedService<S> {
+    type Response = S;
+    type Error = std::convert::Infallible;
+    type Future = Ready<Result<S, std::convert::Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: P) -> Self::Future {
+        ready(Ok(self.0.clone()))
+    }
+}

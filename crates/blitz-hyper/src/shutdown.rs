@@ -1,0 +1,360 @@
+//! Ending in order: stop taking new work, let what runs come to its end, give it until some moment, and tell
+//! what was left.
+//!
+//! ```text
+//!  running ──start──▶ draining ──nothing is tracked any more──▶ clean
+//!                        └────────────the deadline passes──────▶ expired: a report of what is left
+//! ```
+
+#![forbid(unsafe_code)]
+
+use blitz::sync::Notify;
+use blitz::time;
+use slab::Slab;
+use std::fmt::{self, Debug};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// Coordinates the end of servers and of whatever else has to come to an end in order.
+///
+/// All clones are the same coordinator. Servers [take part](crate::Serve::with_shutdown) by themselves; anything
+/// else does by [`track`](Self::track).
+///
+/// ```
+/// use blitz_hyper::Shutdown;
+/// use std::time::Duration;
+///
+/// # blitz::block_on(async {
+/// let shutdown = Shutdown::new();
+/// let mut running = shutdown.track("the writer of the journal");
+/// blitz::spawn(async move {
+///     running.draining().await;
+///     // … writes what it has, and is done when `running` is dropped.
+/// });
+///
+/// let mut stuck = shutdown.track("a job that does not listen");
+/// let report = shutdown.finish(Duration::from_millis(5)).await;
+/// assert_eq!(report.left.len(), 1);
+/// assert!(report.to_string().contains("does not listen"));
+/// # });
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Shutdown {
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Set once, under the lock of `tracked`: whoever registers a waker has seen it, or is woken.
+    draining: OnceLock<()>,
+    expired: OnceLock<()>,
+    tracked: Mutex<Slab<Tracked>>,
+    /// Rings when a stage begins and when nothing is tracked any more.
+    news: Notify,
+}
+
+struct Tracked {
+    what: Box<dyn Debug + Send>,
+    since: Instant,
+    /// Whom to wake when draining begins.
+    waker: Option<Waker>,
+}
+
+impl Debug for Tracked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} for {:?}", self.what, self.since.elapsed())
+    }
+}
+
+impl Shutdown {
+    /// A coordinator of something that runs.
+    pub fn new() -> Shutdown {
+        Shutdown::default()
+    }
+
+    /// Asks everything to come to its end: servers stop accepting and finish the requests that they have begun.
+    /// Does nothing the second time.
+    pub fn start(&self) {
+        let wakers: Vec<Waker> = {
+            let mut tracked = self.state.tracked();
+            if self.state.draining.set(()).is_err() {
+                return;
+            }
+            tracked.iter_mut().filter_map(|(_, tracked)| tracked.waker.take()).collect()
+        };
+        wakers.into_iter().for_each(Waker::wake);
+        self.state.news.notify_waiters();
+    }
+
+    /// Whether [`start`](Self::start) was called.
+    pub fn is_draining(&self) -> bool {
+        self.state.draining.get().is_some()
+    }
+
+    /// Waits until [`start`](Self::start) is called.
+    pub async fn draining(&self) {
+        self.state.until(|state| state.draining.get().is_some()).await;
+    }
+
+    /// Whether [`finish`](Self::finish) has lost its patience.
+    pub fn is_expired(&self) -> bool {
+        self.state.expired.get().is_some()
+    }
+
+    /// Waits until [`finish`](Self::finish) loses its patience. What is tracked may as well stop at once then.
+    pub async fn expired(&self) {
+        self.state.until(|state| state.expired.get().is_some()).await;
+    }
+
+    /// Counts something as running until what this returns is dropped. `what` is for the [report](Report).
+    pub fn track(&self, what: impl Debug + Send + 'static) -> Running {
+        let tracked = Tracked { what: Box::new(what), since: Instant::now(), waker: None };
+        let key = self.state.tracked().insert(tracked);
+        Running { state: Arc::clone(&self.state), key, registered: None }
+    }
+
+    /// How many things are running.
+    pub fn running(&self) -> usize {
+        self.state.tracked().len()
+    }
+
+    /// What is running at this moment, the oldest first.
+    pub fn report(&self) -> Report {
+        let mut left: Vec<Left> = {
+            let tracked = self.state.tracked();
+            tracked.iter().map(|(_, tracked)| Left::new(tracked)).collect()
+        };
+        left.sort_by_key(|left| left.since);
+        Report { left }
+    }
+
+    /// Calls [`start`](Self::start), waits until nothing is running any more, but for no longer than `patience`,
+    /// and reports what is left. Servers then drop the connections that are.
+    pub async fn finish(&self, patience: Duration) -> Report {
+        self.start();
+        match time::timeout(patience, self.drained()).await {
+            Ok(()) => Report::default(),
+            Err(_) => {
+                let report = self.report();
+                let _ = self.state.expired.set(());
+                self.state.news.notify_waiters();
+                report
+            }
+        }
+    }
+
+    /// Waits until nothing is running, however long that takes.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let shutdown = blitz_hyper::Shutdown::new();
+    /// let running = shutdown.track("a request");
+    /// assert_eq!(shutdown.running(), 1);
+    /// blitz::spawn(async move { drop(running) });
+    /// shutdown.drained().await;
+    /// # });
+    /// ```
+    pub async fn drained(&self) {
+        self.state.until(|state| state.tracked().is_empty()).await;
+    }
+}
+
+impl State {
+    fn tracked(&self) -> MutexGuard<'_, Slab<Tracked>> {
+        // What users wrote runs under this lock only to describe itself, which changes nothing.
+        self.tracked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn until(&self, done: impl Fn(&State) -> bool) {
+        loop {
+            // From here on no news is missed.
+            let news = self.news.notified();
+            let mut news = std::pin::pin!(news);
+            news.as_mut().enable();
+            if done(self) {
+                return;
+            }
+            news.await;
+        }
+    }
+}
+
+/// Something that runs and that the end has to wait for; it is over when this is dropped.
+///
+/// See [`Shutdown::track`].
+#[derive(Debug)]
+#[must_use = "what is dropped is not running"]
+pub struct Running {
+    state: Arc<State>,
+    key: usize,
+    /// The waker that the coordinator has, so that it need not be asked.
+    registered: Option<Waker>,
+}
+
+impl Running {
+    /// Waits until it should come to its end.
+    pub async fn draining(&mut self) {
+        poll_fn(|cx| self.poll_draining(cx)).await;
+    }
+
+    /// As [`draining`](Self::draining). Costs nothing to speak of while the same task asks again and again.
+    pub fn poll_draining(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.state.draining.get().is_some() {
+            return Poll::Ready(());
+        }
+        if self.registered.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            return Poll::Pending;
+        }
+        let mut tracked = self.state.tracked();
+        if self.state.draining.get().is_some() {
+            return Poll::Ready(());
+        }
+        tracked[self.key].waker = Some(cx.waker().clone());
+        self.registered = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let (gone, empty) = {
+            let mut tracked = self.state.tracked();
+            let gone = tracked.remove(self.key);
+            (gone, tracked.is_empty())
+        };
+        // Whatever describes it is the user's, and is not dropped under the lock.
+        drop(gone);
+        if empty {
+            self.state.news.notify_waiters();
+        }
+    }
+}
+
+/// What was left when the time was over; nothing at all if all went well.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What was still running, the oldest first.
+    pub left: Vec<Left>,
+}
+
+/// Something that was still running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Left {
+    /// What it was: for a connection, its peer.
+    pub what: String,
+    /// Since when it had been running.
+    pub since: Instant,
+}
+
+impl Left {
+    fn new(tracked: &Tracked) -> Left {
+        Left { what: format!("{:?}", tracked.what), since: tracked.since }
+    }
+}
+
+impl Report {
+    /// Whether nothing was left.
+    pub fn is_clean(&self) -> bool {
+        self.left.is_empty()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.left.len() {
+            0 => return write!(f, "nothing was left"),
+            1 => write!(f, "1 was still running:")?,
+            many => write!(f, "{many} were still running:")?,
+        }
+        for left in &self.left {
+            write!(f, " {} for {:.1?};", left.what, left.since.elapsed())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As long as any test may take: what waits for it would hang.
+    const FOREVER: Duration = Duration::from_secs(3_600);
+
+    #[test]
+    fn whoever_runs_is_told_once_and_waited_for() {
+        blitz::block_on(async {
+            let shutdown = Shutdown::new();
+            let tasks: Vec<_> = (0..20)
+                .map(|n| {
+                    let mut running = shutdown.track(n);
+                    blitz::spawn(async move {
+                        running.draining().await;
+                        // Ready again, for ever.
+                        running.draining().await;
+                    })
+                })
+                .collect();
+            assert_eq!(shutdown.running(), 20);
+            assert!(!shutdown.is_draining());
+            let report = shutdown.finish(FOREVER).await;
+            assert_eq!(report, Report::default());
+            assert_eq!(report.to_string(), "nothing was left");
+            assert!(shutdown.is_draining() && !shutdown.is_expired());
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn who_comes_late_is_told_at_once() {
+        blitz::block_on(async {
+            let shutdown = Shutdown::new();
+            shutdown.start();
+            shutdown.start();
+            shutdown.draining().await;
+            shutdown.track("late").draining().await;
+            shutdown.drained().await;
+        });
+    }
+
+    #[test]
+    fn what_is_left_is_named_the_oldest_first() {
+        blitz::block_on(async {
+            let shutdown = Shutdown::new();
+            let gone = shutdown.track("gone");
+            let _old = shutdown.track("old");
+            drop(gone);
+            // Takes the place in the table that has become free, before the older one.
+            let _young = shutdown.track("young");
+            let watch = blitz::spawn({
+                let shutdown = shutdown.clone();
+                async move { shutdown.expired().await }
+            });
+            let report = shutdown.finish(Duration::ZERO).await;
+            let names: Vec<&str> = report.left.iter().map(|left| left.what.as_str()).collect();
+            assert_eq!(names, ["\"old\"", "\"young\""]);
+            assert!(report.to_string().starts_with("2 were still running: \"old\" for "));
+            assert!(!report.is_clean());
+            watch.await.unwrap();
+        });
+    }
+
+    #[test]
+    fn another_task_may_take_over_the_waiting() {
+        blitz::block_on(async {
+            let shutdown = Shutdown::new();
+            let mut running = shutdown.track("moves");
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(running.poll_draining(&mut cx).is_pending());
+            assert!(running.poll_draining(&mut cx).is_pending());
+            let task = blitz::spawn(async move { running.draining().await });
+            let report = shutdown.finish(FOREVER).await;
+            assert!(report.is_clean());
+            task.await.unwrap();
+        });
+    }
+}

@@ -1,0 +1,177 @@
+//! How servers end: in order, at once, and too late.
+
+#[path = "../../blitz/tests/common/mod.rs"]
+mod common;
+mod peers;
+
+use axum::Router;
+use axum::routing::get;
+use blitz::net::{TcpListener, TcpStream};
+use blitz::sync::{Semaphore, mpsc};
+use blitz_hyper::{Shutdown, serve};
+use common::{Tally, on_each_size};
+use peers::{Client, Server, request, text};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A handler that says when it has begun and returns when it may.
+struct Slow {
+    begun: mpsc::UnboundedReceiver<()>,
+    gate: Arc<Semaphore>,
+    tally: Tally,
+}
+
+impl Slow {
+    fn app() -> (Router, Slow) {
+        let (begins, begun) = mpsc::unbounded_channel();
+        let gate = Arc::new(Semaphore::new(0));
+        let (inside, tally) = (gate.clone(), Tally::default());
+        let tokens = tally.clone();
+        let slow = get(move || async move {
+            let _token = tokens.token();
+            begins.send(()).unwrap();
+            inside.acquire().await.unwrap().forget();
+            "at last"
+        });
+        let app = Router::new().route("/", get(|| async { "hello" })).route("/slow", slow);
+        (app, Slow { begun, gate, tally })
+    }
+}
+
+#[test]
+fn requests_that_have_begun_are_answered() {
+    on_each_size("graceful", || async {
+        let (app, mut slow) = Slow::app();
+        let server = Server::start(app).await;
+        let mut one = Client::http1(server.address).await;
+        let mut two = Client::http2(server.address).await;
+        let (first, second) =
+            (one.send(request("GET", "/slow", "")), two.send(request("GET", "/slow", "")));
+        let (first, second) = (blitz::spawn(first), blitz::spawn(second));
+        slow.begun.recv().await.unwrap();
+        slow.begun.recv().await.unwrap();
+        let mut idle = Client::http1(server.address).await;
+        text(idle.send(request("GET", "/", "")).await.unwrap()).await;
+        let mut silent = Client::http1(server.address).await;
+
+        let address = server.address;
+        server.shutdown.start();
+        // Those without a request are closed at once, and nobody else comes in.
+        idle.closed().await;
+        silent.closed().await;
+        while TcpStream::connect(address).await.is_ok() || server.shutdown.running() > 2 {
+            blitz::task::yield_now().await;
+        }
+        assert_eq!(slow.tally.dropped(), 0);
+        slow.gate.add_permits(2);
+        assert_eq!(text(first.await.unwrap().unwrap()).await, "at last");
+        assert_eq!(text(second.await.unwrap().unwrap()).await, "at last");
+        one.closed().await;
+        two.closed().await;
+        server.finish().await;
+        assert!(slow.tally.is_even());
+    });
+}
+
+#[test]
+fn a_signal_begins_the_end() {
+    on_each_size("signal", || async {
+        let (app, _slow) = Slow::app();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = blitz::sync::oneshot::channel::<()>();
+        let shutdown = Shutdown::new();
+        let server = serve(listener, app)
+            .with_shutdown(&shutdown)
+            .with_graceful_shutdown(async { drop(stopped.await) })
+            .with_deadline(peers::FOREVER);
+        let server = Server::run(server.into_future(), address, shutdown.clone());
+        let mut client = Client::http1(address).await;
+        assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");
+        assert!(!shutdown.is_draining());
+        drop(stop);
+        shutdown.draining().await;
+        client.closed().await;
+        assert!(server.ended().await.is_clean());
+    });
+}
+
+#[test]
+fn when_the_time_is_over_what_is_left_is_named_and_dropped() {
+    on_each_size("deadline", || async {
+        for of_the_server in [true, false] {
+            let (app, mut slow) = Slow::app();
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let shutdown = Shutdown::new();
+            let mut server = serve(listener, app).with_shutdown(&shutdown);
+            if of_the_server {
+                server = server.with_deadline(Duration::from_millis(1));
+            }
+            let server = Server::run(server.into_future(), address, shutdown.clone());
+            let mut client = Client::http1(address).await;
+            let never = blitz::spawn(client.send(request("GET", "/slow", "")));
+            slow.begun.recv().await.unwrap();
+
+            let report = match of_the_server {
+                true => {
+                    shutdown.start();
+                    server.ended().await
+                }
+                false => {
+                    let report = shutdown.finish(Duration::from_millis(1)).await;
+                    let _ = server.ended().await;
+                    report
+                }
+            };
+            let names: Vec<&str> = report.left.iter().map(|left| left.what.as_str()).collect();
+            assert_eq!(names, [client.local.to_string()]);
+            assert!(never.await.unwrap().unwrap_err().is_incomplete_message());
+            assert_eq!(shutdown.running(), 0);
+            assert!(slow.tally.is_even(), "the handler's future is gone");
+        }
+    });
+}
+
+#[test]
+fn a_server_that_is_dropped_takes_its_connections_along() {
+    on_each_size("dropped", || async {
+        let (app, mut slow) = Slow::app();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shutdown = Shutdown::new();
+        let task = blitz::spawn(serve(listener, app).with_shutdown(&shutdown).into_future());
+        let mut client = Client::http1(address).await;
+        let never = blitz::spawn(client.send(request("GET", "/slow", "")));
+        slow.begun.recv().await.unwrap();
+        task.abort();
+        assert!(task.await.unwrap_err().is_cancelled());
+        assert!(never.await.unwrap().is_err());
+        shutdown.drained().await;
+        assert!(slow.tally.is_even());
+    });
+}
+
+#[test]
+fn one_coordinator_ends_several_servers() {
+    on_each_size("several servers", || async {
+        let shutdown = Shutdown::new();
+        let mut servers = Vec::new();
+        for _ in 0..3 {
+            let (app, _slow) = Slow::app();
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let server = serve(listener, app).with_shutdown(&shutdown).into_future();
+            servers.push(Server::run(server, address, shutdown.clone()));
+            let mut client = Client::http1(address).await;
+            assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");
+            // Kept alive by a task, as an idle connection would be.
+            drop(blitz::spawn(async move { client.closed().await }));
+        }
+        assert_eq!(shutdown.running(), 3);
+        assert!(shutdown.finish(peers::FOREVER).await.is_clean());
+        for server in servers {
+            assert!(server.ended().await.is_clean());
+        }
+    });
+}

@@ -1,0 +1,307 @@
+//! Servers and clients on loopback: conversations that succeed, and those that end badly.
+
+#[path = "../../blitz/tests/common/mod.rs"]
+mod common;
+mod peers;
+
+use axum::body::{Body, Bytes};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+use blitz::io::{AsyncReadExt, AsyncWriteExt};
+use blitz::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use blitz::sync::mpsc;
+use blitz_hyper::{BoxError, Listener, Shutdown, serve, serve_make};
+use common::on_each_size;
+use hyper::Version;
+use peers::{Client, Server, request, text};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+use tower::service_fn;
+
+fn app() -> Router {
+    Router::new()
+        .route("/", get(|| async { "hello" }))
+        .route("/length", post(|body: Bytes| async move { body.len().to_string() }))
+        .route("/echo", post(|body: Body| async { body }))
+        .route("/panic", get(unlucky))
+        .layer(axum::extract::DefaultBodyLimit::disable())
+}
+
+async fn unlucky() -> &'static str {
+    panic!("as the test wants it")
+}
+
+#[test]
+fn one_connection_answers_many_requests() {
+    on_each_size("keep-alive", || async {
+        let server = Server::start(app()).await;
+        let mut client = Client::http1(server.address).await;
+        for _ in 0..50 {
+            let answer = client.send(request("GET", "/", "")).await.unwrap();
+            assert_eq!((answer.status().as_u16(), text(answer).await), (200, "hello".to_owned()));
+        }
+        let answer = client.send(request("GET", "/nowhere", "")).await.unwrap();
+        assert_eq!(answer.status().as_u16(), 404);
+        assert_eq!(server.shutdown.running(), 1, "all that was one connection");
+        server.finish().await;
+    });
+}
+
+#[test]
+fn requests_that_do_not_wait_for_answers_get_them_in_order() {
+    on_each_size("pipelined", || async {
+        let server = Server::start(app()).await;
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let mut requests = String::new();
+        for length in 1..=20 {
+            let body = "x".repeat(length);
+            let close = if length == 20 { "connection: close\r\n" } else { "" };
+            requests += &format!(
+                "POST /length HTTP/1.1\r\nhost: a\r\n{close}content-length: {length}\r\n\r\n{body}"
+            );
+        }
+        stream.write_all(requests.as_bytes()).await.unwrap();
+        let mut answers = String::new();
+        stream.read_to_string(&mut answers).await.unwrap();
+        let bodies: Vec<&str> = answers.split("\r\n\r\n").skip(1).collect();
+        let lengths: Vec<String> = (1..=20).map(|length| length.to_string()).collect();
+        assert_eq!(bodies.len(), 20, "{answers}");
+        for (body, length) in bodies.iter().zip(&lengths) {
+            // What follows a body is the next answer's first line.
+            assert_eq!(body.split("HTTP").next(), Some(length.as_str()));
+        }
+        server.finish().await;
+    });
+}
+
+#[test]
+fn large_bodies_come_back_whole() {
+    on_each_size("large bodies", || async {
+        let server = Server::start(app()).await;
+        let sent: String = (0..500_000).map(|n| char::from(b'a' + (n % 26) as u8)).collect();
+        for mut client in [Client::http1(server.address).await, Client::http2(server.address).await]
+        {
+            let answer = client.send(request("POST", "/echo", &sent)).await.unwrap();
+            assert!(text(answer).await == sent, "what came back is something else");
+        }
+        server.finish().await;
+    });
+}
+
+#[test]
+fn streams_of_one_http2_connection_do_not_wait_for_each_other() {
+    on_each_size("http/2", || async {
+        let (entered, mut enter) = mpsc::unbounded_channel();
+        let gate = std::sync::Arc::new(blitz::sync::Semaphore::new(0));
+        let inside = gate.clone();
+        let wait = get(move || async move {
+            entered.send(()).unwrap();
+            inside.acquire().await.unwrap().forget();
+            "waited"
+        });
+        let server = Server::start(app().route("/wait", wait)).await;
+        let mut client = Client::http2(server.address).await;
+        let mut waiting = blitz::JoinSet::new();
+        for _ in 0..20 {
+            waiting.spawn(client.send(request("GET", "/wait", "")));
+        }
+        for _ in 0..20 {
+            enter.recv().await.unwrap();
+        }
+        let quick = client.send(request("GET", "/", "")).await.unwrap();
+        assert_eq!(quick.version(), Version::HTTP_2);
+        assert_eq!(text(quick).await, "hello");
+        gate.add_permits(20);
+        while let Some(answer) = waiting.join_next().await {
+            assert_eq!(text(answer.unwrap().unwrap()).await, "waited");
+        }
+        assert_eq!(server.shutdown.running(), 1, "all that was one connection");
+        server.finish().await;
+    });
+}
+
+#[test]
+fn a_client_that_vanishes_leaves_nothing_behind() {
+    on_each_size("vanishing clients", || async {
+        let server = Server::start(app()).await;
+        let beginnings = [
+            "",
+            "GET / HT",
+            "POST /length HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\nand no more",
+            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            "not HTTP at all\r\n\r\n",
+        ];
+        for beginning in beginnings {
+            let mut stream = TcpStream::connect(server.address).await.unwrap();
+            stream.write_all(beginning.as_bytes()).await.unwrap();
+            drop(stream);
+        }
+        // One that goes away while it is sent more than fits into any buffer.
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let length = 50_000_000;
+        let head = format!("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&[b'x'; 100_000]).await.unwrap();
+        let mut first = [0; 8];
+        stream.read_exact(&mut first).await.unwrap();
+        drop(stream);
+        // Others are served, and all of these are gone without the end having begun.
+        let mut client = Client::http1(server.address).await;
+        assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");
+        drop(client);
+        server.shutdown.drained().await;
+        server.finish().await;
+    });
+}
+
+#[test]
+fn a_panic_ends_its_connection_only() {
+    on_each_size("panic", || async {
+        let server = Server::start(app()).await;
+        let mut unlucky = Client::http1(server.address).await;
+        let mut other = Client::http1(server.address).await;
+        assert_eq!(text(other.send(request("GET", "/", "")).await.unwrap()).await, "hello");
+        unlucky.send(request("GET", "/panic", "")).await.unwrap_err();
+        assert_eq!(text(other.send(request("GET", "/", "")).await.unwrap()).await, "hello");
+        server.finish().await;
+    });
+}
+
+#[test]
+fn a_service_for_each_connection_knows_the_peer() {
+    on_each_size("make service", || async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let who = get(|Extension(peer): Extension<SocketAddr>| async move { peer.to_string() });
+        let app = Router::new().route("/", who);
+        let make = service_fn(move |peer: SocketAddr| {
+            let app = app.clone().layer(Extension(peer));
+            async move { Ok::<_, Infallible>(app) }
+        });
+        let shutdown = Shutdown::new();
+        let server = serve_make(listener, make).with_shutdown(&shutdown);
+        let server = Server::run(server.into_future(), address, shutdown);
+        let mut client = Client::http1(address).await;
+        let answer = client.send(request("GET", "/", "")).await.unwrap();
+        assert_eq!(text(answer).await, client.local.to_string());
+        server.finish().await;
+    });
+}
+
+#[test]
+fn errors_are_told_to_who_asks_for_them() {
+    on_each_size("errors", || async {
+        let (told, mut errors) = mpsc::unbounded_channel::<String>();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let tell = move |error: BoxError| told.send(error.to_string()).unwrap();
+        let mut turn = 0;
+        let make = service_fn(move |_: SocketAddr| {
+            turn += 1;
+            let made = if turn == 1 { Err("no service for you") } else { Ok(app()) };
+            async move { made }
+        });
+        let shutdown = Shutdown::new();
+        let server = serve_make(listener, make)
+            .with_shutdown(&shutdown)
+            .with_handshake(|mut stream: TcpStream| async move {
+                match stream.read_u8().await? {
+                    b'!' => Ok(stream),
+                    _ => Err(io::Error::other("not the password")),
+                }
+            })
+            .on_error(tell);
+        let server = Server::run(server.into_future(), address, shutdown);
+
+        let _first = TcpStream::connect(address).await.unwrap();
+        assert_eq!(errors.recv().await.unwrap(), "no service for you");
+        let mut second = TcpStream::connect(address).await.unwrap();
+        second.write_all(b"?").await.unwrap();
+        assert_eq!(errors.recv().await.unwrap(), "not the password");
+        let mut third = TcpStream::connect(address).await.unwrap();
+        third.write_all(b"!GET / HTTP/1.0\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        third.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("hello"), "{answer}");
+        server.finish().await;
+    });
+}
+
+/// Has some errors first, then connections.
+struct Troubled {
+    errors: VecDeque<io::Error>,
+    listener: TcpListener,
+}
+
+impl Listener for Troubled {
+    type Stream = TcpStream;
+    type Peer = SocketAddr;
+
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        match self.errors.pop_front() {
+            Some(error) => Poll::Ready(Err(error)),
+            None => self.listener.poll_accept(cx),
+        }
+    }
+}
+
+#[test]
+fn errors_of_accept_are_survived_unless_they_do_not_pass() {
+    const TOO_MANY_FILES: i32 = 24;
+    const BAD_DESCRIPTOR: i32 = 9;
+    on_each_size("errors of accept", || async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let passing =
+            [io::Error::from_raw_os_error(TOO_MANY_FILES), io::ErrorKind::ConnectionAborted.into()];
+        let listener = Troubled { errors: passing.into(), listener };
+        let (told, mut errors) = mpsc::unbounded_channel();
+        let shutdown = Shutdown::new();
+        let server = serve(listener, app()).with_shutdown(&shutdown).on_error(move |error| {
+            told.send(error.downcast::<io::Error>().unwrap().kind()).unwrap();
+        });
+        let server = Server::run(server.into_future(), address, shutdown);
+        errors.recv().await.unwrap();
+        assert_eq!(errors.recv().await.unwrap(), io::ErrorKind::ConnectionAborted);
+        let mut client = Client::http1(address).await;
+        assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");
+        server.finish().await;
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let lasting = [io::Error::from_raw_os_error(BAD_DESCRIPTOR)];
+        let listener = Troubled { errors: lasting.into(), listener };
+        let error = serve(listener, app()).await.unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(BAD_DESCRIPTOR));
+    });
+}
+
+#[test]
+fn sockets_of_the_file_system_work_as_well() {
+    on_each_size("unix sockets", || async {
+        let folder = std::env::temp_dir();
+        let path = folder.join(format!("blitz-hyper-{}-{}", std::process::id(), unique()));
+        let listener = UnixListener::bind(&path).unwrap();
+        let (stop, stopped) = blitz::sync::oneshot::channel::<()>();
+        let server = serve(listener, app()).with_graceful_shutdown(async {
+            let _ = stopped.await;
+        });
+        let server = blitz::spawn(server.into_future());
+        let mut stream = UnixStream::connect(&path).await.unwrap();
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("hello"), "{answer}");
+        drop(stop);
+        assert!(server.await.unwrap().unwrap().is_clean());
+        std::fs::remove_file(path).unwrap();
+    });
+}
+
+fn unique() -> usize {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    NEXT.fetch_add(1, Relaxed)
+}
