@@ -22,6 +22,7 @@
 
 use crate::handle::{self, Handle};
 pub use crate::task::budget::{Spent, poll_spend};
+use crate::task::context;
 use crate::team::Team;
 use crate::worker::{Worker, current};
 pub use blitz_parts::sleep::Berth;
@@ -101,16 +102,17 @@ struct Plugged {
 ///
 /// # Errors
 /// If the driver cannot be made, or if the pool has ended.
+#[inline]
 pub fn with_current<D: Driver, R>(
     make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
     f: impl FnOnce(&D, Option<usize>) -> R,
 ) -> io::Result<R> {
-    handle::with_current_team(|team| {
+    if let Some(worker) = current::current().filter(|_| !context::is_entered()) {
+        return worker.team().with_driver(make, |driver| f(driver, Some(worker.index())));
+    }
+    handle::with_another_team(|team| {
         let index = current::current().filter(|worker| worker.is_in(team)).map(Worker::index);
-        match team.driver_or_make(make)?.any.downcast_ref() {
-            Some(driver) => Ok(f(driver, index)),
-            None => Err(other_kind()),
-        }
+        team.with_driver(make, |driver| f(driver, index))
     })
 }
 
@@ -140,6 +142,18 @@ fn other_kind() -> io::Error {
 }
 
 impl Team {
+    #[inline]
+    fn with_driver<D: Driver, R>(
+        &self,
+        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+        f: impl FnOnce(&D) -> R,
+    ) -> io::Result<R> {
+        match self.driver_or_make(make)?.any.downcast_ref() {
+            Some(driver) => Ok(f(driver)),
+            None => Err(other_kind()),
+        }
+    }
+
     #[inline]
     fn driver_or_make<D: Driver>(
         &self,

@@ -13,45 +13,81 @@ use std::time::{Duration, Instant as StdInstant};
 /// Whether any clock was ever stopped.
 static EVER_STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Where ticks are counted from, for all clocks, so that a moment has one tick in all wheels.
+/// A moment in nanoseconds since the epoch: what timers reckon with, because it is one number. It lasts for
+/// centuries.
+pub(super) type Nanos = u64;
+
+const TICK_NANOS: u64 = TICK.as_nanos() as u64;
+
+/// Where moments are counted from, for all clocks, so that a moment has one tick in all wheels. Some time before
+/// this process began, as far as the system can tell, so that moments in the past are told apart, too.
+#[inline]
 fn epoch() -> StdInstant {
+    const DAY: Duration = Duration::from_secs(86_400);
     static EPOCH: OnceLock<StdInstant> = OnceLock::new();
-    *EPOCH.get_or_init(StdInstant::now)
+    *EPOCH.get_or_init(|| {
+        let now = StdInstant::now();
+        now.checked_sub(DAY).unwrap_or(now)
+    })
+}
+
+#[inline]
+pub(super) fn nanos_of(moment: StdInstant) -> Nanos {
+    nanos_in(moment.saturating_duration_since(epoch()))
+}
+
+/// The nanoseconds in `time`, or more than any clock will tell.
+#[inline]
+pub(super) fn nanos_in(time: Duration) -> u64 {
+    let whole = time.as_secs().saturating_mul(1_000_000_000);
+    whole.saturating_add(u64::from(time.subsec_nanos()))
+}
+
+/// What no clock can tell is in the far future.
+pub(super) fn moment_at(nanos: Nanos) -> StdInstant {
+    let moment = epoch().checked_add(Duration::from_nanos(nanos));
+    moment.unwrap_or_else(|| super::Instant::far_future().into_std())
 }
 
 /// The last tick that is not after `moment`.
-pub(super) fn tick_before(moment: StdInstant) -> u64 {
-    ticks(moment.saturating_duration_since(epoch()))
+#[inline]
+pub(super) fn tick_before(moment: Nanos) -> u64 {
+    moment / TICK_NANOS
 }
 
 /// The first tick that is not before `moment`: whoever waits for that is never early.
 #[inline]
-pub(super) fn tick_after(moment: StdInstant) -> u64 {
-    ticks(moment.saturating_duration_since(epoch()) + (TICK - Duration::from_nanos(1)))
+pub(super) fn tick_after(moment: Nanos) -> u64 {
+    moment.div_ceil(TICK_NANOS)
 }
 
+/// When a tick begins.
 #[inline]
-fn ticks(time: Duration) -> u64 {
-    // Hundreds of millions of years.
-    time.as_secs() * 1_000 + u64::from(time.subsec_millis())
-}
-
-/// When a tick begins. Ticks that no clock can tell begin in the far future.
-pub(super) fn moment_of(tick: u64) -> StdInstant {
-    let time = Duration::from_millis(tick);
-    epoch().checked_add(time).unwrap_or_else(|| super::Instant::far_future().into_std())
+pub(super) fn start_of(tick: u64) -> Nanos {
+    tick.saturating_mul(TICK_NANOS)
 }
 
 /// Now, by the clock of the current runtime.
 #[inline]
 pub(super) fn now() -> StdInstant {
-    if EVER_STOPPED.load(Relaxed) { now_of_current() } else { StdInstant::now() }
+    if EVER_STOPPED.load(Relaxed) { moment_at(now_of_current()) } else { StdInstant::now() }
+}
+
+/// As [`now`].
+#[inline]
+pub(super) fn now_nanos() -> Nanos {
+    if EVER_STOPPED.load(Relaxed) { now_of_current() } else { system_now() }
 }
 
 #[cold]
-fn now_of_current() -> StdInstant {
+fn now_of_current() -> Nanos {
     let now = driver::with_plugged(|driver| driver.timers().clock().now());
-    now.unwrap_or_else(StdInstant::now)
+    now.unwrap_or_else(system_now)
+}
+
+#[inline]
+fn system_now() -> Nanos {
+    nanos_of(StdInstant::now())
 }
 
 /// It runs with the system's clock, perhaps with a difference.
@@ -77,15 +113,11 @@ impl Clock {
     }
 
     #[inline]
-    pub(super) fn now(&self) -> StdInstant {
+    pub(super) fn now(&self) -> Nanos {
         match self.stands.load(Acquire) {
-            RUNS => epoch() + Duration::from_nanos(self.running()),
-            stands => epoch() + Duration::from_nanos(stands),
+            RUNS => system_now().wrapping_add(self.ahead.load(Relaxed)),
+            stands => stands,
         }
-    }
-
-    fn running(&self) -> u64 {
-        nanos_since_epoch().wrapping_add(self.ahead.load(Relaxed))
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -96,8 +128,7 @@ impl Clock {
     pub(super) fn stop(&self) {
         EVER_STOPPED.store(true, Relaxed);
         if !self.is_stopped() {
-            let tick = u64::try_from(TICK.as_nanos()).unwrap_or(1);
-            self.stands.store(self.running().next_multiple_of(tick), Release);
+            self.stands.store(start_of(tick_after(self.now())), Release);
         }
     }
 
@@ -105,7 +136,7 @@ impl Clock {
     pub(super) fn start(&self) {
         let stands = self.stands.load(Acquire);
         if stands != RUNS {
-            self.ahead.store(stands.wrapping_sub(nanos_since_epoch()), Relaxed);
+            self.ahead.store(stands.wrapping_sub(system_now()), Relaxed);
             self.stands.store(RUNS, Release);
         }
     }
@@ -114,36 +145,40 @@ impl Clock {
     pub(super) fn advance(&self, time: Duration) -> bool {
         let is_stopped = self.is_stopped();
         if is_stopped {
-            let time = u64::try_from(time.as_nanos()).unwrap_or(RUNS);
-            let later = self.stands.load(Acquire).saturating_add(time).min(RUNS - 1);
+            let later = self.now().saturating_add(nanos_in(time)).min(RUNS - 1);
             self.stands.store(later, Release);
         }
         is_stopped
     }
 
-    /// It stands at `tick` at least.
+    /// It stands at the beginning of `tick`, or later if it does already.
     pub(super) fn advance_to(&self, tick: u64) {
-        self.advance(moment_of(tick).saturating_duration_since(self.now()));
+        let left = start_of(tick).saturating_sub(self.now());
+        self.advance(Duration::from_nanos(left));
     }
-}
-
-fn nanos_since_epoch() -> u64 {
-    // Centuries.
-    u64::try_from(StdInstant::now().saturating_duration_since(epoch()).as_nanos()).unwrap_or(RUNS)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, moment_of, tick_after, tick_before};
-    use std::time::Duration;
+    use super::{Clock, moment_at, nanos_in, nanos_of, start_of, tick_after, tick_before};
+    use std::time::{Duration, Instant};
 
     #[test]
     fn ticks_are_rounded_so_that_nobody_is_early() {
-        let at = moment_of(10);
+        let at = start_of(10);
         assert_eq!((tick_before(at), tick_after(at)), (10, 10));
-        let later = at + Duration::from_nanos(1);
-        assert_eq!((tick_before(later), tick_after(later)), (10, 11));
-        assert!(moment_of(u64::MAX) > at);
+        assert_eq!((tick_before(at + 1), tick_after(at + 1)), (10, 11));
+        assert_eq!((tick_before(at - 1), tick_after(at - 1)), (9, 10));
+    }
+
+    #[test]
+    fn moments_are_told_apart_to_the_nanosecond() {
+        let now = Instant::now();
+        for moment in [now, now + Duration::from_nanos(1), now - Duration::from_secs(3)] {
+            assert_eq!(moment_at(nanos_of(moment)), moment);
+        }
+        assert!(moment_at(u64::MAX) > now);
+        assert_eq!(nanos_in(Duration::MAX), u64::MAX);
     }
 
     #[test]
@@ -151,13 +186,15 @@ mod tests {
         let clock = Clock::new(true);
         let start = clock.now();
         assert_eq!(clock.now(), start);
-        assert_eq!(tick_before(start), tick_after(start), "at the beginning of a tick");
-        assert!(clock.advance(Duration::from_secs(3)));
-        assert_eq!(clock.now(), start + Duration::from_secs(3));
-        clock.advance_to(tick_after(start) + 4_000);
-        assert_eq!(clock.now(), start + Duration::from_secs(4));
+        assert_eq!(start_of(tick_before(start)), start, "at the beginning of a tick");
+        assert!(clock.advance(Duration::from_nanos(3)));
+        assert_eq!(clock.now(), start + 3);
+        clock.advance_to(tick_before(start) + 4);
+        assert_eq!(clock.now(), start + 4_000_000);
+        clock.advance_to(tick_before(start));
+        assert_eq!(clock.now(), start + 4_000_000);
         clock.start();
-        assert!(clock.now() >= start + Duration::from_secs(4));
+        assert!(clock.now() >= start + 4_000_000);
         assert!(!clock.advance(Duration::from_secs(1)));
     }
 }

@@ -2,7 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::{Duration, Instant, clock};
+use super::clock::{self, Nanos};
+use super::{Duration, Instant};
 use crate::driver;
 use blitz_core::driver::poll_spend;
 use blitz_parts::wheel::{Entry, Waiting};
@@ -27,7 +28,7 @@ use std::task::{Context, Poll, ready};
 /// ```
 #[inline]
 pub fn sleep(duration: Duration) -> Sleep {
-    let deadline = Instant::now().checked_add(duration).unwrap_or_else(Instant::far_future);
+    let deadline = clock::now_nanos().saturating_add(clock::nanos_in(duration));
     // Unless it is due at once there is no need to look at the clock again in the first poll.
     Sleep::new(deadline, !duration.is_zero())
 }
@@ -44,7 +45,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// # });
 /// ```
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep::new(deadline, false)
+    Sleep::new(clock::nanos_of(deadline.into_std()), false)
 }
 
 pin_project! {
@@ -52,7 +53,7 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Sleep {
-        deadline: Instant,
+        deadline: Nanos,
         // The deadline was in the future when the clock was last read.
         ahead: bool,
         // The deadline had passed in the first poll.
@@ -64,7 +65,7 @@ pin_project! {
 
 impl Sleep {
     #[inline]
-    fn new(deadline: Instant, ahead: bool) -> Sleep {
+    fn new(deadline: Nanos, ahead: bool) -> Sleep {
         Sleep { deadline, ahead, passed: false, entry: Entry::new() }
     }
 
@@ -76,7 +77,7 @@ impl Sleep {
     /// assert_eq!(sleep_until(deadline).deadline(), deadline);
     /// ```
     pub fn deadline(&self) -> Instant {
-        self.deadline
+        Instant::from_std(clock::moment_at(self.deadline))
     }
 
     /// Whether it has ended: a poll would be ready.
@@ -108,16 +109,16 @@ impl Sleep {
     /// ```
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
-        *this.deadline = deadline;
+        *this.deadline = clock::nanos_of(deadline.into_std());
         *this.ahead = false;
         *this.passed = false;
-        this.entry.reset(clock::tick_after(deadline.into_std()));
+        this.entry.reset(clock::tick_after(*this.deadline));
     }
 
     /// As [`Sleep::reset`], but nobody is woken unless it is polled again.
     pub(super) fn restart(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
-        *this.deadline = deadline;
+        *this.deadline = clock::nanos_of(deadline.into_std());
         *this.ahead = false;
         *this.passed = false;
         this.entry.cancel();
@@ -142,11 +143,11 @@ impl Sleep {
     #[inline]
     fn register(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        if !std::mem::take(this.ahead) && Instant::now() >= *this.deadline {
+        if !std::mem::take(this.ahead) && clock::now_nanos() >= *this.deadline {
             *this.passed = true;
             return Poll::Ready(());
         }
-        let tick = clock::tick_after(this.deadline.into_std());
+        let tick = clock::tick_after(*this.deadline);
         let waker = cx.waker().clone();
         let entry = this.entry;
         let inserted = driver::with_current(|driver, worker| {

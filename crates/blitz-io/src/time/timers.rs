@@ -98,7 +98,7 @@ impl Timers {
             // Time does not pass by itself: who waits is woken, or the clock moved when nothing else happens.
             return self.pool.is_idle().then_some(Duration::ZERO);
         }
-        Some(clock::moment_of(until).saturating_duration_since(self.clock.now()))
+        Some(Duration::from_nanos(clock::start_of(until).saturating_sub(self.clock.now())))
     }
 
     /// The driver does not block any more.
