@@ -12,6 +12,7 @@ mod compose {
     mod runtime;
 }
 pub mod counter;
+pub mod cycles;
 pub mod deque;
 pub mod inject;
 pub mod job;

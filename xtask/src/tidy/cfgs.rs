@@ -8,6 +8,7 @@ use crate::tree::Tree;
 const ALLOWED: &[&str] = &[
     "crates/blitz-io/src/net/unix/peer.rs",
     "crates/blitz-parts/src/barrier/mod.rs",
+    "crates/blitz-parts/src/cycles/mod.rs",
     "crates/blitz-parts/src/lib.rs",
     "crates/blitz-parts/src/park/futex/mod.rs",
     "crates/blitz-parts/src/prim.rs",

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::estimate;
 use crate::driver;
 use blitz_parts::prim::{Acquire, AtomicBool, AtomicU64, Relaxed, Release};
 use blitz_parts::tuning::TICK;
@@ -79,6 +80,12 @@ pub(super) fn now_nanos() -> Nanos {
     if EVER_STOPPED.load(Relaxed) { now_of_current() } else { system_now() }
 }
 
+/// As [`now`], or a fraction of a microsecond later: for deadlines, which may not be early.
+#[inline]
+pub(super) fn now_at_latest() -> Nanos {
+    if EVER_STOPPED.load(Relaxed) { now_of_current() } else { estimate::now_at_latest() }
+}
+
 #[cold]
 fn now_of_current() -> Nanos {
     let now = driver::with_plugged(|driver| driver.timers().clock().now());
@@ -86,7 +93,7 @@ fn now_of_current() -> Nanos {
 }
 
 #[inline]
-fn system_now() -> Nanos {
+pub(super) fn system_now() -> Nanos {
     nanos_of(StdInstant::now())
 }
 

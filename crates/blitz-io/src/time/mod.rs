@@ -39,6 +39,7 @@
 //! ```
 
 mod clock;
+mod estimate;
 mod instant;
 mod interval;
 mod pause;

@@ -28,7 +28,7 @@ use std::task::{Context, Poll, ready};
 /// ```
 #[inline]
 pub fn sleep(duration: Duration) -> Sleep {
-    let deadline = clock::now_nanos().saturating_add(clock::nanos_in(duration));
+    let deadline = clock::now_at_latest().saturating_add(clock::nanos_in(duration));
     // Unless it is due at once there is no need to look at the clock again in the first poll.
     Sleep::new(deadline, !duration.is_zero())
 }

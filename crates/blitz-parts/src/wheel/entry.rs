@@ -47,6 +47,7 @@ unsafe impl Sync for Entry {}
 
 impl Entry {
     /// A timer in no wheel.
+    #[inline]
     pub fn new() -> Entry {
         Entry {
             state: AtomicU32::new(IDLE),
@@ -89,6 +90,7 @@ impl Entry {
     }
 
     /// Takes the entry out of its wheel, if it is in one. It is idle then.
+    #[inline]
     pub fn cancel(self: Pin<&mut Self>) {
         self.as_ref().get_ref().leave();
     }
@@ -116,6 +118,7 @@ impl Entry {
     }
 
     /// The owner puts the entry, which is idle, into `wheel`, whose lock it holds.
+    #[inline]
     pub(super) fn begin(&self, wheel: &'static Wheel, waker: Waker) -> NonNull<Entry> {
         self.wheel.set(Some(wheel));
         // SAFETY: the entry is idle, so the node is the owner's, and nobody else is asked.
@@ -133,6 +136,7 @@ impl Entry {
     }
 
     /// Calls `f` under the wheel's lock, if the entry waits then.
+    #[inline]
     fn in_wheel<R>(&self, f: impl FnOnce(&'static Wheel, &mut super::Timers) -> R) -> Option<R> {
         // O3: unless it waits nobody else touches it, and no lock is needed.
         if self.state() != Waiting::Yes {
@@ -145,6 +149,7 @@ impl Entry {
         waits.then(|| f(wheel, &mut timers))
     }
 
+    #[inline]
     fn leave(&self) {
         let waker = self.in_wheel(|_, timers| {
             // SAFETY: the entry is in a slot of this wheel, whose lock is held.
@@ -163,6 +168,7 @@ impl Entry {
     /// # Safety
     /// 1. The caller may touch it, as the entry's state says, and has no other reference to it.
     #[expect(clippy::mut_from_ref, reason = "the state says whose it is")]
+    #[inline]
     pub(super) unsafe fn node(&self) -> &mut Node {
         self.witness.write();
         // SAFETY: obligation 1.
@@ -188,6 +194,7 @@ impl Default for Entry {
 }
 
 impl Drop for Entry {
+    #[inline]
     fn drop(&mut self) {
         if !model_has_failed() {
             self.leave();

@@ -78,6 +78,7 @@ impl Levels {
     /// # Safety
     /// 1. The entry is in no slot, and stays where it is until it has left.
     /// 2. The wheel's lock is held.
+    #[inline]
     pub(super) unsafe fn place(&mut self, entry: NonNull<Entry>, tick: u64) {
         // What is overdue goes where the wheel is.
         let tick = tick.max(self.elapsed);
@@ -115,6 +116,7 @@ impl Levels {
     /// # Safety
     /// 1. The entry is in a slot of this wheel.
     /// 2. The wheel's lock is held.
+    #[inline]
     pub(super) unsafe fn unlink(&mut self, entry: NonNull<Entry>) {
         // SAFETY: obligations 1 and 2.
         let node = unsafe { node_of(entry) };

@@ -107,6 +107,7 @@ pub struct Closed;
 struct Earlier(Option<Arc<dyn Ring>>, u64);
 
 impl Earlier {
+    #[inline]
     fn tell(self) {
         if let Some(ring) = self.0 {
             ring.is_earlier(self.1);
@@ -160,6 +161,7 @@ impl Wheel {
     ///
     /// # Errors
     /// If the wheel is closed; then the entry is idle.
+    #[inline]
     pub fn insert(
         &'static self,
         mut entry: Pin<&mut Entry>,
@@ -188,6 +190,7 @@ impl Wheel {
     /// # Safety
     /// 1. The entry is in no slot, and whoever drops it takes it out before.
     /// 2. The lock is held.
+    #[inline]
     unsafe fn place(&self, timers: &mut Timers, entry: NonNull<Entry>, tick: u64) -> Earlier {
         // SAFETY: obligations 1 and 2.
         unsafe { timers.levels.place(entry, tick) };
@@ -241,6 +244,7 @@ impl Wheel {
         spare::give_back(self);
     }
 
+    #[inline]
     fn lock(&self) -> Guard<'_, Timers> {
         self.timers.lock()
     }

@@ -1,0 +1,110 @@
+//! What time it is at the latest: for whoever makes a timer and wants to know quickly.
+//!
+//! A thread that has asked the system a moment ago adds the cycles since. The rate is taken a little too high, so
+//! that the estimate is never before the true time, and a timer that is reckoned from it never early; nor is it
+//! late by more than a fraction of a microsecond, because the system is asked again soon.
+
+#![forbid(unsafe_code)]
+
+use super::clock::{Nanos, system_now};
+use blitz_parts::cycles;
+use blitz_parts::prim::{AtomicU64, Relaxed};
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// Cycles for which a reading is good: less than a millisecond on any processor.
+const WINDOW: u64 = 1 << 20;
+
+/// Cycles within which the counter and the clock have to be read to count as read at once: less than a
+/// few microseconds.
+const AT_ONCE: u64 = 1 << 12;
+
+/// Nanoseconds over which the rate is measured, so that readings at once make it wrong by less than [`MARGIN`].
+const BASE: u64 = 100_000_000;
+
+/// The rate is too high by one part in two to this power: more than it can be measured wrong.
+const MARGIN: u32 = 13;
+
+/// Bits behind the point of the rate.
+const POINT: u32 = 32;
+
+/// Nanoseconds per cycle, with [`POINT`] bits behind the point; 0 while it is not known.
+static RATE: AtomicU64 = AtomicU64::new(0);
+
+/// The counter, and what the clock said then or a little later.
+#[derive(Clone, Copy)]
+struct Reading {
+    cycles: u64,
+    nanos: Nanos,
+}
+
+thread_local! {
+    static LAST: Cell<Reading> = const { Cell::new(Reading { cycles: 0, nanos: 0 }) };
+}
+
+/// Now, or a fraction of a microsecond later.
+#[inline]
+pub(super) fn now_at_latest() -> Nanos {
+    let rate = RATE.load(Relaxed);
+    if rate != 0 {
+        let last = LAST.get();
+        let since = cycles::read().wrapping_sub(last.cycles);
+        if since < WINDOW {
+            return last.nanos + ((since * rate) >> POINT) + 1;
+        }
+    }
+    ask(rate)
+}
+
+#[cold]
+fn ask(rate: u64) -> Nanos {
+    if !cycles::are_trusted() {
+        return system_now();
+    }
+    // In this order: at that count the time was this or earlier.
+    let before = cycles::read();
+    let nanos = system_now();
+    let at_once = cycles::read().wrapping_sub(before) < AT_ONCE;
+    if at_once {
+        let reading = Reading { cycles: before, nanos };
+        LAST.set(reading);
+        if rate == 0 {
+            measure(reading);
+        }
+    }
+    nanos
+}
+
+/// Takes the rate from this reading and the first one, once they are far enough apart.
+fn measure(now: Reading) {
+    static FIRST: OnceLock<Reading> = OnceLock::new();
+    let first = FIRST.get_or_init(|| now);
+    let nanos = now.nanos.saturating_sub(first.nanos);
+    let cycles = now.cycles.saturating_sub(first.cycles);
+    if nanos >= BASE && cycles > 0 {
+        let rate = (u128::from(nanos) << POINT) / u128::from(cycles);
+        let rate = u64::try_from(rate).unwrap_or(u64::MAX >> 32);
+        // Within the window nothing overflows: a cycle takes less than 4096 nanoseconds.
+        RATE.store((rate + (rate >> MARGIN) + 1).min(1 << (POINT + 11)), Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BASE, RATE, now_at_latest};
+    use crate::time::clock::system_now;
+    use blitz_parts::cycles;
+    use blitz_parts::prim::Relaxed;
+
+    #[test]
+    fn an_estimate_is_never_before_the_time() {
+        let start = system_now();
+        while system_now() - start < BASE + BASE / 2 {
+            for _ in 0..1_000 {
+                let before = system_now();
+                assert!(now_at_latest() >= before);
+            }
+        }
+        assert_eq!(RATE.load(Relaxed) != 0, cycles::are_trusted());
+    }
+}
