@@ -14,6 +14,7 @@ use crate::time::Timers;
 use blitz_core::Handle;
 use blitz_core::driver::{self, Berth, Driver, PoolView};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,7 +114,11 @@ impl Driver for IoDriver {
     }
 
     fn shut_down(&self) {
-        self.reactor.shut_down();
+        // A waker that panics keeps nobody from being told, be it at a socket or at a timer.
+        let sockets = catch_unwind(AssertUnwindSafe(|| self.reactor.shut_down()));
         self.timers.shut_down();
+        if let Err(panic) = sockets {
+            resume_unwind(panic);
+        }
     }
 }

@@ -162,3 +162,9 @@ pub const FIRED_AT_ONCE: usize = 64;
 
 /// How late an interval's tick may be and not count as missed: more than timers and a busy worker explain.
 pub const TICK_LATENESS: Duration = Duration::from_millis(5);
+
+/// Attempts to send to a socket whose queue is full, with other tasks going first, before the sender pauses: a
+/// receiver that is at work has made room by then.
+pub const SEND_TO_YIELDS: u32 = 16;
+/// How long it then pauses before each attempt: the system does not say when there is room.
+pub const SEND_TO_PAUSE: Duration = Duration::from_millis(2);

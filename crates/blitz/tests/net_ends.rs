@@ -8,7 +8,9 @@ use common::{io_metrics, tcp_pair, wait_for, watched};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 /// Polls once, and expects to have to wait.
 fn must_wait<R>(future: impl Future<Output = R>) {
@@ -125,6 +127,45 @@ fn the_end_of_a_runtime_is_an_error_for_who_waits() {
             assert!(error.to_string().contains("has ended"), "{error}");
         });
     }
+}
+
+/// Counts its calls, and panics in some.
+struct Bell {
+    rung: AtomicUsize,
+    panics: bool,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.rung.fetch_add(1, SeqCst);
+        assert!(!self.panics, "a waker may do this");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_at_the_end_keeps_nobody_else_from_being_told() {
+    watched("panicking wakers", |watch| {
+        let runtime = watch.workers(1);
+        let guard = runtime.enter();
+        let bells: Vec<_> = [true, false, true, false]
+            .map(|panics| Arc::new(Bell { rung: AtomicUsize::new(0), panics }))
+            .into_iter()
+            .collect();
+        let pairs: Vec<_> = bells.iter().map(|_| UnixStream::pair().unwrap()).collect();
+        for (bell, (here, _)) in bells.iter().zip(&pairs) {
+            let waker = Waker::from(bell.clone());
+            assert!(here.poll_read_ready(&mut Context::from_waker(&waker)).is_pending());
+        }
+        let late = Arc::new(Bell { rung: AtomicUsize::new(0), panics: false });
+        let waker = Waker::from(late.clone());
+        let mut sleep = pin!(blitz::time::sleep(Duration::from_secs(3_600)));
+        assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        drop(guard);
+        drop(runtime);
+        for bell in bells.iter().chain([&late]) {
+            assert_eq!(bell.rung.load(SeqCst), 1);
+        }
+    });
 }
 
 #[test]

@@ -5,7 +5,9 @@ use crate::io::Interest;
 use crate::net::descriptor::descriptor;
 use crate::net::waits::waits;
 use crate::poll::Polled;
+use crate::time::sleep;
 use blitz_core::task::{consume_budget, yield_now};
+use blitz_parts::tuning;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixDatagram as StdDatagram;
@@ -145,19 +147,27 @@ impl UnixDatagram {
     /// Sends a packet to who is at `target`.
     ///
     /// If the receiver's queue is full and this socket is not connected to it, the system does not say when there
-    /// is room again: the packet is then tried again with other tasks going first.
+    /// is room again: the packet is then tried again every few milliseconds.
     ///
     /// # Errors
     /// What the system says; and if the runtime has ended.
     pub async fn send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
-        loop {
-            // The system says that this socket has room, not that the receiver has.
+        // The system says when this socket has room, not when the receiver has.
+        for _ in 0..tuning::SEND_TO_YIELDS {
             match self.io.get().send_to(buf, target.as_ref()) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => yield_now().await,
                 result => {
                     consume_budget().await;
                     return result;
                 }
+            }
+        }
+        loop {
+            match self.io.get().send_to(buf, target.as_ref()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    sleep(tuning::SEND_TO_PAUSE).await;
+                }
+                result => return result,
             }
         }
     }
