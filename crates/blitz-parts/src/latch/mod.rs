@@ -46,8 +46,8 @@
 //! | O4 | `fetch_sub` of the count | AcqRel | itself | LATCH-4 |
 //! | O5 | runner bits | Relaxed | – | a hint, validated by the reader in other ways |
 //!
-//! [`OnceLatch::wait`] spins before it blocks where that has paid off so far (`habit`): a matter of speed only, so it is
-//! left out under the model checker.
+//! [`OnceLatch::wait`] spins before it blocks where that has paid off so far (`park/habit`): a matter of speed only, so
+//! it is left out under the model checker.
 //!
 //! # What this does not do
 //! It does not count sleepers and chooses nobody to wake: that is `sleep`.
@@ -57,7 +57,6 @@
 
 mod core_latch;
 mod count;
-mod habit;
 mod job_latch;
 #[cfg(all(test, blitz_loom))]
 mod model;

@@ -1,16 +1,9 @@
 //! What a foreign thread waits for: a counted word that it blocks on.
 
 use super::Latch;
-use super::habit::Habit;
-use crate::park::futex;
-use crate::prim::{AcqRel, Acquire, AtomicU32, MODELLED, Step, broken, spin_loop};
-use crate::tuning;
+use crate::park::{futex, habit};
+use crate::prim::{AcqRel, Acquire, AtomicU32, Step, broken};
 use std::sync::Arc;
-use std::time::Instant;
-
-thread_local! {
-    static HABIT: Habit = const { Habit::new() };
-}
 
 const UNSET: u32 = 0;
 const WAITING: u32 = 1;
@@ -37,10 +30,9 @@ impl OnceLatch {
     }
 
     /// Blocks until the latch is set. Spins for a moment first, where that has been good so far: a small
-    /// job is done sooner than a thread falls asleep. It does not yield, for on a loaded machine that
-    /// takes a whole time slice.
+    /// job is done sooner than a thread falls asleep.
     pub fn wait(&self) {
-        if !MODELLED && HABIT.with(|habit| habit.try_spinning(|| self.spin())) {
+        if habit::spin_until(|| self.probe()) {
             return;
         }
         while !self.probe() {
@@ -48,20 +40,6 @@ impl OnceLatch {
             let _ = self.word.compare_exchange(UNSET, WAITING, AcqRel, Acquire);
             futex::wait(&self.word, WAITING);
         }
-    }
-
-    /// Probes until the latch is set or patience is at its end; says whether it is set.
-    fn spin(&self) -> bool {
-        let since = Instant::now();
-        while since.elapsed() < tuning::FOREIGN_PATIENCE {
-            for _ in 0..tuning::FOREIGN_SPINS {
-                if self.probe() {
-                    return true;
-                }
-                spin_loop();
-            }
-        }
-        false
     }
 }
 

@@ -1,4 +1,5 @@
 //! Blocking a thread until a word changes.
 
 pub mod futex;
+pub(crate) mod habit;
 pub mod parker;

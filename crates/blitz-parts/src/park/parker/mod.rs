@@ -39,10 +39,8 @@ mod model;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-use super::futex;
-use crate::prim::{AcqRel, Acquire, AtomicU32, MODELLED, Relaxed, Step, broken, spin_loop};
-use crate::tuning;
-use std::time::Instant;
+use super::{futex, habit};
+use crate::prim::{AcqRel, Acquire, AtomicU32, Relaxed, Step, broken};
 
 const UNPARKED: u32 = 0;
 const PARKED: u32 = 1;
@@ -60,17 +58,11 @@ impl Parker {
         Parker { word: AtomicU32::new(UNPARKED) }
     }
 
-    /// Blocks until `unpark` is called, or was since the last `park`. Spins for a moment first: what is
-    /// waited for is often there sooner than a thread falls asleep.
+    /// Blocks until `unpark` is called, or was since the last `park`. Spins for a moment first, where that has
+    /// been good so far: what is waited for is often there sooner than a thread falls asleep.
     pub fn park(&self) {
-        let since = Instant::now();
-        while !MODELLED && since.elapsed() < tuning::FOREIGN_PATIENCE {
-            for _ in 0..tuning::FOREIGN_SPINS {
-                if self.word.load(Relaxed) == NOTIFIED {
-                    return self.leave();
-                }
-                spin_loop();
-            }
+        if habit::spin_until(|| self.word.load(Relaxed) == NOTIFIED) {
+            return self.leave();
         }
         if self.word.compare_exchange(UNPARKED, PARKED, AcqRel, Acquire).is_ok() {
             while self.word.load(Acquire) == PARKED {

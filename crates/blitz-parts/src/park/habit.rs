@@ -1,7 +1,34 @@
 //! Whether a thread had better spin before it blocks: what it did last, if that was good.
 
+use crate::prim::{MODELLED, spin_loop};
 use crate::tuning;
 use core::cell::Cell;
+use std::time::Instant;
+
+thread_local! {
+    static HABIT: Habit = const { Habit::new() };
+}
+
+/// Asks `ready` again and again for a moment, where that has been good so far on this thread; says whether
+/// it was. It does not yield, for on a loaded machine that takes a whole time slice. A matter of speed only,
+/// so it is left out under the model checker.
+pub(crate) fn spin_until(ready: impl Fn() -> bool) -> bool {
+    !MODELLED && HABIT.with(|habit| habit.try_spinning(|| spin(ready)))
+}
+
+/// Asks until it is ready or patience is at its end.
+fn spin(ready: impl Fn() -> bool) -> bool {
+    let since = Instant::now();
+    while since.elapsed() < tuning::FOREIGN_PATIENCE {
+        for _ in 0..tuning::FOREIGN_SPINS {
+            if ready() {
+                return true;
+            }
+            spin_loop();
+        }
+    }
+    false
+}
 
 /// What a thread has learned about spinning.
 ///
@@ -10,7 +37,7 @@ use core::cell::Cell;
 /// is depends on the jobs and on the load of the machine; so a thread goes on spinning as long as that
 /// succeeds, and otherwise tries again once in a while.
 #[derive(Debug)]
-pub(super) struct Habit {
+struct Habit {
     /// Failures in a row that are left until the thread stops spinning.
     credit: Cell<u32>,
     /// Waits that are left until it tries again.
@@ -21,7 +48,7 @@ pub(super) struct Habit {
 
 impl Habit {
     /// Spins at first.
-    pub(super) const fn new() -> Habit {
+    const fn new() -> Habit {
         Habit {
             credit: Cell::new(tuning::SPIN_CREDIT),
             abstain: Cell::new(0),
@@ -30,7 +57,7 @@ impl Habit {
     }
 
     /// Calls `spin` if it is worth trying; it says whether it succeeded, and so does this.
-    pub(super) fn try_spinning(&self, spin: impl FnOnce() -> bool) -> bool {
+    fn try_spinning(&self, spin: impl FnOnce() -> bool) -> bool {
         if let Some(left) = self.abstain.get().checked_sub(1) {
             self.abstain.set(left);
             return false;
