@@ -93,6 +93,10 @@ pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
 /// is not computed more often than that, and one slow poll in the sample makes it short.
 pub const POLLS_PER_SAMPLE: u32 = 128;
 
+/// Tasks for which a chain keeps its memory when it is emptied: what an ordinary burst needs. The memory of a
+/// longer one goes with its last tasks.
+pub const CHAIN_KEEPS: usize = 4_096;
+
 /// How deep polls may nest on one stack, each inside a `block_on` of the one before, whatever is left of the
 /// stack: about what a stack of the smallest useful size takes. Beyond that a worker polls as long as half of
 /// its stack is free, and then leaves tasks to others.

@@ -1,23 +1,20 @@
 //! Tasks in a row: what moves between queues in one piece.
 
-use crate::prim::model_has_failed;
-use crate::task::{Header, Runnable};
-use core::ptr::{NonNull, null_mut};
+#![forbid(unsafe_code)]
 
-/// An owned row of tasks, oldest first, linked through their headers. Iterating takes them out; a task
-/// that is still in the row when it is dropped is cancelled.
-#[derive(Debug)]
+use crate::task::Runnable;
+use crate::tuning::CHAIN_KEEPS;
+use std::collections::VecDeque;
+
+/// An owned row of tasks, oldest first. A task that is still in the row when it is dropped is cancelled.
+///
+/// The row is made of pointers and not linked through the tasks: a row of thousands is not in the cache any
+/// more when it is taken apart, and who follows links waits for one task after the other.
+#[derive(Debug, Default)]
 #[must_use = "the tasks of a chain that is dropped are cancelled"]
 pub struct Chain {
-    /// The oldest task; meaningless if there is none.
-    first: *mut Header,
-    /// The newest task, whose link is not set; meaningless if there is none.
-    last: *mut Header,
-    len: usize,
+    tasks: VecDeque<Runnable>,
 }
-
-// SAFETY: a chain is a list of `Runnable`, which is `Send`.
-unsafe impl Send for Chain {}
 
 impl Chain {
     /// No tasks.
@@ -27,78 +24,42 @@ impl Chain {
     /// assert!(Chain::new().is_empty());
     /// ```
     pub fn new() -> Chain {
-        Chain { first: null_mut(), last: null_mut(), len: 0 }
+        Chain::default()
+    }
+
+    /// No tasks, and room for as many.
+    pub(crate) fn with_room(tasks: usize) -> Chain {
+        Chain { tasks: VecDeque::with_capacity(tasks) }
     }
 
     /// How many tasks there are.
     pub fn len(&self) -> usize {
-        self.len
+        self.tasks.len()
     }
 
     /// Whether there is no task.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.tasks.is_empty()
     }
 
     /// Puts a task behind the newest.
     pub fn push(&mut self, task: Runnable) {
-        let task = task.into_raw().as_ptr();
-        self.append(Chain { first: task, last: task, len: 1 });
+        self.tasks.push_back(task);
     }
 
     /// Puts all tasks of `newer` behind the newest.
-    pub fn append(&mut self, newer: Chain) {
-        if newer.is_empty() {
-            return;
-        }
-        let newer = core::mem::ManuallyDrop::new(newer);
-        if self.is_empty() {
-            self.first = newer.first;
-        } else {
-            // SAFETY: the chain owns its tasks, so the newest is alive.
-            let last = unsafe { &*self.last };
-            // SAFETY: as above, so nobody else uses its link.
-            unsafe { last.set_next(newer.first) };
-        }
-        self.last = newer.last;
-        self.len += newer.len;
+    pub fn append(&mut self, mut newer: Chain) {
+        self.tasks.append(&mut newer.tasks);
     }
 
-    /// Takes the `count` oldest tasks out, or all if there are fewer. Costs a step per task taken, unless
-    /// all are.
+    /// Takes the `count` oldest tasks out, or all if there are fewer; with all of them goes the memory that
+    /// a long row has needed.
     pub fn split_front(&mut self, count: usize) -> Chain {
-        if count >= self.len {
+        if count >= self.len() && self.tasks.capacity() > CHAIN_KEEPS {
             return core::mem::take(self);
         }
-        if count == 0 {
-            return Chain::new();
-        }
-        let mut front = Chain { first: self.first, last: self.first, len: count };
-        for _ in 1..count {
-            // SAFETY: it is not the newest task of this chain, since `count` is below its length.
-            front.last = unsafe { after(front.last) };
-        }
-        // SAFETY: as above.
-        self.first = unsafe { after(front.last) };
-        self.len -= count;
-        front
-    }
-}
-
-/// The task behind `task`.
-///
-/// # Safety
-/// 1. `task` is in a chain that the caller owns, and not its newest.
-unsafe fn after(task: *mut Header) -> *mut Header {
-    // SAFETY: the chain owns its tasks (obligation 1), so this one is alive.
-    let header = unsafe { &*task };
-    // SAFETY: nobody else uses its link, which was set when a task was put behind it (obligation 1).
-    unsafe { header.next() }
-}
-
-impl Default for Chain {
-    fn default() -> Self {
-        Chain::new()
+        let count = count.min(self.len());
+        Chain { tasks: self.tasks.drain(..count).collect() }
     }
 }
 
@@ -106,28 +67,29 @@ impl Iterator for Chain {
     type Item = Runnable;
 
     fn next(&mut self) -> Option<Runnable> {
-        if self.is_empty() {
-            return None;
-        }
-        let first = NonNull::new(self.first)?;
-        self.len -= 1;
-        if self.len > 0 {
-            // SAFETY: there are more, so it is not the newest.
-            self.first = unsafe { after(self.first) };
-        }
-        // SAFETY: it came from `Runnable::into_raw`, and leaves the chain here.
-        Some(unsafe { Runnable::from_raw(first) })
+        self.tasks.pop_front()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.len, Some(self.len))
+        self.tasks.iter().size_hint()
     }
 }
 
-impl Drop for Chain {
-    fn drop(&mut self) {
-        if !model_has_failed() {
-            self.for_each(drop);
-        }
+#[cfg(all(test, not(blitz_loom)))]
+mod tests {
+    use super::{CHAIN_KEEPS, Chain};
+    use crate::queue::fixture::task;
+
+    #[test]
+    fn the_memory_of_a_long_row_goes_with_its_last_tasks() {
+        let mut chain = Chain::new();
+        (0..=CHAIN_KEEPS).for_each(|_| chain.push(task(|| ())));
+        assert_eq!(chain.split_front(CHAIN_KEEPS).len(), CHAIN_KEEPS);
+        assert!(chain.tasks.capacity() > CHAIN_KEEPS);
+        assert_eq!(chain.split_front(2).len(), 1);
+        assert_eq!(chain.tasks.capacity(), 0);
+        chain.push(task(|| ()));
+        assert_eq!(chain.split_front(1).len(), 1);
+        assert!(chain.tasks.capacity() > 0, "that of a short one stays");
     }
 }

@@ -7,7 +7,7 @@
 //! # State
 //! | where | meaning | who writes |
 //! |---|---|---|
-//! | `tasks.chain` | the tasks, oldest first, linked through their headers | whoever holds the lock |
+//! | `tasks.chain` | the tasks, oldest first, in one piece of memory | whoever holds the lock |
 //! | `tasks.closed` | the queue takes no more | `close`, under the lock |
 //! | `len` | length of the chain | whoever holds the lock; read without it |
 //!
@@ -28,11 +28,13 @@
 //! | O2 | `len` store, under the lock | Relaxed | `len` load | order comes from the fences of who pushes and of who goes to sleep (`sleep` O1, O2); tasks come through O1 |
 //!
 //! # What this does not do
-//! It wakes nobody, and it has no limit. It never runs, polls or drops a task while it holds the lock.
+//! It wakes nobody, and it has no limit. It never runs, polls or drops a task while it holds the lock. A push
+//! may have to move the row to a larger place; each time it is twice as large.
 //!
 //! # Lineage
-//! Seed 003: a list under a mutex, batches that are fair to the other workers. A lock, because whole
-//! batches enter and leave under it: its cost is shared by all their tasks.
+//! Seed 003: tasks under a mutex, batches that are fair to the other workers. A lock, because whole
+//! batches enter and leave under it: its cost is shared by all their tasks. The document links the tasks through
+//! their headers; a row of pointers moves them without touching them, of which thousands are not in the cache.
 
 mod chain;
 #[cfg(test)]

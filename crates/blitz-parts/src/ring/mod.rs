@@ -336,7 +336,8 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     fn pop_half(self, head: Head) -> Option<Chain> {
         let half = Ring::<N>::SLOTS / 2;
         self.ring.exchange(head, head.popped(half)).ok()?;
-        let mut chain = Chain::new();
+        // These, and the one for which there was no room.
+        let mut chain = Chain::with_room(half as usize + 1);
         for offset in 0..half {
             let task = self.ring.slot(head.real.wrapping_add(offset)).read();
             taken(task).into_iter().for_each(|task| chain.push(task));
