@@ -25,9 +25,8 @@
 //! |---|---|
 //! | future, then output or failure (the outcome) | the runner's; after COMPLETE the join handle's |
 //! | join waker | the handle's while JOIN_WAKER is not set, else nobody's to write; after COMPLETE with JOIN_WAKER the runner's to take |
-//! | queue link | whoever has the queue entry |
 //! | which list | the runner's |
-//! | neighbours in the list | whoever holds the list's lock |
+//! | neighbours in the list | whoever holds the list's lock; after it was closed and the task taken out, the closer's |
 //!
 //! # Transitions
 //! ```text
@@ -127,13 +126,11 @@ use state::State;
 pub struct Header {
     state: State,
     vtable: &'static Vtable,
-    /// For whoever holds the task's [`Runnable`]: a queue. Not even initialised otherwise.
-    link: UnsafeCell<MaybeUninit<*mut Header>>,
     /// For whoever holds the task's [`Runnable`]: when it was scheduled, or zero.
     stamp: UnsafeCell<u64>,
     /// The list that the task is in, if it is LINKED. Only the runner uses it.
     list: UnsafeCell<MaybeUninit<NonNull<Owned>>>,
-    /// Guarded by the list's lock.
+    /// Guarded by the list's lock; of a task that was taken out by whoever closes the list, that one's.
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
     /// The join handle's, until JOIN_WAKER is set; then nobody's, and the runner's after COMPLETE.
     join_waker: UnsafeCell<MaybeUninit<Waker>>,
@@ -147,8 +144,6 @@ struct Uses {
     stage: Witness,
     /// Of the place for the join handle's waker.
     join_waker: Witness,
-    /// Of the queue's link.
-    link: Witness,
 }
 
 /// What differs between kinds of tasks.
@@ -170,38 +165,12 @@ impl Header {
         Header {
             state: State::new(),
             vtable,
-            link: UnsafeCell::new(MaybeUninit::uninit()),
             stamp: UnsafeCell::new(0),
             list: UnsafeCell::new(MaybeUninit::uninit()),
             neighbours: UnsafeCell::new(MaybeUninit::uninit()),
             join_waker: UnsafeCell::new(MaybeUninit::uninit()),
             uses: Uses::default(),
         }
-    }
-
-    /// Links the task to `next` while a queue owns it.
-    ///
-    /// # Safety
-    /// 1. The caller alone has the task's [`Runnable`].
-    #[inline]
-    pub(crate) unsafe fn set_next(&self, next: *mut Header) {
-        self.uses.link.write();
-        // SAFETY: nobody else reads or writes the link (obligation 1).
-        unsafe { self.link.get().write(MaybeUninit::new(next)) };
-    }
-
-    /// The task that this one is linked to.
-    ///
-    /// # Safety
-    /// 1. The caller alone has the task's [`Runnable`].
-    /// 2. `set_next` was called before.
-    #[inline]
-    pub(crate) unsafe fn next(&self) -> *mut Header {
-        self.uses.link.write();
-        // SAFETY: nobody else reads or writes the link (obligation 1).
-        let link = unsafe { self.link.get().read() };
-        // SAFETY: it was written (obligation 2).
-        unsafe { link.assume_init() }
     }
 
     /// Hands the task to its scheduler.

@@ -58,10 +58,9 @@ impl Owned {
         let (mut taken, left) = self.close();
         while let Some(task) = NonNull::new(taken) {
             // SAFETY: the list's reference is now the run's, and keeps the task alive.
-            let header = unsafe { task.as_ref() };
-            let cancel = header.vtable.cancel;
-            // SAFETY: the task is RUNNING, run by this thread, which has linked it.
-            taken = unsafe { header.next() };
+            let cancel = unsafe { task.as_ref() }.vtable.cancel;
+            // SAFETY: the task is RUNNING, run by this thread, which has taken it out of the list.
+            taken = unsafe { neighbours(task) }.after;
             // SAFETY: as above.
             unsafe { cancel(task) };
         }
@@ -82,8 +81,9 @@ impl Owned {
             if header.state.kill() == Kill::Cancel {
                 // SAFETY: the lock is held, and the task is in this list.
                 unsafe { list.remove(task) };
-                // SAFETY: the task is RUNNING, run by this thread, so it is in no queue.
-                unsafe { header.set_next(taken) };
+                let place = Neighbours { before: null_mut(), after: taken };
+                // SAFETY: the task is RUNNING, run by this thread, and in no list.
+                unsafe { set_neighbours(task, place) };
                 taken = task.as_ptr();
             }
         }
@@ -204,23 +204,25 @@ impl List {
 /// A task's place in its list.
 ///
 /// # Safety
-/// 1. The task is in a list whose lock the caller holds.
+/// 1. The task is in a list whose lock the caller holds, or was taken out by the caller, who runs it.
+/// 2. Its place was set.
 unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
-    // SAFETY: a task in a list is alive.
+    // SAFETY: a task in a list is alive, and so is one that is run.
     let place = unsafe { task.as_ref() }.neighbours.get();
-    // SAFETY: the lock guards it.
+    // SAFETY: nobody else is at the place (obligation 1).
     let place = unsafe { place.read() };
-    // SAFETY: `insert` wrote it.
+    // SAFETY: it was set (obligation 2).
     unsafe { place.assume_init() }
 }
 
 /// Changes a task's place.
 ///
 /// # Safety
-/// 1. The task is alive, in a list or about to be, whose lock the caller holds.
+/// 1. The task is alive, in a list or about to be, whose lock the caller holds; or was taken out by the caller,
+///    who runs it.
 unsafe fn set_neighbours(task: NonNull<Header>, place: Neighbours) {
     // SAFETY: obligation 1.
     let cell = unsafe { task.as_ref() }.neighbours.get();
-    // SAFETY: the lock guards it.
+    // SAFETY: nobody else is at the place (obligation 1).
     unsafe { cell.write(MaybeUninit::new(place)) };
 }
