@@ -2,6 +2,7 @@
 
 mod async_fd;
 mod driver;
+pub mod fs;
 pub mod io;
 pub mod net;
 mod options;

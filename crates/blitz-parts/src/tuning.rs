@@ -172,3 +172,11 @@ pub const TICK_LATENESS: Duration = Duration::from_millis(5);
 pub const SEND_TO_YIELDS: u32 = 16;
 /// How long it then pauses before each attempt: the system does not say when there is room.
 pub const SEND_TO_PAUSE: Duration = Duration::from_millis(2);
+
+/// Bytes that one operation on a file moves at most: the change of threads costs microseconds, which vanish
+/// beside the copying of a megabyte, and each file in use keeps a buffer of this size at worst.
+pub const FILE_BYTES_MAX: usize = 2 << 20;
+
+/// Entries of a directory that are read in one go: one change of threads for as many as a directory usually
+/// has.
+pub const DIR_ENTRIES_BATCH: usize = 64;

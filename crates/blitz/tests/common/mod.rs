@@ -181,3 +181,28 @@ pub async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
     let (mut read, mut write) = stream.split();
     blitz::io::copy(&mut read, &mut write).await
 }
+
+/// A directory of a test's own, which is removed with this.
+pub struct Dir(std::path::PathBuf);
+
+impl Dir {
+    pub fn new() -> Dir {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, SeqCst);
+        let name = format!("blitz-{}-{number}", std::process::id());
+        let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        Dir(dir)
+    }
+
+    /// The path of something in it.
+    pub fn at(&self, name: &str) -> std::path::PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

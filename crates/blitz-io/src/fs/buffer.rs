@@ -1,0 +1,101 @@
+//! Bytes on their way between a task and the thread that reads or writes the file.
+
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::io::{self, IoSlice, Read, Write};
+use std::ops::Range;
+use tokio::io::ReadBuf;
+
+/// Memory that is used again and again, and where in it there is something.
+#[derive(Debug, Default)]
+pub(super) struct Buffer {
+    /// All of it is initialised once, when it grows.
+    memory: Vec<u8>,
+    filled: Range<usize>,
+}
+
+impl Buffer {
+    pub(super) fn len(&self) -> usize {
+        self.filled.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.filled.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.filled = 0..0;
+    }
+
+    /// Moves as much as fits into `to`.
+    pub(super) fn give(&mut self, to: &mut ReadBuf<'_>) {
+        let count = self.len().min(to.remaining());
+        let start = self.filled.start;
+        to.put_slice(&self.memory[start..start + count]);
+        self.filled.start += count;
+    }
+
+    /// Takes at most `max` bytes of `from`; how many.
+    pub(super) fn take(&mut self, from: &[IoSlice<'_>], max: usize) -> usize {
+        self.clear();
+        for slice in from {
+            let count = slice.len().min(max - self.len());
+            let start = self.filled.end;
+            self.grow(start + count);
+            self.memory[start..start + count].copy_from_slice(&slice[..count]);
+            self.filled.end += count;
+        }
+        self.len()
+    }
+
+    /// Reads at most `max` bytes once.
+    pub(super) fn read(&mut self, mut file: &File, max: usize) -> io::Result<()> {
+        self.clear();
+        self.grow(max);
+        let count = loop {
+            match file.read(&mut self.memory[..max]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        self.filled = 0..count;
+        Ok(())
+    }
+
+    /// Writes all that is there; there is nothing afterwards.
+    pub(super) fn write(&mut self, mut file: &File) -> io::Result<()> {
+        let result = file.write_all(&self.memory[self.filled.clone()]);
+        self.clear();
+        result
+    }
+
+    fn grow(&mut self, len: usize) {
+        if self.memory.len() < len {
+            self.memory.resize(len, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Buffer;
+    use std::io::IoSlice;
+    use tokio::io::ReadBuf;
+
+    #[test]
+    fn what_was_taken_is_given_bit_by_bit() {
+        let mut buffer = Buffer::default();
+        let slices = [IoSlice::new(b"abc"), IoSlice::new(b""), IoSlice::new(b"defg")];
+        assert_eq!(buffer.take(&slices, 5), 5);
+        let mut memory = [0; 3];
+        let mut to = ReadBuf::new(&mut memory);
+        buffer.give(&mut to);
+        assert_eq!((to.filled(), buffer.len()), (&b"abc"[..], 2));
+        to.clear();
+        buffer.give(&mut to);
+        assert_eq!(to.filled(), b"de");
+        assert!(buffer.is_empty());
+        assert_eq!(buffer.take(&slices[..1], 100), 3);
+    }
+}

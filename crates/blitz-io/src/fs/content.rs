@@ -1,0 +1,75 @@
+//! Whole files at once.
+
+#![forbid(unsafe_code)]
+
+use super::errand::run;
+use std::io;
+use std::path::Path;
+
+/// All that is in the file at `path`.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// let bytes = blitz::fs::read("Cargo.toml").await?;
+/// assert!(bytes.starts_with(b"[package]"));
+/// # Ok(()) }) }
+/// ```
+///
+/// # Errors
+/// If there is no such file, or what else the system says.
+pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::read(path)).await
+}
+
+/// All that is in the file at `path`, which is text.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// let text = blitz::fs::read_to_string("Cargo.toml").await?;
+/// assert!(text.contains("[package]"));
+/// # Ok(()) }) }
+/// ```
+///
+/// # Errors
+/// If it is no UTF-8, or as [`read`].
+pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::read_to_string(path)).await
+}
+
+/// Makes `contents` all that is in the file at `path`, which is made if there is none.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let path = std::env::temp_dir().join(format!("blitz-doc-write-{}", std::process::id()));
+/// blitz::fs::write(&path, b"hello").await?;
+/// assert_eq!(blitz::fs::read(&path).await?, b"hello");
+/// # blitz::fs::remove_file(&path).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// What the system says.
+pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
+    let (path, contents) = (path.as_ref().to_owned(), contents.as_ref().to_owned());
+    run(move || std::fs::write(path, contents)).await
+}
+
+/// Copies the file at `from`, with its permissions, over the one at `to`; how many bytes.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let path = std::env::temp_dir().join(format!("blitz-doc-copy-{}", std::process::id()));
+/// let bytes = blitz::fs::copy("Cargo.toml", &path).await?;
+/// assert_eq!(blitz::fs::metadata(&path).await?.len(), bytes);
+/// # blitz::fs::remove_file(&path).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// What the system says.
+pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
+    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
+    run(move || std::fs::copy(from, to)).await
+}

@@ -1,0 +1,60 @@
+//! In which ways a directory is made.
+
+#![forbid(unsafe_code)]
+
+use super::errand::run;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+/// In which ways a directory is made: [`std::fs::DirBuilder`], whose [`create`](DirBuilder::create) waits.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-builder-{}", std::process::id()));
+/// use blitz::fs::DirBuilder;
+/// DirBuilder::new().recursive(true).mode(0o700).create(dir.join("private/notes")).await?;
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DirBuilder {
+    recursive: bool,
+    mode: Option<u32>,
+}
+
+impl DirBuilder {
+    /// For one directory, in one that is there.
+    pub fn new() -> DirBuilder {
+        DirBuilder::default()
+    }
+
+    /// Whether those above are made, too, and one that is there is no error.
+    pub fn recursive(&mut self, recursive: bool) -> &mut DirBuilder {
+        self.recursive = recursive;
+        self
+    }
+
+    /// The permission bits, of which the process's mask takes some away; `0o777` unless this says otherwise.
+    pub fn mode(&mut self, mode: u32) -> &mut DirBuilder {
+        self.mode = Some(mode);
+        self
+    }
+
+    /// Makes the directory.
+    ///
+    /// # Errors
+    /// If there is something already, or what else the system says.
+    pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let (this, path) = (*self, path.as_ref().to_owned());
+        let create = move || {
+            let mut builder = std::fs::DirBuilder::new();
+            builder.recursive(this.recursive);
+            if let Some(mode) = this.mode {
+                builder.mode(mode);
+            }
+            builder.create(path)
+        };
+        run(create).await
+    }
+}

@@ -1,0 +1,99 @@
+//! What is done on a thread where it may block.
+
+#![forbid(unsafe_code)]
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::oneshot;
+
+/// Runs `work` elsewhere; its result.
+///
+/// # Errors
+/// Those of `work`, or that the runtime has ended before it began.
+pub(super) async fn run<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    blitz_core::spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+/// Something that is done elsewhere, and is done in any case: where nobody does it, it is done when it is dropped.
+struct Errand<T, F: FnOnce() -> T> {
+    work: Option<(F, oneshot::Sender<T>)>,
+}
+
+impl<T, F: FnOnce() -> T> Errand<T, F> {
+    fn run(&mut self) {
+        if let Some((work, done)) = self.work.take() {
+            // All that belongs to the work is gone when somebody hears of its end.
+            let result = work();
+            // Nobody need wait for it.
+            let _ = done.send(result);
+        }
+    }
+}
+
+impl<T, F: FnOnce() -> T> Drop for Errand<T, F> {
+    fn drop(&mut self) {
+        // The runtime has ended and takes no more work. Late is better than never.
+        self.run();
+    }
+}
+
+/// An errand that is under way.
+#[derive(Debug)]
+pub(super) struct Pending<T>(oneshot::Receiver<T>);
+
+impl<T: Send + 'static> Pending<T> {
+    /// Begins `work` elsewhere.
+    pub(super) fn new(work: impl FnOnce() -> T + Send + 'static) -> Pending<T> {
+        let (done, is_done) = oneshot::channel();
+        let mut errand = Errand { work: Some((work, done)) };
+        drop(blitz_core::spawn_blocking(move || errand.run()));
+        Pending(is_done)
+    }
+
+    /// Ready once, with the result; with none if the work has panicked.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        use std::future::Future;
+        Pin::new(&mut self.0).poll(cx).map(Result::ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pending, run};
+    use blitz_core::{Pool, block_on};
+    use std::future::poll_fn;
+    use std::io;
+    use std::sync::mpsc;
+
+    #[test]
+    fn the_result_of_work_comes_back() {
+        assert_eq!(block_on(run(|| Ok(7))).unwrap(), 7);
+        let error = block_on(run(|| io::Result::<()>::Err(io::ErrorKind::NotFound.into())));
+        assert_eq!(error.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn work_for_a_pool_that_has_ended_is_done_all_the_same() {
+        let pool = Pool::builder().workers(1).build().unwrap();
+        let handle = pool.handle();
+        drop(pool);
+        let entered = handle.enter();
+        let (send, sent) = mpsc::channel();
+        let mut pending = Pending::new(move || send.send(7).unwrap());
+        assert_eq!(sent.recv(), Ok(7));
+        drop(entered);
+        assert_eq!(block_on(poll_fn(|cx| pending.poll(cx))), Some(()));
+    }
+
+    #[test]
+    fn work_that_panics_has_no_result() {
+        let pool = Pool::builder().workers(1).panic_handler(|_| {}).build().unwrap();
+        pool.block_on(async {
+            let mut pending = Pending::new(|| -> u8 { panic!("on purpose") });
+            assert_eq!(poll_fn(|cx| pending.poll(cx)).await, None);
+        });
+    }
+}

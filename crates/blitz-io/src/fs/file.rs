@@ -1,0 +1,315 @@
+//! Open files.
+
+#![forbid(unsafe_code)]
+
+use super::OpenOptions;
+use super::stage::{Stage, step_back};
+use std::fs::{File as StdFile, Metadata, Permissions};
+use std::io::{self, IoSlice, SeekFrom};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
+use tokio::sync::Mutex;
+
+/// An open file, to be read, written and sought with the methods of [`AsyncReadExt`](crate::io::AsyncReadExt),
+/// [`AsyncWriteExt`](crate::io::AsyncWriteExt) and [`AsyncSeekExt`](crate::io::AsyncSeekExt).
+///
+/// A write copies its bytes and returns; they are written meanwhile, and the next operation waits for that. An
+/// error is told to the next write or flush. So **flush before you rely on what was written**: a file that is dropped
+/// still writes all, but nobody learns whether that worked.
+///
+/// At most one operation is in flight. A read whose future is dropped goes on, and what it brings is kept for the
+/// next one.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// use blitz::fs::File;
+/// use blitz::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+/// # let path = std::env::temp_dir().join(format!("blitz-doc-file-{}", std::process::id()));
+/// let mut file = File::options().read(true).write(true).create_new(true).open(&path).await?;
+/// file.write_all(b"hello").await?;
+/// file.flush().await?;
+/// file.rewind().await?;
+/// let mut text = String::new();
+/// file.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello");
+/// # blitz::fs::remove_file(&path).await
+/// # }) }
+/// ```
+#[derive(Debug)]
+pub struct File {
+    file: Arc<StdFile>,
+    /// Locked by methods that share the file; those that have it for themselves go past the lock.
+    stage: Mutex<Stage>,
+}
+
+impl File {
+    /// Opens the file at `path` for reading.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::io::AsyncReadExt;
+    /// let mut file = blitz::fs::File::open("Cargo.toml").await?;
+    /// let mut text = String::new();
+    /// file.read_to_string(&mut text).await?;
+    /// assert!(text.contains("[package]"));
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// If there is none, or what else the system says.
+    pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
+        OpenOptions::new().read(true).open(path).await
+    }
+
+    /// Opens the file at `path` for writing. It is made if there is none, else emptied.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::io::AsyncWriteExt;
+    /// # let path = std::env::temp_dir().join(format!("blitz-doc-create-{}", std::process::id()));
+    /// let mut file = blitz::fs::File::create(&path).await?;
+    /// file.write_all(b"hello").await?;
+    /// file.flush().await?;
+    /// assert_eq!(file.metadata().await?.len(), 5);
+    /// # blitz::fs::remove_file(&path).await
+    /// # }) }
+    /// ```
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
+        OpenOptions::new().write(true).create(true).truncate(true).open(path).await
+    }
+
+    /// Makes a file at `path` and opens it for reading and writing.
+    ///
+    /// # Errors
+    /// If there is something already, or what else the system says.
+    pub async fn create_new(path: impl AsRef<Path>) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create_new(true).open(path).await
+    }
+
+    /// For files that are to be opened in other ways.
+    pub fn options() -> OpenOptions {
+        OpenOptions::new()
+    }
+
+    /// A file of the standard library as one of Blitz's.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let file = blitz::fs::File::from_std(std::fs::File::open("Cargo.toml")?);
+    /// assert!(file.metadata().await?.is_file());
+    /// # Ok(()) }) }
+    /// ```
+    pub fn from_std(file: StdFile) -> File {
+        File { file: Arc::new(file), stage: Mutex::default() }
+    }
+
+    /// The file as one of the standard library, once nothing is in flight.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let file: std::fs::File = blitz::fs::File::open("Cargo.toml").await?.into_std().await;
+    /// assert!(file.metadata()?.is_file());
+    /// # Ok(()) }) }
+    /// ```
+    pub async fn into_std(mut self) -> StdFile {
+        let stage = self.stage.get_mut();
+        stage.idle().await;
+        let ahead = stage.discard();
+        let Ok(file) = Arc::try_unwrap(self.file) else {
+            unreachable!("what is in flight holds the file, and nothing is");
+        };
+        // A seek in memory only, so it does not block. What cannot be sought, such as a pipe, stays where it is.
+        let _ = step_back(&file, ahead);
+        file
+    }
+
+    /// As [`into_std`](File::into_std), without waiting.
+    ///
+    /// # Errors
+    /// The file itself, if an operation is in flight, or if more was read than anybody has got yet.
+    pub fn try_into_std(mut self) -> Result<StdFile, File> {
+        if !self.stage.get_mut().is_settled() {
+            return Err(self);
+        }
+        let File { file, stage } = self;
+        Arc::try_unwrap(file).map_err(|file| File { file, stage })
+    }
+
+    /// Waits until all that was written is on the disk, and what is known about the file, too.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::io::AsyncWriteExt;
+    /// # let path = std::env::temp_dir().join(format!("blitz-doc-sync-{}", std::process::id()));
+    /// let mut file = blitz::fs::File::create(&path).await?;
+    /// file.write_all(b"hello").await?;
+    /// file.sync_all().await?;
+    /// # blitz::fs::remove_file(&path).await
+    /// # }) }
+    /// ```
+    ///
+    /// # Errors
+    /// If a write before has failed, or what the system says.
+    pub async fn sync_all(&self) -> io::Result<()> {
+        let mut stage = self.stage.lock().await;
+        stage.flush().await?;
+        stage.ask(&self.file, StdFile::sync_all).await
+    }
+
+    /// As [`sync_all`](File::sync_all), but of what is known about the file only what is needed to read it.
+    ///
+    /// # Errors
+    /// As [`sync_all`](File::sync_all).
+    pub async fn sync_data(&self) -> io::Result<()> {
+        let mut stage = self.stage.lock().await;
+        stage.flush().await?;
+        stage.ask(&self.file, StdFile::sync_data).await
+    }
+
+    /// Cuts the file off at `size`, or fills it up with zeros.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// # let path = std::env::temp_dir().join(format!("blitz-doc-len-{}", std::process::id()));
+    /// let file = blitz::fs::File::create(&path).await?;
+    /// file.set_len(7).await?;
+    /// assert_eq!(file.metadata().await?.len(), 7);
+    /// # blitz::fs::remove_file(&path).await
+    /// # }) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the file is not open for writing, or what else the system says.
+    pub async fn set_len(&self, size: u64) -> io::Result<()> {
+        let mut stage = self.stage.lock().await;
+        stage.idle().await;
+        // What was read ahead may be cut off.
+        let ahead = stage.discard();
+        let cut = move |file: &StdFile| {
+            step_back(file, ahead)?;
+            file.set_len(size)
+        };
+        stage.ask(&self.file, cut).await
+    }
+
+    /// What the system knows about the file, once nothing is in flight.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn metadata(&self) -> io::Result<Metadata> {
+        self.stage.lock().await.ask(&self.file, StdFile::metadata).await
+    }
+
+    /// Says who may do what with the file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        let set = move |file: &StdFile| file.set_permissions(permissions);
+        self.stage.lock().await.ask(&self.file, set).await
+    }
+
+    /// The same open file once more, with the same position: a read here moves both.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn try_clone(&self) -> io::Result<File> {
+        self.stage.lock().await.ask(&self.file, StdFile::try_clone).await.map(File::from_std)
+    }
+
+    /// How many bytes one operation moves at most, and how much memory the file keeps for that.
+    pub fn max_buf_size(&mut self) -> usize {
+        self.stage.get_mut().max
+    }
+
+    /// Sets what [`max_buf_size`](File::max_buf_size) says; at least one byte.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let mut file = blitz::fs::File::open("Cargo.toml").await?;
+    /// file.set_max_buf_size(64 * 1024);
+    /// assert_eq!(file.max_buf_size(), 64 * 1024);
+    /// # Ok(()) }) }
+    /// ```
+    pub fn set_max_buf_size(&mut self, bytes: usize) {
+        self.stage.get_mut().max = bytes.max(1);
+    }
+}
+
+impl AsyncRead for File {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let File { file, stage } = self.get_mut();
+        stage.get_mut().poll_read(cx, file, buf)
+    }
+}
+
+impl AsyncWrite for File {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let File { file, stage } = self.get_mut();
+        stage.get_mut().poll_write(cx, file, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().stage.get_mut().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(cx)
+    }
+}
+
+impl AsyncSeek for File {
+    fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
+        let File { file, stage } = self.get_mut();
+        stage.get_mut().seek(file, position)
+    }
+
+    fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        self.get_mut().stage.get_mut().poll_sought(cx)
+    }
+}
+
+impl From<StdFile> for File {
+    fn from(file: StdFile) -> File {
+        File::from_std(file)
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl AsRawFd for File {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+}

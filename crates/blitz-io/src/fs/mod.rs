@@ -1,0 +1,50 @@
+//! Files and directories, with the names of [`std::fs`].
+//!
+//! | to | use |
+//! |---|---|
+//! | read or write a whole file | [`read`], [`read_to_string`], [`write()`], [`copy`] |
+//! | read or write a part at a time | [`File`], [`OpenOptions`] |
+//! | see what is in a directory | [`read_dir`] |
+//! | make directories | [`create_dir`], [`create_dir_all`], [`DirBuilder`] |
+//!
+//! The system cannot say when a file would be ready, so each operation runs on a thread where it may block: see
+//! [`spawn_blocking`](blitz_core::spawn_blocking). A thread change costs microseconds. One call that reads all is
+//! better than many that read a little, and a [`BufReader`](crate::io::BufReader) is better than lines one by one.
+//!
+//! An operation that has begun is finished, even if nobody waits for it any more: a future that is dropped does
+//! not undo it, and a runtime that ends waits for it.
+//!
+//! ```
+//! # fn main() -> std::io::Result<()> { blitz::block_on(async {
+//! use blitz::fs;
+//! # let dir = std::env::temp_dir().join(format!("blitz-doc-fs-{}", std::process::id()));
+//! # fs::create_dir_all(&dir).await?;
+//! let path = dir.join("greeting");
+//! fs::write(&path, "hello").await?;
+//! assert_eq!(fs::read_to_string(&path).await?, "hello");
+//! fs::remove_file(&path).await?;
+//! # fs::remove_dir_all(&dir).await
+//! # }) }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod buffer;
+mod content;
+mod dir_builder;
+mod errand;
+mod file;
+mod open_options;
+mod path;
+mod read_dir;
+mod stage;
+
+pub use content::{copy, read, read_to_string, write};
+pub use dir_builder::DirBuilder;
+pub use file::File;
+pub use open_options::OpenOptions;
+pub use path::{
+    canonicalize, create_dir, create_dir_all, hard_link, metadata, read_link, remove_dir,
+    remove_dir_all, remove_file, rename, set_permissions, symlink, symlink_metadata, try_exists,
+};
+pub use read_dir::{DirEntry, ReadDir, read_dir};

@@ -1,0 +1,100 @@
+//! In which ways a file is opened.
+
+#![forbid(unsafe_code)]
+
+use super::File;
+use super::errand::run;
+use std::fs::OpenOptions as StdOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// In which ways a file is opened: [`std::fs::OpenOptions`], whose [`open`](OpenOptions::open) waits.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// use blitz::fs::OpenOptions;
+/// use blitz::io::AsyncWriteExt;
+/// # let path = std::env::temp_dir().join(format!("blitz-doc-options-{}", std::process::id()));
+/// let mut log = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).await?;
+/// log.write_all(b"a line\n").await?;
+/// log.flush().await?;
+/// # blitz::fs::remove_file(&path).await
+/// # }) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    std: StdOptions,
+}
+
+impl OpenOptions {
+    /// For a file that can neither be read nor written, until more is said.
+    #[allow(clippy::new_without_default, reason = "the standard library has none, either")]
+    pub fn new() -> OpenOptions {
+        OpenOptions { std: StdOptions::new() }
+    }
+
+    /// Whether the file can be read.
+    pub fn read(&mut self, read: bool) -> &mut OpenOptions {
+        self.std.read(read);
+        self
+    }
+
+    /// Whether the file can be written.
+    pub fn write(&mut self, write: bool) -> &mut OpenOptions {
+        self.std.write(write);
+        self
+    }
+
+    /// Whether each write goes to the end of the file, also if it has grown meanwhile.
+    pub fn append(&mut self, append: bool) -> &mut OpenOptions {
+        self.std.append(append);
+        self
+    }
+
+    /// Whether a file that is there is emptied.
+    pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
+        self.std.truncate(truncate);
+        self
+    }
+
+    /// Whether the file is made if there is none.
+    pub fn create(&mut self, create: bool) -> &mut OpenOptions {
+        self.std.create(create);
+        self
+    }
+
+    /// Whether the file is made, and must not be there.
+    pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
+        self.std.create_new(create_new);
+        self
+    }
+
+    /// The permission bits of a file that is made, of which the process's mask takes some away; `0o666` unless
+    /// this says otherwise.
+    pub fn mode(&mut self, mode: u32) -> &mut OpenOptions {
+        self.std.mode(mode);
+        self
+    }
+
+    /// More flags for the system's `open`.
+    pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
+        self.std.custom_flags(flags);
+        self
+    }
+
+    /// Opens the file at `path`.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        let (options, path) = (self.std.clone(), path.as_ref().to_owned());
+        run(move || options.open(path)).await.map(File::from_std)
+    }
+}
+
+impl From<StdOptions> for OpenOptions {
+    fn from(std: StdOptions) -> OpenOptions {
+        OpenOptions { std }
+    }
+}

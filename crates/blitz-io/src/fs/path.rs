@@ -1,0 +1,272 @@
+//! Files and directories by their paths.
+
+#![forbid(unsafe_code)]
+
+use super::errand::run;
+use std::fs::{Metadata, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the system knows about what is at `path`; links are followed.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// let metadata = blitz::fs::metadata("Cargo.toml").await?;
+/// assert!(metadata.is_file() && metadata.len() > 0);
+/// # Ok(()) }) }
+/// ```
+///
+/// # Errors
+/// If there is nothing, or what else the system says.
+pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::metadata(path)).await
+}
+
+/// As [`metadata`], but of a link itself.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-symlink_metadata-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::symlink("elsewhere", dir.join("link")).await?;
+/// assert!(blitz::fs::symlink_metadata(dir.join("link")).await?.is_symlink());
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// As [`metadata`].
+pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::symlink_metadata(path)).await
+}
+
+/// Whether there is something at `path`; a link that leads nowhere is nothing.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// assert!(blitz::fs::try_exists("Cargo.toml").await?);
+/// assert!(!blitz::fs::try_exists("no such file").await?);
+/// # Ok(()) }) }
+/// ```
+///
+/// # Errors
+/// If the system does not say.
+pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
+    let path = path.as_ref().to_owned();
+    run(move || path.try_exists()).await
+}
+
+/// The one absolute path to what is at `path`, without links in it.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// let path = blitz::fs::canonicalize("src/../Cargo.toml").await?;
+/// assert!(path.is_absolute() && path.ends_with("Cargo.toml"));
+/// # Ok(()) }) }
+/// ```
+///
+/// # Errors
+/// If there is nothing, or what else the system says.
+pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::canonicalize(path)).await
+}
+
+/// Says who may do what with what is at `path`.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-set_permissions-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// use std::os::unix::fs::PermissionsExt;
+/// let path = dir.join("secret");
+/// blitz::fs::write(&path, "hush").await?;
+/// blitz::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).await?;
+/// assert_eq!(blitz::fs::metadata(&path).await?.permissions().mode() & 0o777, 0o600);
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// What the system says.
+pub async fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::set_permissions(path, permissions)).await
+}
+
+/// Moves what is at `from` to `to`, and replaces a file that is there, in one step.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-rename-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::write(dir.join("draft"), "hello").await?;
+/// blitz::fs::rename(dir.join("draft"), dir.join("letter")).await?;
+/// assert_eq!(blitz::fs::read(dir.join("letter")).await?, b"hello");
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// If they are not in one file system, or what else the system says.
+pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
+    run(move || std::fs::rename(from, to)).await
+}
+
+/// Removes the file or the link at `path`.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-remove_file-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::write(dir.join("old"), "").await?;
+/// blitz::fs::remove_file(dir.join("old")).await?;
+/// assert!(!blitz::fs::try_exists(dir.join("old")).await?);
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// If there is none, or what else the system says.
+pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::remove_file(path)).await
+}
+
+/// Makes a directory in one that is there.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-create_dir-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::create_dir(dir.join("new")).await?;
+/// assert!(blitz::fs::metadata(dir.join("new")).await?.is_dir());
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// If there is something already, or what else the system says.
+pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::create_dir(path)).await
+}
+
+/// Makes a directory and those above it, unless they are there.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-create_dir_all-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::create_dir_all(dir.join("a/b/c")).await?;
+/// blitz::fs::create_dir_all(dir.join("a/b/c")).await?;
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// What the system says.
+pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::create_dir_all(path)).await
+}
+
+/// Removes a directory with nothing in it.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-remove_dir-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::create_dir(dir.join("empty")).await?;
+/// blitz::fs::remove_dir(dir.join("empty")).await?;
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// If there is something in it, or what else the system says.
+pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::remove_dir(path)).await
+}
+
+/// Removes a directory with all that is in it. Links are removed, not followed.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-remove_dir_all-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::create_dir_all(dir.join("a/b/c")).await?;
+/// blitz::fs::remove_dir_all(dir.join("a")).await?;
+/// assert!(!blitz::fs::try_exists(dir.join("a")).await?);
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// What the system says.
+pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::remove_dir_all(path)).await
+}
+
+/// Gives the file at `original` another name.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-hard_link-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::write(dir.join("one"), "hello").await?;
+/// blitz::fs::hard_link(dir.join("one"), dir.join("other")).await?;
+/// assert_eq!(blitz::fs::read(dir.join("other")).await?, b"hello");
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// If they are not in one file system, or what else the system says.
+pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
+    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
+    run(move || std::fs::hard_link(original, link)).await
+}
+
+/// Makes a link that leads to `original`, whether something is there or not.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-symlink-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::symlink("there", dir.join("here")).await?;
+/// assert_eq!(blitz::fs::read_link(dir.join("here")).await?.to_str(), Some("there"));
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// What the system says.
+pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
+    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
+    run(move || std::os::unix::fs::symlink(original, link)).await
+}
+
+/// Where the link at `path` leads.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-read_link-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// blitz::fs::symlink("there", dir.join("here")).await?;
+/// assert_eq!(blitz::fs::read_link(dir.join("here")).await?.to_str(), Some("there"));
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// If it is no link, or what else the system says.
+pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    let path = path.as_ref().to_owned();
+    run(move || std::fs::read_link(path)).await
+}

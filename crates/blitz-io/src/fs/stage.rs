@@ -1,0 +1,243 @@
+//! Who has a file at this moment: its task, or the one operation that is in flight.
+//!
+//! ```text
+//!             read, write, seek, ask
+//!   IDLE ───────────────────────▶ BUSY
+//!    ▲   buffer goes along          │
+//!    └──────────────────────────────┘
+//!        buffer comes back; bytes that were read stay in it, an error of a write is kept
+//! ```
+//!
+//! A task that goes away leaves the operation in flight, and whoever uses the file next waits for it: what was
+//! read for somebody who is gone is still there, and what was written is written once, in order.
+
+#![forbid(unsafe_code)]
+
+use super::buffer::Buffer;
+use super::errand::Pending;
+use blitz_parts::tuning::FILE_BYTES_MAX;
+use std::fs::File;
+use std::future::poll_fn;
+use std::io::{self, IoSlice, Seek, SeekFrom};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::ReadBuf;
+use tokio::sync::oneshot;
+
+/// The state of a file.
+#[derive(Debug)]
+pub(super) struct Stage {
+    state: State,
+    /// Of a write that its task was told had succeeded.
+    write_error: Option<io::Error>,
+    /// Where the last seek led.
+    position: u64,
+    /// Bytes that one operation moves at most.
+    pub(super) max: usize,
+}
+
+#[derive(Debug)]
+enum State {
+    Idle(Buffer),
+    Busy(Pending<(Buffer, Outcome)>),
+}
+
+/// What has happened to the file.
+#[derive(Debug)]
+enum Outcome {
+    Read(io::Result<()>),
+    Written(io::Result<()>),
+    Sought(io::Result<u64>),
+    Answered,
+}
+
+impl Default for Stage {
+    fn default() -> Stage {
+        let state = State::Idle(Buffer::default());
+        Stage { state, write_error: None, position: 0, max: FILE_BYTES_MAX }
+    }
+}
+
+impl Stage {
+    pub(super) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        file: &Arc<File>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if to.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        loop {
+            let outcome = ready!(self.poll_idle(cx));
+            let State::Idle(buffer) = &mut self.state else { continue };
+            if !buffer.is_empty() {
+                buffer.give(to);
+                return Poll::Ready(Ok(()));
+            }
+            match outcome {
+                // Nothing came: the end of the file.
+                Some(Outcome::Read(result)) => return Poll::Ready(result),
+                _ => {
+                    let max = to.remaining().min(self.max);
+                    self.begin(file, move |file, buffer| Outcome::Read(buffer.read(file, max)));
+                }
+            }
+        }
+    }
+
+    pub(super) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        file: &Arc<File>,
+        from: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let _ = ready!(self.poll_idle(cx));
+        if let Some(error) = self.write_error.take() {
+            return Poll::Ready(Err(error));
+        }
+        let State::Idle(buffer) = &mut self.state else {
+            unreachable!("nothing is in flight");
+        };
+        let ahead = buffer.len();
+        let count = buffer.take(from, self.max);
+        if count > 0 {
+            self.begin(file, move |file, buffer| {
+                // What cannot be written must not be there for the next read.
+                let sought = step_back(file, ahead).inspect_err(|_| buffer.clear());
+                Outcome::Written(sought.and_then(|()| buffer.write(file)))
+            });
+        } else if ahead > 0 {
+            self.begin(file, move |file, _| Outcome::Written(step_back(file, ahead)));
+        }
+        Poll::Ready(Ok(count))
+    }
+
+    /// Ready when all that was written is with the system.
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(Outcome::Sought(Err(error))) = ready!(self.poll_idle(cx)) {
+            return Poll::Ready(Err(error));
+        }
+        Poll::Ready(self.write_error.take().map_or(Ok(()), Err))
+    }
+
+    /// Begins to seek; only after [`poll_idle`](Stage::poll_idle) or [`poll_sought`](Stage::poll_sought).
+    ///
+    /// # Errors
+    /// If something is in flight.
+    pub(super) fn seek(&mut self, file: &Arc<File>, mut to: SeekFrom) -> io::Result<()> {
+        let State::Idle(buffer) = &mut self.state else {
+            return Err(io::Error::other("wait for the operation in flight before a seek"));
+        };
+        if let SeekFrom::Current(offset) = &mut to {
+            // The system is further than whoever reads.
+            *offset = offset.checked_sub(buffer.len() as i64).ok_or_else(out_of_range)?;
+        }
+        buffer.clear();
+        self.begin(file, move |mut file, _| Outcome::Sought(file.seek(to)));
+        Ok(())
+    }
+
+    /// Where the last seek led, once it is over.
+    pub(super) fn poll_sought(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        match ready!(self.poll_idle(cx)) {
+            Some(Outcome::Sought(result)) => Poll::Ready(result),
+            _ => Poll::Ready(Ok(self.position)),
+        }
+    }
+
+    /// Waits until nothing is in flight.
+    pub(super) async fn idle(&mut self) {
+        let _ = poll_fn(|cx| self.poll_idle(cx)).await;
+    }
+
+    /// Waits until all that was written is with the system.
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        poll_fn(|cx| self.poll_flush(cx)).await
+    }
+
+    /// What `question` says about the file, once nothing else is in flight.
+    pub(super) async fn ask<T: Send + 'static>(
+        &mut self,
+        file: &Arc<File>,
+        question: impl FnOnce(&File) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        self.idle().await;
+        let (answer, mut answered) = oneshot::channel();
+        self.begin(file, |file, _| {
+            // Nobody need wait for it any more.
+            let _ = answer.send(question(file));
+            Outcome::Answered
+        });
+        self.idle().await;
+        answered.try_recv().unwrap_or_else(|_| Err(panicked()))
+    }
+
+    /// How many bytes were read that nobody wanted yet; nobody gets them any more.
+    pub(super) fn discard(&mut self) -> usize {
+        let State::Idle(buffer) = &mut self.state else { return 0 };
+        let ahead = buffer.len();
+        buffer.clear();
+        ahead
+    }
+
+    /// Whether nothing is in flight and nothing was read ahead.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(&self.state, State::Idle(buffer) if buffer.is_empty())
+    }
+
+    /// Ready when nothing is in flight; with what has just been.
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome>> {
+        let State::Busy(pending) = &mut self.state else { return Poll::Ready(None) };
+        let (buffer, outcome) = match ready!(pending.poll(cx)) {
+            Some(done) => done,
+            None => (Buffer::default(), Outcome::Written(Err(panicked()))),
+        };
+        self.state = State::Idle(buffer);
+        match outcome {
+            Outcome::Written(result) => {
+                // The first is the cause of the others.
+                self.write_error = self.write_error.take().or(result.err());
+                return Poll::Ready(None);
+            }
+            Outcome::Sought(Ok(position)) => self.position = position,
+            _ => {}
+        }
+        Poll::Ready(Some(outcome))
+    }
+
+    /// Puts `operation` in flight; nothing else is.
+    fn begin(
+        &mut self,
+        file: &Arc<File>,
+        operation: impl FnOnce(&File, &mut Buffer) -> Outcome + Send + 'static,
+    ) {
+        let State::Idle(buffer) = &mut self.state else {
+            unreachable!("one operation at a time");
+        };
+        let mut buffer = std::mem::take(buffer);
+        let file = file.clone();
+        self.state = State::Busy(Pending::new(move || {
+            let outcome = operation(&file, &mut buffer);
+            (buffer, outcome)
+        }));
+    }
+}
+
+/// Has the file go on where whoever read it is, which is `ahead` bytes back.
+pub(super) fn step_back(mut file: &File, ahead: usize) -> io::Result<()> {
+    if ahead > 0 {
+        file.seek(SeekFrom::Current(-(ahead as i64)))?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn panicked() -> io::Error {
+    io::Error::other("the operation has panicked")
+}
+
+#[cold]
+fn out_of_range() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "this offset leads out of every file")
+}
