@@ -78,6 +78,7 @@
 //! | pass values between tasks | [`sync`] |
 //! | use sockets, or any other descriptor | [`net`], [`io`] |
 //! | read and write files | [`fs::read`], [`fs::write`], [`fs::File`] |
+//! | wait for Ctrl+C, or for other signals | [`signal::ctrl_c`], [`signal::unix::signal()`] |
 //! | wait for time to pass, or not for too long | [`time::sleep`], [`time::timeout`], [`time::interval`] |
 //! | test what takes time without waiting | [`time::pause`], [`Builder::start_paused`] |
 //! | refuse tasks rather than queue without end | [`Handle::try_spawn`] |
@@ -132,7 +133,7 @@ pub use blitz_macros::{main, test};
 #[doc(no_inline)]
 pub use tokio::sync;
 // The outside world.
-pub use blitz_io::{fs, io, net, time};
+pub use blitz_io::{fs, io, net, signal, time};
 // Looking inside.
 pub use blitz_core::{
     Diagnostics, Histogram, PoolMetrics, TaskMetrics, WorkerMetrics, diagnostics,

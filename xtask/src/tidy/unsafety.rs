@@ -28,6 +28,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-core/src/worker/mod.rs",
     "crates/blitz-hyper/src/io.rs",
     "crates/blitz-io/src/net/transfer.rs",
+    "crates/blitz-io/src/signal/hook.rs",
     "shims/rayon-core/src/proof.rs",
     "shims/rayon-core/src/scope.rs",
 ];

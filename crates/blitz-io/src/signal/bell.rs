@@ -1,0 +1,95 @@
+//! One signal in one pool: what wakes all who listen to it there.
+//!
+//! ```text
+//!  handler: count + 1 ─▶ a byte into a socket ─▶ the pool's driver ─▶ whoever listens compares the count
+//! ```
+//!
+//! The bytes are not read, so that no listener takes the news from another: under edge triggering each arrival is an
+//! event of its own. The handler makes room if the socket is full.
+
+#![forbid(unsafe_code)]
+
+use super::SignalKind;
+use super::hook::Hook;
+use crate::driver;
+use crate::io::Interest;
+use crate::io::unix::AsyncFd;
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
+
+/// What listeners to the same signal in the same pool share.
+#[derive(Debug)]
+pub(super) struct Bell {
+    // Dropped in this order: the handler writes to no socket that is gone.
+    hook: Hook,
+    ring: AsyncFd<UnixStream>,
+}
+
+/// Every bell that somebody listens to, by the address of its pool's reactor and its signal.
+static BELLS: Mutex<Option<Bells>> = Mutex::new(None);
+
+type Bells = HashMap<(usize, SignalKind), Weak<Bell>>;
+
+impl Bell {
+    /// That of the current pool, else of the global one.
+    ///
+    /// # Errors
+    /// If nobody can listen to `kind`, if the system refuses, or if the pool has ended.
+    pub(super) fn of(kind: SignalKind) -> io::Result<Arc<Bell>> {
+        let pool = driver::with_current(|driver, _| Arc::as_ptr(driver.reactor()).addr())?;
+        let mut bells = lock();
+        let bells = bells.get_or_insert_default();
+        // A bell keeps its reactor, so while there is one the address is nobody else's.
+        if let Some(bell) = bells.get(&(pool, kind)).and_then(Weak::upgrade) {
+            return Ok(bell);
+        }
+        let bell = Arc::new(Bell::new(kind)?);
+        bells.retain(|_, bell| bell.strong_count() > 0);
+        bells.insert((pool, kind), Arc::downgrade(&bell));
+        Ok(bell)
+    }
+
+    fn new(kind: SignalKind) -> io::Result<Bell> {
+        let (read, write) = UnixStream::pair()?;
+        read.set_nonblocking(true)?;
+        write.set_nonblocking(true)?;
+        let ring = AsyncFd::with_interest(read.try_clone()?, Interest::READABLE)?;
+        Ok(Bell { hook: Hook::new(kind, write, read)?, ring })
+    }
+
+    /// How many signals there were.
+    pub(super) fn count(&self) -> u64 {
+        self.hook.count()
+    }
+
+    /// Waits until there were others than `seen`; how many there were by then.
+    ///
+    /// # Errors
+    /// If the pool has ended.
+    pub(super) async fn beyond(&self, seen: u64) -> io::Result<u64> {
+        loop {
+            let mut ringing = pin!(self.ring.readable());
+            let guard = poll_fn(|cx| {
+                let ringing = ringing.as_mut().poll(cx);
+                // Looked at last. Another listener may clear a ring that this one never sees; but then it was counted
+                // before, and a later ring finds this one waiting.
+                if self.count() != seen { Poll::Ready(None) } else { ringing.map(Some) }
+            });
+            match guard.await {
+                None => return Ok(self.count()),
+                // An old ring. If there is a new one since, this does nothing.
+                Some(guard) => guard?.clear_ready(),
+            }
+        }
+    }
+}
+
+fn lock() -> MutexGuard<'static, Option<Bells>> {
+    // Nothing under this lock is left half done by a panic.
+    BELLS.lock().unwrap_or_else(PoisonError::into_inner)
+}

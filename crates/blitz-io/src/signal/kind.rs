@@ -1,0 +1,76 @@
+//! Which signals there are.
+
+#![forbid(unsafe_code)]
+
+use rustix::process::Signal;
+
+/// A signal, by its name or its number.
+///
+/// ```
+/// use blitz::signal::unix::SignalKind;
+/// assert_eq!(SignalKind::interrupt(), SignalKind::from_raw(2));
+/// assert_eq!(SignalKind::terminate().as_raw_value(), 15);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SignalKind(i32);
+
+/// A function for each name.
+macro_rules! names {
+    ($($(#[doc = $doc:literal])+ $name:ident: $signal:ident;)*) => {
+        impl SignalKind {
+            $($(#[doc = $doc])+
+            pub const fn $name() -> SignalKind {
+                SignalKind(Signal::$signal.as_raw())
+            })*
+        }
+    };
+}
+
+names! {
+    /// `SIGALRM`: a timer of the system has run out.
+    alarm: ALARM;
+    /// `SIGCHLD`: a child process has ended, was stopped or goes on.
+    child: CHILD;
+    /// `SIGHUP`: the terminal is gone; for daemons, to read their settings again.
+    hangup: HUP;
+    /// `SIGINT`: an interrupt from the keyboard, as by Ctrl+C.
+    interrupt: INT;
+    /// `SIGIO`: a descriptor is ready.
+    io: IO;
+    /// `SIGPIPE`: nobody reads what was written. Rust programs ignore it unless they listen to it.
+    pipe: PIPE;
+    /// `SIGQUIT`: an interrupt from the keyboard that asks for a dump, as by Ctrl+\.
+    quit: QUIT;
+    /// `SIGTERM`: somebody asks the process to end.
+    terminate: TERM;
+    /// `SIGUSR1`: what it means is up to the program.
+    user_defined1: USR1;
+    /// `SIGUSR2`: what it means is up to the program.
+    user_defined2: USR2;
+    /// `SIGWINCH`: the terminal has another size.
+    window_change: WINCH;
+}
+
+impl SignalKind {
+    /// The signal with this number, which other systems may give to another one.
+    pub const fn from_raw(number: i32) -> SignalKind {
+        SignalKind(number)
+    }
+
+    /// The number.
+    pub const fn as_raw_value(&self) -> i32 {
+        self.0
+    }
+}
+
+impl From<i32> for SignalKind {
+    fn from(number: i32) -> SignalKind {
+        SignalKind(number)
+    }
+}
+
+impl From<SignalKind> for i32 {
+    fn from(kind: SignalKind) -> i32 {
+        kind.0
+    }
+}

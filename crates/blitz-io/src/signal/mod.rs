@@ -1,0 +1,51 @@
+//! Signals that the system or other processes send to this one.
+//!
+//! [`ctrl_c`] waits for an interrupt from the keyboard, [`unix::signal`] listens to any signal that can be listened
+//! to.
+//!
+//! From the first time that somebody listens to a signal on, and to the end of the process, the signal does not do
+//! what it would by default: a process that has waited for `ctrl_c` once is not ended by one any more, also when
+//! nobody waits.
+//!
+//! ```no_run
+//! # fn main() -> std::io::Result<()> { blitz::block_on(async {
+//! println!("press Ctrl+C to end this");
+//! blitz::signal::ctrl_c().await?;
+//! println!("good-bye");
+//! # Ok(()) }) }
+//! ```
+
+mod bell;
+mod hook;
+mod kind;
+mod listener;
+
+use kind::SignalKind;
+use std::io;
+
+/// Signals by their names.
+pub mod unix {
+    pub use super::kind::SignalKind;
+    pub use super::listener::{Signal, signal};
+}
+
+/// Waits for the next interrupt from the keyboard, which is `SIGINT`. It counts from the first poll on.
+///
+/// Call it once and keep the future, or use [`unix::signal`], where none may be missed between two waits.
+///
+/// ```no_run
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// let work = blitz::spawn(async { std::future::pending::<()>().await });
+/// blitz::signal::ctrl_c().await?;
+/// work.abort();
+/// # Ok(()) }) }
+/// ```
+///
+/// # Errors
+/// If the system refuses, or if the runtime has ended.
+pub async fn ctrl_c() -> io::Result<()> {
+    match unix::signal(unix::SignalKind::interrupt())?.recv().await {
+        Some(()) => Ok(()),
+        None => Err(io::Error::other("the runtime that this waits with has ended")),
+    }
+}
