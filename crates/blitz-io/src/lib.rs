@@ -7,6 +7,7 @@ pub mod io;
 pub mod net;
 mod options;
 mod poll;
+pub mod process;
 pub mod signal;
 pub mod time;
 

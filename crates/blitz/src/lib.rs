@@ -1,8 +1,8 @@
 //! One pool for parallel and async Rust.
 //!
 //! One set of worker threads runs jobs, closures that compute ([`join`], [`scope`], [`spawn_cpu`]), and tasks,
-//! futures that wait ([`spawn`], [`block_on`]), for each other or for the outside world ([`net`], [`time`], [`fs`]). A
-//! fork that nobody steals costs a few nanoseconds, and an idle pool costs nothing.
+//! futures that wait ([`spawn`], [`block_on`]), for each other or for the outside world ([`net`], [`time`], [`fs`],
+//! [`process`], [`signal`]). A fork that nobody steals costs a few nanoseconds, and an idle pool costs nothing.
 //!
 //! ```
 //! fn sum(numbers: &[u64]) -> u64 {
@@ -78,6 +78,7 @@
 //! | pass values between tasks | [`sync`] |
 //! | use sockets, or any other descriptor | [`net`], [`io`] |
 //! | read and write files | [`fs::read`], [`fs::write`], [`fs::File`] |
+//! | start other programs | [`process::Command`] |
 //! | wait for Ctrl+C, or for other signals | [`signal::ctrl_c`], [`signal::unix::signal()`] |
 //! | wait for time to pass, or not for too long | [`time::sleep`], [`time::timeout`], [`time::interval`] |
 //! | test what takes time without waiting | [`time::pause`], [`Builder::start_paused`] |
@@ -133,7 +134,7 @@ pub use blitz_macros::{main, test};
 #[doc(no_inline)]
 pub use tokio::sync;
 // The outside world.
-pub use blitz_io::{fs, io, net, signal, time};
+pub use blitz_io::{fs, io, net, process, signal, time};
 // Looking inside.
 pub use blitz_core::{
     Diagnostics, Histogram, PoolMetrics, TaskMetrics, WorkerMetrics, diagnostics,

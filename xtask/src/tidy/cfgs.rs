@@ -7,6 +7,7 @@ use crate::tree::Tree;
 
 const ALLOWED: &[&str] = &[
     "crates/blitz-io/src/net/unix/peer.rs",
+    "crates/blitz-io/src/process/pidfd.rs",
     "crates/blitz-parts/src/barrier/mod.rs",
     "crates/blitz-parts/src/cycles/mod.rs",
     "crates/blitz-parts/src/lib.rs",

@@ -46,7 +46,7 @@ mod futures;
 mod split;
 mod stream;
 pub mod tcp;
-mod transfer;
+pub(crate) mod transfer;
 mod udp;
 pub mod unix;
 mod waits;

@@ -59,3 +59,9 @@ pub(super) fn peek(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usiz
     // SAFETY: as in `receive`.
     unsafe { fill(buf, |free| SockRef::from(socket).peek(free)) }
 }
+
+/// Reads from any descriptor; how many bytes came.
+pub(crate) fn read(fd: impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
+    // SAFETY: `read` says how many bytes it has initialised, from the first on.
+    unsafe { fill(buf, |free| Ok(rustix::io::read(fd, free)?.0.len())) }
+}

@@ -20,7 +20,7 @@ mod registration;
 mod selector;
 
 pub(crate) use polled::Polled;
-pub(crate) use registration::Registration;
+pub(crate) use registration::{Registration, ended};
 
 use blitz_parts::readiness::{Interest, Readiness};
 use entries::Entries;

@@ -18,8 +18,13 @@ pub(crate) struct Polled<E: Source> {
 
 impl<E: Source> Polled<E> {
     /// Has the current pool, else the global one, watch `source`.
-    pub(crate) fn new(mut source: E) -> io::Result<Polled<E>> {
-        let registration = Registration::new(&mut source, Interest::READABLE | Interest::WRITABLE)?;
+    pub(crate) fn new(source: E) -> io::Result<Polled<E>> {
+        Polled::with_interest(source, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    /// As [`new`](Polled::new), for what is good for one direction only.
+    pub(crate) fn with_interest(mut source: E, interest: Interest) -> io::Result<Polled<E>> {
+        let registration = Registration::new(&mut source, interest)?;
         Ok(Polled { registration, source: Some(source) })
     }
 

@@ -1,0 +1,235 @@
+//! How a child process is started.
+
+#![forbid(unsafe_code)]
+
+use super::{Child, orphans};
+use blitz_core::Handle;
+use std::ffi::OsStr;
+use std::future::Future;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command as StdCommand, ExitStatus, Output, Stdio};
+
+/// A program that is to be started as a child, with its arguments and all else that it begins with:
+/// [`std::process::Command`], whose children can be awaited.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// use blitz::process::Command;
+/// let output = Command::new("sh")
+///     .args(["-c", "echo $GREETING from $(pwd)"])
+///     .env("GREETING", "hello")
+///     .current_dir("/")
+///     .output()
+///     .await?;
+/// assert_eq!(output.stdout, b"hello from /\n");
+/// # Ok(()) }) }
+/// ```
+#[derive(Debug)]
+pub struct Command {
+    std: StdCommand,
+    kill_on_drop: bool,
+}
+
+impl Command {
+    /// For `program`, which is looked for in `PATH` unless it has a slash in it. It gets no arguments, and the
+    /// environment, the directory and the descriptors of this process.
+    pub fn new(program: impl AsRef<OsStr>) -> Command {
+        StdCommand::new(program).into()
+    }
+
+    /// The standard library's command, with which this one is started.
+    pub fn as_std(&self) -> &StdCommand {
+        &self.std
+    }
+
+    /// The standard library's command, for settings that are not here, such as `pre_exec`.
+    ///
+    /// ```
+    /// let mut command = blitz::process::Command::new("true");
+    /// command.as_std_mut().env("KEY", "value");
+    /// assert_eq!(command.as_std().get_envs().count(), 1);
+    /// ```
+    pub fn as_std_mut(&mut self) -> &mut StdCommand {
+        &mut self.std
+    }
+
+    /// The standard library's command; what [`kill_on_drop`](Command::kill_on_drop) said is lost.
+    pub fn into_std(self) -> StdCommand {
+        self.std
+    }
+
+    /// One more argument.
+    pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Command {
+        self.std.arg(arg);
+        self
+    }
+
+    /// More arguments.
+    pub fn args(&mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> &mut Command {
+        self.std.args(args);
+        self
+    }
+
+    /// What the program is told that its own name is.
+    pub fn arg0(&mut self, arg: impl AsRef<OsStr>) -> &mut Command {
+        self.std.arg0(arg);
+        self
+    }
+
+    /// Sets a variable of the environment.
+    pub fn env(&mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Command {
+        self.std.env(key, value);
+        self
+    }
+
+    /// Sets variables of the environment.
+    pub fn envs<K: AsRef<OsStr>, V: AsRef<OsStr>>(
+        &mut self,
+        vars: impl IntoIterator<Item = (K, V)>,
+    ) -> &mut Command {
+        self.std.envs(vars);
+        self
+    }
+
+    /// Removes a variable of the environment.
+    pub fn env_remove(&mut self, key: impl AsRef<OsStr>) -> &mut Command {
+        self.std.env_remove(key);
+        self
+    }
+
+    /// Removes all variables of the environment.
+    pub fn env_clear(&mut self) -> &mut Command {
+        self.std.env_clear();
+        self
+    }
+
+    /// Where the program starts.
+    pub fn current_dir(&mut self, dir: impl AsRef<Path>) -> &mut Command {
+        self.std.current_dir(dir);
+        self
+    }
+
+    /// What the child reads; that of this process unless this says otherwise.
+    pub fn stdin(&mut self, stdin: impl Into<Stdio>) -> &mut Command {
+        self.std.stdin(stdin);
+        self
+    }
+
+    /// Where the child writes; where this process does unless this says otherwise.
+    pub fn stdout(&mut self, stdout: impl Into<Stdio>) -> &mut Command {
+        self.std.stdout(stdout);
+        self
+    }
+
+    /// Where the child complains; where this process does unless this says otherwise.
+    pub fn stderr(&mut self, stderr: impl Into<Stdio>) -> &mut Command {
+        self.std.stderr(stderr);
+        self
+    }
+
+    /// Which user the child is.
+    pub fn uid(&mut self, id: u32) -> &mut Command {
+        self.std.uid(id);
+        self
+    }
+
+    /// Which group the child is in.
+    pub fn gid(&mut self, id: u32) -> &mut Command {
+        self.std.gid(id);
+        self
+    }
+
+    /// Which process group the child is in; 0 for one of its own, to which interrupts from the keyboard do not come.
+    pub fn process_group(&mut self, group: i32) -> &mut Command {
+        self.std.process_group(group);
+        self
+    }
+
+    /// Whether the child is killed when its [`Child`] is dropped before somebody has waited for its end. It is not
+    /// unless this says so.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use std::process::Stdio;
+    /// let mut command = blitz::process::Command::new("cat");
+    /// let cat = command.stdin(Stdio::piped()).kill_on_drop(true).spawn()?;
+    /// drop(cat);
+    /// # Ok(()) }) }
+    /// ```
+    pub fn kill_on_drop(&mut self, kill_on_drop: bool) -> &mut Command {
+        self.kill_on_drop = kill_on_drop;
+        self
+    }
+
+    /// What [`kill_on_drop`](Command::kill_on_drop) said.
+    pub fn get_kill_on_drop(&self) -> bool {
+        self.kill_on_drop
+    }
+
+    /// Starts the child.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let mut child = blitz::process::Command::new("true").spawn()?;
+    /// assert!(child.wait().await?.success());
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such program, or what else the system says; or if the runtime has ended. There is no child then.
+    pub fn spawn(&mut self) -> io::Result<Child> {
+        orphans::sweep();
+        let home = match Handle::try_current() {
+            Some(handle) => handle,
+            None => blitz_core::global().map_err(io::Error::other)?.handle(),
+        };
+        Child::new(self.std.spawn()?, home, self.kill_on_drop)
+    }
+
+    /// Starts the child at once; the future waits until it has ended. What was to be pipes is dropped first.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let status = blitz::process::Command::new("false").status().await?;
+    /// assert!(!status.success());
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`spawn`](Command::spawn) and [`Child::wait`].
+    pub fn status(&mut self) -> impl Future<Output = io::Result<ExitStatus>> + use<> {
+        let child = self.spawn();
+        async {
+            let mut child = child?;
+            // A child that writes to nobody ends sooner than one whose reader does not read.
+            drop((child.stdout.take(), child.stderr.take()));
+            child.wait().await
+        }
+    }
+
+    /// Starts the child at once; the future waits until it has ended and collects what it writes. Where that was to go
+    /// otherwise is not asked.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let output = blitz::process::Command::new("echo").arg("hello").output().await?;
+    /// assert_eq!(output.stdout, b"hello\n");
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`spawn`](Command::spawn) and [`Child::wait_with_output`].
+    pub fn output(&mut self) -> impl Future<Output = io::Result<Output>> + use<> {
+        self.std.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = self.spawn();
+        async { child?.wait_with_output().await }
+    }
+}
+
+impl From<StdCommand> for Command {
+    fn from(std: StdCommand) -> Command {
+        Command { std, kill_on_drop: false }
+    }
+}

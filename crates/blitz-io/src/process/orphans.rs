@@ -1,0 +1,62 @@
+//! Children that nobody waits for any more: they are waited for all the same, or they would stay as zombies.
+//!
+//! ```text
+//!  dropped ─▶ a task of its pool, until it ends ──the pool ends first──▶ a list ─▶ whoever starts or drops the next
+//! ```
+
+#![forbid(unsafe_code)]
+
+use super::exit::Exit;
+use blitz_core::Handle;
+use std::process::Child;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Those whose pool has ended before them.
+static ORPHANS: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// Has the pool of `home` wait for `child`.
+pub(super) fn adopt(mut child: Child, exit: Option<Exit>, home: &Handle) {
+    sweep();
+    if !is_alive(&mut child) {
+        return;
+    }
+    let mut orphan = Orphan { child: Some(child) };
+    if let Some(mut exit) = exit {
+        let task = home.spawn(async move {
+            if let Some(child) = &mut orphan.child {
+                // If this fails the list has it.
+                let _ = exit.wait(child).await;
+            }
+        });
+        drop(task);
+    }
+}
+
+/// Sees to those who have ended meanwhile.
+pub(super) fn sweep() {
+    orphans().retain_mut(is_alive);
+}
+
+/// Whether somebody will have to wait for it.
+fn is_alive(child: &mut Child) -> bool {
+    // An error means that somebody else has waited for it.
+    matches!(child.try_wait(), Ok(None))
+}
+
+/// A child that somebody is about to wait for; if nobody does, it goes into the list.
+struct Orphan {
+    child: Option<Child>,
+}
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        if let Some(child) = self.child.take_if(is_alive) {
+            orphans().push(child);
+        }
+    }
+}
+
+fn orphans() -> MutexGuard<'static, Vec<Child>> {
+    // Nothing under this lock is left half done by a panic.
+    ORPHANS.lock().unwrap_or_else(PoisonError::into_inner)
+}

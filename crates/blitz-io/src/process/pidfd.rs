@@ -1,0 +1,32 @@
+//! A descriptor that becomes readable when a process ends, where the system has such.
+
+#![forbid(unsafe_code)]
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::Child;
+
+/// That of `child`; none if the system has no such descriptors or does not give them away.
+///
+/// # Errors
+/// If the system is out of descriptors or memory.
+#[cfg(target_os = "linux")]
+pub(super) fn open(child: &Child) -> io::Result<Option<OwnedFd>> {
+    use rustix::io::Errno;
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    // Nobody has waited for the child, so its number is not another's.
+    match pidfd_open(Pid::from_child(child), PidfdFlags::empty()) {
+        Ok(fd) => Ok(Some(fd)),
+        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(error.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+/// None: the system has no such descriptors.
+///
+/// # Errors
+/// None.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn open(_: &Child) -> io::Result<Option<OwnedFd>> {
+    Ok(None)
+}

@@ -1,0 +1,66 @@
+//! A child that has not been waited for.
+
+#![forbid(unsafe_code)]
+
+use super::exit::Exit;
+use super::orphans;
+use blitz_core::Handle;
+use std::io;
+use std::process::{Child, ExitStatus};
+
+/// A child for which somebody has to wait, whatever becomes of this.
+#[derive(Debug)]
+pub(super) struct Running {
+    /// None at the end only.
+    child: Option<Child>,
+    /// None if it could not be had.
+    exit: Option<Exit>,
+    /// Where the child is waited for if nobody else does.
+    home: Handle,
+    pub(super) kill_on_drop: bool,
+}
+
+impl Running {
+    /// Watches `child` in the current pool, else in the global one. A child that cannot be watched is killed.
+    ///
+    /// # Errors
+    /// If the system refuses, or if the pool has ended.
+    pub(super) fn new(child: Child, home: Handle, kill_on_drop: bool) -> io::Result<Running> {
+        let exit = Exit::of(&child);
+        let mut running = Running { child: Some(child), exit: None, home, kill_on_drop: true };
+        running.exit = Some(exit?);
+        running.kill_on_drop = kill_on_drop;
+        Ok(running)
+    }
+
+    pub(super) fn child(&mut self) -> &mut Child {
+        match &mut self.child {
+            Some(child) => child,
+            None => unreachable!("the child is taken out at the end only"),
+        }
+    }
+
+    /// Its number, which is not another's until somebody has waited for it.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// Waits until it has ended. Dropping the future loses nothing.
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        match (&mut self.child, &mut self.exit) {
+            (Some(child), Some(exit)) => exit.wait(child).await,
+            _ => unreachable!("they are taken out at the end only"),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        if self.kill_on_drop {
+            // It may have ended meanwhile.
+            let _ = child.kill();
+        }
+        orphans::adopt(child, self.exit.take(), &self.home);
+    }
+}
