@@ -14,7 +14,8 @@
 //! The seat is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and if all sleep
 //! one of them sleeps in the driver. It is given back before anything runs, and any worker that runs out of
 //! work takes it. If none does, because one runs something long and the others sleep already, the watch wakes
-//! one of them after a millisecond: handing the seat on each time would cost a wake-up per event.
+//! one of them after a millisecond: handing the seat on each time would cost a wake-up per event. So whoever
+//! gives the seat back tells the watch, even if it only had a look.
 //!
 //! A pool has no driver until somebody asks for one: programs that only fork and join open no descriptor.
 
@@ -225,6 +226,8 @@ impl Worker {
         let happened = self.team().plugged().is_some_and(Driver::poll);
         if happened {
             self.dispatch(seat);
+        } else {
+            self.leave(seat);
         }
         happened
     }
@@ -242,8 +245,14 @@ impl Worker {
                 });
             }
         }
+        self.leave(seat);
+    }
+
+    /// Leaves the seat to others. One that found it taken may sleep on its word now, and this worker may be about
+    /// to run something long.
+    fn leave(&self, seat: Seat<'_>) {
         drop(seat);
-        team.watch.seat_is_free(team);
+        self.team().watch.seat_is_free(self.team());
     }
 
     /// This worker is about to sleep: if it is the last one, the driver may want to know. Own thread only.

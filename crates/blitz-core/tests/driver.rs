@@ -15,6 +15,9 @@ struct Window {
     state: Mutex<State>,
     news: Condvar,
     inside: AtomicBool,
+    /// Whoever is in `poll` stays there.
+    held: AtomicBool,
+    polls: AtomicUsize,
     blocks: AtomicUsize,
     idles: AtomicUsize,
     ends: AtomicUsize,
@@ -73,7 +76,14 @@ impl Berth for Window {
 
 impl Driver for Window {
     fn poll(&self) -> bool {
-        self.alone(|| self.state.lock().unwrap().note())
+        self.alone(|| {
+            let happened = self.state.lock().unwrap().note();
+            self.polls.fetch_add(1, SeqCst);
+            while self.held.load(SeqCst) {
+                std::thread::yield_now();
+            }
+            happened
+        })
     }
 
     fn dispatch(&self) {
@@ -171,6 +181,38 @@ fn events_come_while_a_worker_is_stuck() {
         });
         stuck.join().unwrap();
     }
+}
+
+#[test]
+fn a_look_in_vain_that_kept_a_sleeper_out_of_the_driver_is_made_up_for() {
+    struct Rings(mpsc::Sender<()>);
+    impl Wake for Rings {
+        fn wake(self: Arc<Self>) {
+            self.0.send(()).unwrap();
+        }
+    }
+    let pool = pool(2);
+    let parks = || pool.metrics().workers.iter().map(|worker| worker.parks).collect::<Vec<_>>();
+    while parks().contains(&0) {
+        std::thread::yield_now();
+    }
+    let before: u64 = parks().iter().sum();
+    let held = |_| Ok(Arc::new(Window { held: AtomicBool::new(true), ..Window::default() }));
+    let window = pool.handle().driver(held).unwrap();
+    // One worker looks into the driver, and so the other one sleeps elsewhere.
+    while window.polls.load(SeqCst) == 0 || parks().iter().sum::<u64>() == before {
+        std::thread::yield_now();
+    }
+    let (begun, begins) = mpsc::channel();
+    let (rings, rung) = mpsc::channel();
+    let stuck = pool.spawn(async move {
+        begun.send(()).unwrap();
+        rung.recv().unwrap();
+    });
+    window.held.store(false, SeqCst);
+    begins.recv().unwrap();
+    window.tell(Waker::from(Arc::new(Rings(rings))));
+    stuck.join().unwrap();
 }
 
 #[test]

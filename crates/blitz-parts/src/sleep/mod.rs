@@ -57,6 +57,8 @@
 //! - **SLEEP-10** If there is a berth and every worker sleeps, one of them sleeps in the berth.
 //! - **SLEEP-11** A worker that sleeps in the berth is woken like any other, and wakes itself if something
 //!   happens there.
+//! - **SLEEP-12** Whoever had the seat is handed it when it is awake again, even if it did not get to sleep: one
+//!   that found the seat taken sleeps elsewhere, and somebody has to say that it is free.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -262,7 +264,7 @@ impl Sleep {
 
     /// One idle round: spin, yield, announce or sleep, by policy. `look` says whether there is any
     /// work that the worker could take, or another reason not to sleep; it must see everything. A worker
-    /// that slept in the berth has the seat then.
+    /// that slept in the berth, or was about to, has the seat then: others may sleep elsewhere because of it.
     pub fn no_work_found(
         &self,
         bed: &Bed,
@@ -362,7 +364,7 @@ impl Sleep {
             if !broken(Step::SleepWakerDecrements) {
                 self.counters.sub_sleeping();
             }
-            return None;
+            return seat;
         }
         if broken(Step::SleepBerthFirst) {
             bed.choose(seat.is_some());
@@ -417,7 +419,7 @@ impl Sleep {
     /// Blocks until `latch` is set or somebody notifies the worker, without taking part in finding
     /// work: the worker waits for descendants only. Not for workers that are counted as inactive.
     /// `more` says whether there is work that others could take. Returns how many it woke, and the seat if it
-    /// was in the berth.
+    /// was in the berth or about to be.
     pub fn wait_parked(
         &self,
         bed: &Bed,
@@ -432,13 +434,12 @@ impl Sleep {
                 fence(SeqCst); // O2
             }
             let stay = look() || self.is_stopping();
-            let berth = if stay { None } else { self.seat.try_take(bed.index()) };
-            bed.choose(berth.is_some()); // O10
+            seat = if stay { None } else { self.seat.try_take(bed.index()) };
+            bed.choose(seat.is_some()); // O10
             if stay || !bed.core().fall_asleep() {
                 self.counters.sub_parked();
             } else {
                 bed.park();
-                seat = berth;
                 // Between our waker's decrement and ours we looked like a worker that looks for
                 // work; a poster may have relied on it.
                 woken = self.cascade(more);

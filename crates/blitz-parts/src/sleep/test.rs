@@ -347,6 +347,37 @@ fn sleep_10_the_seat_is_one_workers_and_only_in_a_berth() {
 }
 
 #[test]
+fn sleep_12_whoever_is_caught_on_its_way_into_the_berth_has_the_seat() {
+    let sleep = sleep_with(SleepPolicy::rayon(), 2);
+    sleep.plug(Arc::new(Window::default()));
+    let bed = sleep.bed_of(0);
+    let mut idle = sleep.start_looking(bed);
+    let mut looks = 0;
+    let seat = loop {
+        let look = || {
+            looks += 1;
+            assert!(bed.notify(), "it is about to sleep");
+            false
+        };
+        let seat = sleep.no_work_found(bed, &mut idle, None, look);
+        if looks > 0 {
+            break seat;
+        }
+    };
+    assert!(seat.is_some() && bed.stats().parks.get() == 0);
+    drop(seat);
+    sleep.work_found(bed, idle, || false);
+
+    let latch = JobLatch::new(NonNull::from(bed));
+    let (_, seat) = sleep.wait_parked(bed, &latch, || !bed.notify(), || false);
+    assert!(seat.is_some() && bed.stats().parks.get() == 0);
+    drop(seat);
+    let counts = sleep.counters().load();
+    assert_eq!((counts.sleeping(), counts.inactive()), (0, 0));
+    assert!(sleep.seat_is_free());
+}
+
+#[test]
 fn sleep_11_the_one_in_the_berth_is_woken_last_and_by_what_happens_there() {
     let sleep = sleep_with(SleepPolicy::rayon(), 2);
     let window = Arc::new(Window::default());
