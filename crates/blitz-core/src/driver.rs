@@ -17,6 +17,8 @@
 //! one of them after a millisecond: handing the seat on each time would cost a wake-up per event. So whoever
 //! gives the seat back tells the watch, even if it only had a look.
 //!
+//! Nobody sleeps while the pool ends. Whoever waits for something then polls the driver itself.
+//!
 //! A pool has no driver until somebody asks for one: programs that only fork and join open no descriptor.
 
 #![forbid(unsafe_code)]

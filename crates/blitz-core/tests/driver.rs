@@ -216,6 +216,69 @@ fn a_look_in_vain_that_kept_a_sleeper_out_of_the_driver_is_made_up_for() {
 }
 
 #[test]
+fn whoever_waits_while_the_pool_ends_gets_its_event() {
+    for workers in [1, 2, 8] {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let ends = ended.clone();
+        // No worker sleeps any more when these are called.
+        let pool = Pool::builder()
+            .workers(workers)
+            .exit_handler(move |_| {
+                blitz_core::block_on(event());
+                ends.fetch_add(1, SeqCst);
+            })
+            .build()
+            .unwrap();
+        struct Waits;
+        impl Drop for Waits {
+            fn drop(&mut self) {
+                blitz_core::block_on(event());
+            }
+        }
+        let waits = Waits;
+        let cancelled = pool.spawn(async move {
+            let _waits = waits;
+            std::future::pending::<()>().await;
+        });
+        drop(pool);
+        assert_eq!(ended.load(SeqCst), workers);
+        assert!(cancelled.join().unwrap_err().is_cancelled());
+    }
+}
+
+#[test]
+fn events_come_to_who_yields_at_the_limit_of_deep_nesting() {
+    struct Sees(AtomicBool);
+    impl Wake for Sees {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, SeqCst);
+        }
+    }
+    /// Waits in as many tasks on top of each other.
+    fn nest(levels: u32) {
+        if levels == 0 {
+            return wait_with_half_a_stack();
+        }
+        blitz_core::block_on(blitz_core::spawn(async move { nest(levels - 1) })).unwrap();
+    }
+    fn wait_with_half_a_stack() {
+        let mut frame = [0_u8; 9 << 20];
+        std::hint::black_box(&mut frame);
+        let sees = Arc::new(Sees(AtomicBool::new(false)));
+        let waker = Waker::from(sees.clone());
+        driver::with_current(Window::make, |window: &Window, _| window.tell(waker)).unwrap();
+        blitz_core::block_on(async {
+            while !sees.0.load(SeqCst) {
+                blitz_core::task::yield_now().await;
+            }
+        });
+        std::hint::black_box(&mut frame);
+    }
+    let pool = Pool::builder().workers(1).stack_size(16 << 20).build().unwrap();
+    pool.spawn(async { nest(10) }).join().unwrap();
+}
+
+#[test]
 fn an_adopted_thread_waits_in_the_driver() {
     std::thread::spawn(|| {
         let pool = Pool::builder().workers(1).use_current_thread().build().unwrap();

@@ -70,7 +70,10 @@ impl Worker {
                 // What this waits for may itself wait for a task that nobody will poll any more.
                 stop_looking(&mut idle);
                 self.team().cancel_waiting_tasks();
-                yield_now();
+                // Or for the outside world, and nobody sleeps in the driver any more.
+                if !self.poll_driver() {
+                    yield_now();
+                }
                 continue;
             }
             let idle = idle.get_or_insert_with(|| sleep.start_looking(self.bed()));
@@ -93,6 +96,8 @@ impl Worker {
     /// Runs one thing, if there is any, on behalf of somebody who waits no longer but lets others go first.
     pub(crate) fn let_another_go_first(&self, latch: &JobLatch) {
         if !self.may_poll() {
+            // What is woken others have to poll; but this worker may be the only one.
+            self.while_parking(|| self.poll_driver());
             return;
         }
         let _aside = Aside::begin();
@@ -164,9 +169,12 @@ impl Worker {
                     team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
                 self.counters.wakes_sent.add(woken as u64);
                 // What is woken others have to poll.
-                if let Some(seat) = seat {
-                    self.while_parking(|| self.dispatch(seat));
-                }
+                self.while_parking(|| match seat {
+                    Some(seat) => self.dispatch(seat),
+                    // Nobody sleeps in the driver while the pool ends.
+                    None if team.sleep().is_stopping() => drop(self.poll_driver()),
+                    None => {}
+                });
                 rounds = 0;
             }
         }
