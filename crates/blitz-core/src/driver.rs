@@ -201,8 +201,13 @@ impl Team {
     /// Whether every worker sleeps, or is about to and will find nothing.
     fn is_asleep(&self) -> bool {
         // What a closure wakes at its end is seen afterwards, and a closure that was begun meanwhile, too.
-        let rests = self.blocking.is_idle() && self.sleep().all_sleep() && !self.has_work();
+        let rests = self.blocking.is_idle() && self.sleep().all_sleep() && !self.has_any_work();
         rests && self.blocking.is_idle()
+    }
+
+    /// Whether there is work for anybody: one that is about to sleep may not have seen its mail yet.
+    fn has_any_work(&self) -> bool {
+        self.has_work() || self.workers().any(Worker::has_mail)
     }
 
     /// The last closure that may block has ended.
@@ -212,10 +217,12 @@ impl Team {
         }
     }
 
-    /// Tells the driver that the pool has ended; from now on none can be plugged in.
+    /// Tells the driver, once, that the pool has ended; from now on none can be plugged in.
     pub(crate) fn shut_driver_down(&self) {
-        *self.driver.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        if let Some(driver) = self.plugged() {
+        let mut over = self.driver.over.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_over = std::mem::replace(&mut *over, true);
+        drop(over);
+        if let Some(driver) = self.plugged().filter(|_| !was_over) {
             self.catch("a waker", || driver.shut_down());
         }
     }
@@ -262,5 +269,29 @@ impl Worker {
         if let Some(driver) = self.team().plugged().filter(|_| self.team().all_inactive()) {
             driver.pool_is_idle();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::builder::Config;
+    use crate::ops::detached::{self, Hold};
+    use crate::team::Team;
+
+    #[test]
+    fn a_pool_whose_worker_has_mail_is_not_asleep() {
+        let team = Team::new(Config::default(), 1);
+        let worker = team.worker(0).unwrap();
+        let (word, counters) = (worker.bed().core(), team.sleep().counters());
+        assert!(!team.is_asleep());
+        counters.add_parked();
+        assert!(word.get_sleepy() && team.is_asleep());
+        word.wake_up();
+        // It is awake, so nobody notifies it; then it is about to look for the last time.
+        worker.post(detached::job(Hold::new(&team), || ()));
+        assert!(word.get_sleepy() && !team.is_asleep());
+        worker.disown();
+        assert!(team.is_asleep());
+        counters.sub_parked();
     }
 }

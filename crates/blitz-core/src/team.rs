@@ -84,6 +84,7 @@ impl Drop for Team {
     fn drop(&mut self) {
         // A thread that a pool had adopted may have ended without leaving.
         self.cancel_all();
+        self.shut_driver_down();
     }
 }
 

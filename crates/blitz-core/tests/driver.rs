@@ -311,6 +311,15 @@ fn an_adopted_thread_waits_in_the_driver() {
 }
 
 #[test]
+fn a_pool_whose_adopted_thread_is_gone_tells_its_driver_of_the_end() {
+    let adopts = || Pool::builder().workers(2).use_current_thread().build().unwrap();
+    let pool = std::thread::spawn(adopts).join().unwrap();
+    let window = window(&pool.handle());
+    drop(pool);
+    assert_eq!(window.ends.load(SeqCst), 1);
+}
+
+#[test]
 fn a_shielded_section_gets_its_event_while_an_adopting_pool_ends() {
     std::thread::spawn(|| {
         let pool = Pool::builder().workers(1).use_current_thread().build().unwrap();
