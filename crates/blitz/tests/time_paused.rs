@@ -53,6 +53,16 @@ fn time_moves_to_the_next_timer_exactly() {
 }
 
 #[test]
+fn sleeps_beyond_the_last_moment_of_the_clock_end_there() {
+    stopped("sleeps_beyond_the_last_moment_of_the_clock_end_there", || async {
+        for centuries in [10, 1_000_000] {
+            sleep(centuries * 100 * YEAR).await;
+            assert!(Instant::now() >= Instant::from_std(std::time::Instant::now()) + 500 * YEAR);
+        }
+    });
+}
+
+#[test]
 fn sleeps_end_in_the_order_of_their_deadlines() {
     stopped("sleeps_end_in_the_order_of_their_deadlines", || async {
         let (send, mut receive) = mpsc::unbounded_channel();

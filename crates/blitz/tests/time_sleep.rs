@@ -60,7 +60,8 @@ fn sleeps_that_have_passed_are_ready_at_once() {
 fn durations_beyond_the_clock_are_as_good_as_for_ever() {
     watched("durations_beyond_the_clock_are_as_good_as_for_ever", |watch| {
         watch.workers(2).block_on(async {
-            for time in [Duration::MAX, Duration::from_secs(1 << 50), HOUR * 1_000_000] {
+            let (late, later) = (Duration::from_secs(1 << 50), Duration::from_secs(1 << 61));
+            for time in [Duration::MAX, late, later, HOUR * 1_000_000] {
                 let mut long = pin!(sleep(time));
                 assert!(!poll_once(long.as_mut()).await);
                 assert!(timeout(time, async { 7 }).await.is_ok());

@@ -6,7 +6,7 @@
 
 use super::estimate;
 use crate::driver;
-use blitz_parts::prim::{Acquire, AtomicBool, AtomicU64, Relaxed, Release};
+use blitz_parts::prim::{AcqRel, Acquire, AtomicBool, AtomicU64, Relaxed};
 use blitz_parts::tuning::TICK;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant as StdInstant};
@@ -134,34 +134,41 @@ impl Clock {
     /// It stands from now on, at the beginning of a tick, so that whole milliseconds are whole ticks.
     pub(super) fn stop(&self) {
         EVER_STOPPED.store(true, Relaxed);
-        if !self.is_stopped() {
-            self.stands.store(start_of(tick_after(self.now())), Release);
-        }
+        let stands = start_of(tick_after(self.now()));
+        // It stands already, if this fails.
+        let _ = self.stands.compare_exchange(RUNS, stands, AcqRel, Relaxed);
     }
 
     /// It runs from now on, from where it stands.
     pub(super) fn start(&self) {
-        let stands = self.stands.load(Acquire);
-        if stands != RUNS {
+        self.change(|stands| {
             self.ahead.store(stands.wrapping_sub(system_now()), Relaxed);
-            self.stands.store(RUNS, Release);
-        }
+            RUNS
+        });
     }
 
     /// It stands later by `time`; not if it runs.
     pub(super) fn advance(&self, time: Duration) -> bool {
-        let is_stopped = self.is_stopped();
-        if is_stopped {
-            let later = self.now().saturating_add(nanos_in(time)).min(RUNS - 1);
-            self.stands.store(later, Release);
-        }
-        is_stopped
+        let time = nanos_in(time);
+        self.change(|stands| stands.saturating_add(time).min(RUNS - 1))
     }
 
-    /// It stands at the beginning of `tick`, or later if it does already.
-    pub(super) fn advance_to(&self, tick: u64) {
-        let left = start_of(tick).saturating_sub(self.now());
-        self.advance(Duration::from_nanos(left));
+    /// It stands at the beginning of `tick`, or as late as it can, or later if it does already; not if it runs.
+    pub(super) fn advance_to(&self, tick: u64) -> bool {
+        let least = start_of(tick).min(RUNS - 1);
+        self.change(|stands| stands.max(least))
+    }
+
+    /// Changes where it stands, in one step: somebody else may move it at the same time. False if it runs.
+    fn change(&self, change: impl Fn(Nanos) -> u64) -> bool {
+        let mut stands = self.stands.load(Acquire);
+        while stands != RUNS {
+            match self.stands.compare_exchange(stands, change(stands), AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(now) => stands = now,
+            }
+        }
+        false
     }
 }
 
@@ -189,6 +196,24 @@ mod tests {
     }
 
     #[test]
+    fn those_who_move_a_clock_at_once_lose_nothing() {
+        let clock = Clock::new(true);
+        let start = clock.now();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for step in 0..200_000 {
+                        assert!(clock.advance(Duration::from_millis(1)));
+                        // Less than the clock stands at: it never goes back.
+                        assert!(clock.advance_to(tick_before(start) + step));
+                    }
+                });
+            }
+        });
+        assert_eq!(tick_before(clock.now()), tick_before(start) + 400_000);
+    }
+
+    #[test]
     fn a_stopped_clock_stands_until_it_is_moved() {
         let clock = Clock::new(true);
         let start = clock.now();
@@ -196,9 +221,9 @@ mod tests {
         assert_eq!(start_of(tick_before(start)), start, "at the beginning of a tick");
         assert!(clock.advance(Duration::from_nanos(3)));
         assert_eq!(clock.now(), start + 3);
-        clock.advance_to(tick_before(start) + 4);
+        assert!(clock.advance_to(tick_before(start) + 4));
         assert_eq!(clock.now(), start + 4_000_000);
-        clock.advance_to(tick_before(start));
+        assert!(clock.advance_to(tick_before(start)));
         assert_eq!(clock.now(), start + 4_000_000);
         clock.start();
         assert!(clock.now() >= start + 4_000_000);

@@ -127,11 +127,13 @@ impl Timers {
             return false;
         }
         let next = self.wheels.iter().map(|wheel| wheel.next()).min().unwrap_or(NEVER);
-        if next == NEVER {
+        if next == NEVER || !self.clock.advance_to(next) {
             return false;
         }
-        self.clock.advance_to(next);
-        self.collect()
+        // Beyond the last moment of the clock there is nothing to wait for either.
+        let mut fired = self.fired();
+        self.expire(next, &mut fired);
+        !fired.is_empty()
     }
 
     /// Every worker sleeps. Says whether the one in the driver should know.
