@@ -48,6 +48,28 @@ fn an_echo_brings_back_what_was_sent() {
 }
 
 #[test]
+fn what_lies_behind_urgent_data_is_read() {
+    on_each_size("urgent data", || async {
+        let (mut here, mut there) = tcp_pair().await;
+        let mut buf = [0; 64];
+        for _ in 0..10 {
+            assert_eq!(there.try_write(b"abc").unwrap(), 3);
+            socket2::SockRef::from(&there).send_out_of_band(b"!").unwrap();
+            assert_eq!(there.try_write(b"def").unwrap(), 3);
+            // A read ends before the urgent byte, which is not a part of the stream.
+            let mut text = Vec::new();
+            while text.len() < 6 {
+                let count = here.read(&mut buf).await.unwrap();
+                text.extend_from_slice(&buf[..count]);
+            }
+            assert_eq!(text, b"abcdef");
+            here.write_all(b"next").await.unwrap();
+            there.read_exact(&mut buf[..4]).await.unwrap();
+        }
+    });
+}
+
+#[test]
 fn many_connections_at_once() {
     on_each_size("many connections", || async {
         let (address, server) = echo_server().await;

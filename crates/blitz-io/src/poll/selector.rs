@@ -15,6 +15,12 @@ use std::time::Duration;
 pub(super) const RESERVED: usize = usize::MAX;
 const WAKER: Token = Token(RESERVED);
 
+/// What readers want to know of: where the system tells of urgent data, that as well, since reads end before it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const READING: Interest = Interest::READABLE.add(Interest::PRIORITY);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const READING: Interest = Interest::READABLE;
+
 /// Where descriptors are registered, and where one thread at a time waits for events of them.
 pub(super) struct Selector {
     registry: Registry,
@@ -68,9 +74,9 @@ impl Selector {
         interest: crate::io::Interest,
     ) -> io::Result<()> {
         let interest = match (interest.is_readable(), interest.is_writable()) {
-            (true, false) => Interest::READABLE,
+            (true, false) => READING,
             (false, true) => Interest::WRITABLE,
-            _ => Interest::READABLE | Interest::WRITABLE,
+            _ => READING | Interest::WRITABLE,
         };
         self.registry.register(source, Token(token), interest)
     }
@@ -93,6 +99,7 @@ fn ready(event: &Event) -> Ready {
     add(event.is_read_closed(), Ready::READ_CLOSED);
     add(event.is_write_closed(), Ready::WRITE_CLOSED);
     add(event.is_error(), Ready::ERROR);
+    add(event.is_priority(), Ready::URGENT);
     ready
 }
 

@@ -10,6 +10,7 @@
 //! |---|---|---|---|---|
 //! | word | 0 READABLE, 1 WRITABLE | an attempt is worth it | `set` | `clear` |
 //! | word | 2 READ_CLOSED, 3 WRITE_CLOSED, 4 ERROR | an attempt says how it ended | `set` | `clear`, of an attempt that would block |
+//! | word | 5 URGENT | a read may end early, before urgent data | `set` | nobody |
 //! | word | 7 ENDED | no more events come | `end` | nobody |
 //! | word | 8..64 | tick: how many events there were | `set` | nobody |
 //! | waiters | `reader`, `writer` | the newest task that polls each direction | `poll` | `set`, `end`, by waking |
@@ -36,6 +37,8 @@
 //! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, leaves nothing there.
 //! - **READINESS-6** After a short transfer the clear leaves closed directions and errors, which say no more of
 //!   themselves; after an attempt that would block it clears all of its direction, so nobody spins on them.
+//! - **READINESS-7** Once there was urgent data a short transfer clears nothing: a read ends where the urgent
+//!   data is, and of what lies behind it no event tells again.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -106,6 +109,11 @@ impl Sight {
     /// What was ready, of what was asked for.
     pub fn ready(&self) -> Ready {
         Ready::from_bits(self.word & READY_BITS).of(self.interest)
+    }
+
+    /// Whether there was urgent data.
+    fn is_urgent(&self) -> bool {
+        self.word & Ready::URGENT.bits() != 0
     }
 }
 
@@ -198,6 +206,7 @@ impl Readiness {
     pub fn clear(&self, sight: &Sight, evidence: Evidence) {
         let over = match evidence {
             Evidence::WouldBlock => sight.ready(),
+            Evidence::ShortTransfer if sight.is_urgent() => return,
             Evidence::ShortTransfer => sight.ready().without_ends(),
         };
         self.turns.take();

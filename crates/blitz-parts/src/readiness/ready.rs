@@ -26,7 +26,9 @@ impl Ready {
     pub const WRITE_CLOSED: Ready = Ready(1 << 3);
     /// There is an error, which the next attempt brings.
     pub const ERROR: Ready = Ready(1 << 4);
-    /// All of it.
+    /// There is urgent data somewhere in the stream. No direction is ready because of it alone.
+    pub const URGENT: Ready = Ready(1 << 5);
+    /// All of it, but for what is urgent.
     pub const ALL: Ready = Ready(0b1_1111);
 
     const READING: Ready = Ready(0b1_0101);
@@ -110,7 +112,7 @@ impl Sub for Ready {
 
 impl fmt::Debug for Ready {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = ["READABLE", "WRITABLE", "READ_CLOSED", "WRITE_CLOSED", "ERROR"];
+        let names = ["READABLE", "WRITABLE", "READ_CLOSED", "WRITE_CLOSED", "ERROR", "URGENT"];
         let mut set = names.iter().enumerate().filter(|(bit, _)| self.0 >> bit & 1 != 0);
         let Some((_, first)) = set.next() else { return f.write_str("EMPTY") };
         f.write_str(first)?;

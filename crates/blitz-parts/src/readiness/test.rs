@@ -170,6 +170,23 @@ fn readiness_6_what_is_closed_stays_unless_an_attempt_blocks() {
 }
 
 #[test]
+fn readiness_7_a_short_transfer_beside_urgent_data_says_nothing() {
+    let readiness = Readiness::new();
+    set(&readiness, Ready::READABLE | Ready::URGENT);
+    let sight = readiness.look(BOTH).unwrap().unwrap();
+    assert_eq!(sight.ready(), Ready::READABLE, "nobody waits for what is urgent");
+    readiness.clear(&sight, Evidence::ShortTransfer);
+    assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
+    readiness.clear(&sight, Evidence::WouldBlock);
+    assert_eq!(seen(&readiness, BOTH), Ready::EMPTY);
+    // Nobody knows where it was, so it is remembered.
+    set(&readiness, Ready::READABLE);
+    let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
+    readiness.clear(&sight, Evidence::ShortTransfer);
+    assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
+}
+
+#[test]
 fn what_is_ready_can_be_read() {
     assert_eq!(format!("{:?}", Ready::EMPTY), "EMPTY");
     assert_eq!(format!("{:?}", Ready::READABLE | Ready::ERROR), "READABLE | ERROR");
