@@ -120,6 +120,8 @@ impl Measure {
             Self::Plain(Metric::ReturnP99) => "return p99",
             Self::Plain(Metric::IdleCpu) => "idle cpu",
             Self::Plain(Metric::Memory) => "memory",
+            Self::Plain(Metric::LateP50) => "late p50",
+            Self::Plain(Metric::LateP99) => "late p99",
         }
     }
 

@@ -13,6 +13,7 @@
 pub mod case;
 pub mod catalogue;
 pub mod contest;
+pub mod load;
 pub mod machine;
 pub mod others;
 pub mod report;

@@ -10,8 +10,8 @@ use std::fmt::Display;
 use std::io;
 use std::process::Command;
 
-/// The case of `blitz bench` that shows that the tool works.
-const SMOKE_CASE: &str = "fork-join/empty-tree-10/inside";
+/// The cases of `blitz bench` that show that the tool works: one of a process, one of two.
+const SMOKE_CASES: [&str; 2] = ["fork-join/empty-tree-10/inside", "io/echo-64/64-connections"];
 
 /// The case for which all programs are built and checked; the shortest.
 const PROGRAM_CASE: &str = "rayon/loop-100/outside";
@@ -109,7 +109,10 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
     ladder.step("tool", "does the blitz program run?", |job| {
         let blitz = ["run", "--release", "--package", "blitz-cli", "--"];
         command(job, &[&blitz[..], &["doctor"]].concat())?;
-        command(job, &[&blitz[..], &["bench", "--quick", "--only", SMOKE_CASE]].concat())
+        for case in SMOKE_CASES {
+            command(job, &[&blitz[..], &["bench", "--quick", "--only", case]].concat())?;
+        }
+        passed()
     });
     ladder.step("shim", "the drop-in rayon-core, a workspace of its own", |job| {
         if !root().join(commands::SHIM).exists() {

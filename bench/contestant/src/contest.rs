@@ -25,6 +25,10 @@ pub enum Metric {
     IdleCpu,
     /// Memory of one of many equal things.
     Memory,
+    /// Median of how late something was.
+    LateP50,
+    /// 99th percentile of how late something was.
+    LateP99,
 }
 
 /// What a metric is counted in.
@@ -39,7 +43,7 @@ pub enum Unit {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Wall,
         Self::Cpu,
         Self::StartP50,
@@ -48,6 +52,8 @@ impl Metric {
         Self::ReturnP99,
         Self::IdleCpu,
         Self::Memory,
+        Self::LateP50,
+        Self::LateP99,
     ];
 
     /// What its values are counted in.

@@ -1,5 +1,6 @@
 //! Every case of `blitz bench`, with the goals Blitz has set itself.
 
+mod io;
 mod tasks;
 
 use crate::{
@@ -29,15 +30,19 @@ pub fn cases() -> Vec<Case> {
     cases.push(trickle());
     cases.extend(oversubscribed());
     cases.extend(tasks::cases());
+    cases.extend(io::cases());
     cases.extend(RayonProgram::all().into_iter().map(rayon_program));
     cases
 }
 
-/// The cases whose name contains `only`; without it all that a run at this pace includes.
+/// The cases of the group `only`, or else those whose name contains it; without it all that a run at
+/// this pace includes.
 #[must_use]
 pub fn matching(only: Option<&str>, pace: Pace) -> Vec<Case> {
     let mut cases = cases();
+    let is_group = only.is_some_and(|only| cases.iter().any(|case| case.group() == only));
     cases.retain(|case| match only {
+        Some(only) if is_group => case.group() == only,
         Some(only) => case.name.contains(only),
         None => case.quick || pace == Pace::Full,
     });
@@ -308,7 +313,7 @@ mod tests {
         let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names.len(), cases.len());
         let groups: BTreeSet<&str> = cases.iter().map(Case::group).collect();
-        let expected = ["async", "fork-join", "idle", "oversubscribed", "rayon", "wake"];
+        let expected = ["async", "fork-join", "idle", "io", "oversubscribed", "rayon", "wake"];
         assert_eq!(groups.into_iter().collect::<Vec<_>>(), expected);
     }
 
@@ -336,6 +341,8 @@ mod tests {
         assert_eq!(matching("empty-tree-10").len(), 2);
         assert!(matching("fork-join").len() > 10);
         assert!(matching("no such case").is_empty());
+        let group = matching("io");
+        assert!(group.len() > 5 && group.iter().all(|case| case.group() == "io"));
     }
 
     #[test]

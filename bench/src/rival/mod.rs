@@ -143,8 +143,8 @@ impl RivalKind {
     pub fn remark(self) -> Option<&'static str> {
         match self {
             Self::Forte => Some("the newest release that builds before Rust 1.96"),
-            Self::Tokio => Some("multi-threaded, no drivers"),
-            Self::Smol => Some("async-executor, one thread per worker"),
+            Self::Tokio => Some("multi-threaded, with drivers where there is I/O"),
+            Self::Smol => Some("async-executor and async-io, one thread per worker"),
             _ => None,
         }
     }

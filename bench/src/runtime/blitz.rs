@@ -1,8 +1,8 @@
 //! Blitz itself, through the API that its users see.
 
-use std::future::Future;
+use std::{future::Future, net::TcpListener, time::Duration};
 
-use super::{Runtime, Tasks};
+use super::{Outside, Runtime, Tasks, Timers, outside};
 use crate::rival::Build;
 
 /// A runtime of its own, never the global one.
@@ -59,5 +59,52 @@ impl Tasks for BlitzTasks {
     #[inline]
     fn yield_now(self) -> impl Future<Output = ()> + Send {
         ::blitz::task::yield_now()
+    }
+}
+
+impl Outside for Blitz {
+    /// Drivers start by themselves when they are first needed.
+    fn build_for_outside(workers: usize) -> Result<Self, String> {
+        Self::build(workers)
+    }
+
+    fn echo(&self, listener: TcpListener) -> Result<(), String> {
+        self.accept(listener, outside::echo)
+    }
+
+    fn hello(&self, listener: TcpListener) -> Result<(), String> {
+        self.accept(listener, outside::hello)
+    }
+}
+
+impl Blitz {
+    /// Has each connection be a task that does what `talk` says.
+    fn accept<F>(
+        &self,
+        listener: TcpListener,
+        talk: impl Fn(::blitz::net::TcpStream) -> F + Send + 'static,
+    ) -> Result<(), String>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        listener.set_nonblocking(true).map_err(|error| error.to_string())?;
+        let _here = self.0.enter();
+        let listener =
+            ::blitz::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
+        drop(::blitz::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                // A connection without it is slow, which is told by the numbers.
+                let _ = stream.set_nodelay(true);
+                drop(::blitz::spawn(talk(stream)));
+            }
+        }));
+        Ok(())
+    }
+}
+
+impl Timers for BlitzTasks {
+    #[inline]
+    fn sleep(self, duration: Duration) -> impl Future<Output = ()> + Send + 'static {
+        ::blitz::time::sleep(duration)
     }
 }

@@ -7,11 +7,13 @@
 
 mod blitz;
 mod forte;
+mod outside;
 mod smol;
 mod tokio;
 
 pub use blitz::Blitz;
 pub use forte::Forte;
+pub use outside::{Outside, Timers};
 pub use smol::Smol;
 pub use tokio::Tokio;
 
@@ -79,4 +81,5 @@ macro_rules! with_runtime {
         }
     }};
 }
+pub(crate) use outside::with_outside;
 pub(crate) use with_runtime;

@@ -1,15 +1,20 @@
-//! smol: the executor of `async-executor`, run by as many threads as it is to have workers.
+//! smol: the executor of `async-executor`, run by as many threads as it is to have workers, with the
+//! sockets and timers of `async-io`.
 
 use std::{
     future::Future,
+    net::{TcpListener, TcpStream},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use async_executor::Executor;
-use futures_lite::future;
+use async_io::{Async, Timer};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use tokio::sync::oneshot;
+use tokio_util::compat::FuturesAsyncReadCompatExt;
 
-use super::{Runtime, Tasks};
+use super::{Outside, Runtime, Tasks, Timers, outside};
 use crate::rival::Build;
 
 /// An executor and the threads that run it.
@@ -22,6 +27,9 @@ pub struct Smol {
     workers: Vec<Worker>,
 }
 
+/// What a worker does until the second argument is ready.
+type Run = fn(&'static Executor<'static>, oneshot::Receiver<()>);
+
 #[derive(Debug)]
 struct Worker {
     /// The thread ends when this is dropped.
@@ -31,10 +39,17 @@ struct Worker {
 
 impl Build for Smol {
     fn build(workers: usize) -> Result<Self, String> {
+        Self::start(workers, |executor, leave| drop(future::block_on(executor.run(leave))))
+    }
+}
+
+impl Smol {
+    /// Each worker does what `run` says.
+    fn start(workers: usize, run: Run) -> Result<Self, String> {
         let executor: &'static Executor<'static> = Box::leak(Box::default());
         let start = |_| {
             let (stay, leave) = oneshot::channel();
-            let serve = move || drop(future::block_on(executor.run(leave)));
+            let serve = move || run(executor, leave);
             let thread = thread::Builder::new().spawn(serve).map_err(|error| error.to_string())?;
             Ok(Worker { stay, thread })
         };
@@ -99,5 +114,69 @@ impl Tasks for SmolTasks {
     #[inline]
     fn yield_now(self) -> impl Future<Output = ()> + Send {
         future::yield_now()
+    }
+}
+
+impl Outside for Smol {
+    /// The threads look after sockets and timers themselves, as those of `smol::spawn` do.
+    fn build_for_outside(workers: usize) -> Result<Self, String> {
+        Self::start(workers, |executor, leave| drop(async_io::block_on(executor.run(leave))))
+    }
+
+    fn echo(&self, listener: TcpListener) -> Result<(), String> {
+        self.accept(listener, echo)
+    }
+
+    fn hello(&self, listener: TcpListener) -> Result<(), String> {
+        self.accept(listener, |stream| outside::hello(stream.compat()))
+    }
+}
+
+impl Smol {
+    /// Has each connection be a task that does what `talk` says.
+    fn accept<F>(
+        &self,
+        listener: TcpListener,
+        talk: impl Fn(Async<TcpStream>) -> F + Send + 'static,
+    ) -> Result<(), String>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let listener = Async::new(listener).map_err(|error| error.to_string())?;
+        let executor = self.executor;
+        let accept = async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                // A connection without it is slow, which is told by the numbers.
+                let _ = stream.get_ref().set_nodelay(true);
+                executor.spawn(talk(stream)).detach();
+            }
+        };
+        executor.spawn(accept).detach();
+        Ok(())
+    }
+}
+
+/// As the one of the others, with the traits that smol's users know.
+async fn echo(mut stream: Async<TcpStream>) {
+    let mut buffer = vec![0; outside::BUFFER];
+    loop {
+        match stream.read(&mut buffer).await {
+            Ok(bytes) if bytes > 0 => {
+                if stream.write_all(&buffer[..bytes]).await.is_err() {
+                    return;
+                }
+            }
+            _ => return,
+        }
+    }
+}
+
+impl Timers for SmolTasks {
+    #[inline]
+    fn sleep(self, duration: Duration) -> impl Future<Output = ()> + Send + 'static {
+        let timer = Timer::after(duration);
+        async move {
+            timer.await;
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! Tokio's multi-threaded runtime, without its drivers: nothing here needs I/O or timers.
+//! Tokio's multi-threaded runtime, with its drivers only where there are sockets or timers.
 
-use std::future::Future;
+use std::{future::Future, net::TcpListener, time::Duration};
 
-use super::{Runtime, Tasks};
+use super::{Outside, Runtime, Tasks, Timers, outside};
 use crate::rival::Build;
 
 /// A runtime of its own.
@@ -59,5 +59,56 @@ impl Tasks for TokioTasks {
     #[inline]
     fn yield_now(self) -> impl Future<Output = ()> + Send {
         ::tokio::task::yield_now()
+    }
+}
+
+impl Outside for Tokio {
+    fn build_for_outside(workers: usize) -> Result<Self, String> {
+        ::tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(workers)
+            .enable_all()
+            .build()
+            .map(Self)
+            .map_err(|error| error.to_string())
+    }
+
+    fn echo(&self, listener: TcpListener) -> Result<(), String> {
+        self.accept(listener, outside::echo)
+    }
+
+    fn hello(&self, listener: TcpListener) -> Result<(), String> {
+        self.accept(listener, outside::hello)
+    }
+}
+
+impl Tokio {
+    /// Has each connection be a task that does what `talk` says.
+    fn accept<F>(
+        &self,
+        listener: TcpListener,
+        talk: impl Fn(::tokio::net::TcpStream) -> F + Send + 'static,
+    ) -> Result<(), String>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        listener.set_nonblocking(true).map_err(|error| error.to_string())?;
+        let _here = self.0.enter();
+        let listener =
+            ::tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
+        drop(::tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                // A connection without it is slow, which is told by the numbers.
+                let _ = stream.set_nodelay(true);
+                drop(::tokio::spawn(talk(stream)));
+            }
+        }));
+        Ok(())
+    }
+}
+
+impl Timers for TokioTasks {
+    #[inline]
+    fn sleep(self, duration: Duration) -> impl Future<Output = ()> + Send + 'static {
+        ::tokio::time::sleep(duration)
     }
 }

@@ -7,6 +7,7 @@
 mod batch;
 mod empty_tree;
 mod fib;
+mod io;
 mod pick_up;
 mod post;
 mod queens;
@@ -23,6 +24,7 @@ use blitz_contestant::nanoseconds;
 use crate::rival::{RivalKind, with_rival};
 
 pub use blitz_contestant::{Caller, Contest, Metric, Pace, RayonProgram, Sample, Unit};
+pub use io::IoWorkload;
 pub use tasks::TaskWorkload;
 pub use uts::Shape as UtsShape;
 
@@ -69,6 +71,8 @@ pub enum Workload {
     },
     /// What async tasks cost.
     Tasks(TaskWorkload),
+    /// What sockets and timers cost.
+    Io(IoWorkload),
     /// A program that uses Rayon, on Rayon's own core and on the drop-in.
     Rayon(RayonProgram),
 }
@@ -114,6 +118,7 @@ impl Workload {
             Self::Trickle => with_rival!(rival, R => trickle::open::<R>(workers, pace)),
             Self::Post { worker } => post::open(rival, workers, worker, pace),
             Self::Tasks(workload) => workload.open(rival, workers, pace),
+            Self::Io(workload) => workload.open(rival, workers, pace),
             Self::Rayon(_) => Err("this process has one rayon-core; it takes two".to_owned()),
         }
     }
@@ -134,6 +139,7 @@ impl Workload {
         match self {
             Self::TreeSum { levels } => tree_sum::memory_bytes(levels),
             Self::Tasks(workload) => workload.memory_bytes(),
+            Self::Io(workload) => workload.memory_bytes(),
             Self::Rayon(program) => program.memory_bytes(),
             _ => 0,
         }

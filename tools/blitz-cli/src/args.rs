@@ -1,8 +1,11 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
-use blitz_bench::workload::Pace;
+use blitz_bench::{
+    load::{Load, Talk},
+    workload::Pace,
+};
 use clap::{Args, Parser, Subcommand};
 
 /// Benchmarks Blitz beside its rivals and shows what a pool sees of this machine.
@@ -32,6 +35,10 @@ pub enum Command {
     /// Take turns on behalf of `blitz bench`, which starts one such process per contestant
     #[command(hide = true)]
     Contestant(ContestantArgs),
+
+    /// Be the clients of a contestant that is a server
+    #[command(hide = true)]
+    Load(LoadArgs),
 }
 
 /// What to measure and how long.
@@ -45,7 +52,7 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
-    /// Run only what has NAME in its name, for example `fork-join`, `async` or `rayon/sort`
+    /// Run only what has NAME in its name, for example `fork-join`, `async`, `io` or `rayon/sort`
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 
@@ -77,6 +84,27 @@ pub struct ContestantArgs {
     /// The name of the pace
     #[arg(long)]
     pub pace: String,
+}
+
+/// Whom to ask for what.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct LoadArgs {
+    /// Where the server is
+    #[arg(long)]
+    address: SocketAddr,
+    /// How many connections to open
+    #[arg(long)]
+    connections: usize,
+    /// `hello`, or how many bytes to send back and forth
+    #[arg(long)]
+    talk: Talk,
+}
+
+impl LoadArgs {
+    /// The same as the benchmarks have it.
+    pub fn load(&self) -> Load {
+        Load { address: self.address, connections: self.connections, talk: self.talk }
+    }
 }
 
 impl Cli {
@@ -158,9 +186,21 @@ mod tests {
     }
 
     #[test]
+    fn the_load_understands_its_own_command_line() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 80));
+        let load = Load { address, connections: 7, talk: Talk::Echo(64) };
+        let command = blitz_bench::load::LoadProcess::command("blitz".as_ref(), load);
+        let words = [command.get_program()].into_iter().chain(command.get_args());
+        let Command::Load(args) = Cli::try_parse_from(words).unwrap().into_command() else {
+            panic!("not a load");
+        };
+        assert_eq!(args.load(), load);
+    }
+
+    #[test]
     fn help_names_what_people_look_for_and_hides_the_rest() {
         let help = Cli::command().render_long_help().to_string();
         assert!(help.contains("bench") && help.contains("doctor"));
-        assert!(!help.contains("contestant"));
+        assert!(!help.contains("contestant") && !help.contains("load"));
     }
 }

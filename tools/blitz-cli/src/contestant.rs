@@ -4,12 +4,15 @@ use std::{io, process};
 
 use blitz_bench::{
     case::{Case, Contestant},
-    catalogue, os,
+    catalogue, load, os,
     rival::RivalKind,
     workload::Pace,
 };
 
-use crate::{Failure, args::ContestantArgs};
+use crate::{
+    Failure,
+    args::{ContestantArgs, LoadArgs},
+};
 
 /// Takes turns until stdin ends.
 pub fn run(args: &ContestantArgs) -> Result<(), Failure> {
@@ -24,6 +27,13 @@ pub fn run(args: &ContestantArgs) -> Result<(), Failure> {
     os::die_with_parent().map_err(|error| Failure::new("cannot follow the parent", error))?;
     let open = || case.workload.open(contestant.rival, contestant.workers, pace);
     blitz_contestant::serve(open, io::stdin().lock(), io::stdout().lock())
+        .map_err(|error| Failure::new("cannot talk to the parent", error))
+}
+
+/// Asks a contestant that is a server, until stdin ends.
+pub fn load(args: &LoadArgs) -> Result<(), Failure> {
+    os::die_with_parent().map_err(|error| Failure::new("cannot follow the parent", error))?;
+    load::serve(args.load(), io::stdin().lock(), io::stdout().lock())
         .map_err(|error| Failure::new("cannot talk to the parent", error))
 }
 

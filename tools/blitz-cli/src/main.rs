@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Doctor => doctor::run(),
         Command::Contestant(args) => contestant::run(&args),
+        Command::Load(args) => contestant::load(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,193 @@
+//! Many clients on one thread: whichever has its answer asks again.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    time::{Duration, Instant},
+};
+
+use mio::{Events, Interest, Poll, Token, net::TcpStream};
+
+use super::{Ask, HELLO, Harvest, Load, Talk};
+use crate::stats::percentile;
+
+/// Connections to one server.
+#[derive(Debug)]
+pub struct Clients {
+    poll: Poll,
+    events: Events,
+    clients: Vec<Client>,
+}
+
+#[derive(Debug)]
+struct Client {
+    stream: TcpStream,
+    talk: Talk,
+    request: Vec<u8>,
+    /// How much of the request is on its way.
+    sent: usize,
+    answer: Vec<u8>,
+    /// How much of the answer has come.
+    received: usize,
+    /// Counts the requests, so that each is another one.
+    turn: u64,
+    asked_at: Instant,
+}
+
+/// A request has its number in it.
+pub(super) const SHORTEST: usize = size_of::<u64>();
+
+/// An answer that is longer than this is none that was asked for.
+const LONGEST_HELLO: usize = 512;
+
+impl Clients {
+    /// Connects all of them, and has each ask once.
+    ///
+    /// # Errors
+    ///
+    /// Returns what went wrong.
+    pub fn connect(load: Load) -> Result<Self, String> {
+        let told = |error: io::Error| error.to_string();
+        let poll = Poll::new().map_err(told)?;
+        let mut clients = Vec::with_capacity(load.connections);
+        for number in 0..load.connections {
+            // Blocking until it is connected: what follows is then ready to be written.
+            let stream = std::net::TcpStream::connect(load.address).map_err(told)?;
+            stream.set_nodelay(true).map_err(told)?;
+            stream.set_nonblocking(true).map_err(told)?;
+            let mut stream = TcpStream::from_std(stream);
+            let interests = Interest::READABLE | Interest::WRITABLE;
+            poll.registry().register(&mut stream, Token(number), interests).map_err(told)?;
+            clients.push(Client::new(stream, load.talk, number));
+        }
+        let mut clients = Self { poll, events: Events::with_capacity(1_024), clients };
+        clients.ask(Duration::ZERO)?;
+        Ok(clients)
+    }
+}
+
+impl Ask for Clients {
+    fn ask(&mut self, time: Duration) -> Result<Harvest, String> {
+        let told = |error: io::Error| format!("a client failed: {error}");
+        let start = Instant::now();
+        let mut latencies = Vec::new();
+        for client in &mut self.clients {
+            client.begin().map_err(told)?;
+        }
+        let mut busy = self.clients.len();
+        while busy > 0 {
+            match self.poll.poll(&mut self.events, Some(PATIENCE)) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                polled => polled.map_err(told)?,
+            }
+            if self.events.is_empty() {
+                return Err(format!("{busy} requests have no answer for {PATIENCE:?}"));
+            }
+            for event in &self.events {
+                let client = &mut self.clients[event.token().0];
+                if !client.go_on().map_err(told)? {
+                    continue;
+                }
+                client.check()?;
+                let now = Instant::now();
+                latencies.push((now - client.asked_at).as_secs_f64() * 1e9);
+                if now - start < time {
+                    client.begin().map_err(told)?;
+                } else {
+                    client.rest();
+                    busy -= 1;
+                }
+            }
+        }
+        let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
+        let of = |percent| percentile(&latencies, percent).ok_or("there are no clients");
+        Ok(Harvest { answers: latencies.len() as u64, nanoseconds, p50: of(50.0)?, p99: of(99.0)? })
+    }
+}
+
+impl Client {
+    fn new(stream: TcpStream, talk: Talk, number: usize) -> Self {
+        let (request, answer) = match talk {
+            Talk::Echo(bytes) => {
+                let pattern = (0..bytes).map(|at| ((at * 31 + number) % 251) as u8);
+                (pattern.collect(), vec![0; bytes])
+            }
+            Talk::Hello => {
+                (b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n".to_vec(), vec![0; LONGEST_HELLO])
+            }
+        };
+        let asked_at = Instant::now();
+        let sent = request.len();
+        Self { stream, talk, request, sent, answer, received: 0, turn: 0, asked_at }
+    }
+
+    /// Sends another request, as far as it can be sent now.
+    fn begin(&mut self) -> io::Result<()> {
+        self.turn += 1;
+        if let Talk::Echo(_) = self.talk {
+            self.request[..SHORTEST].copy_from_slice(&self.turn.to_le_bytes());
+        }
+        self.sent = 0;
+        self.received = 0;
+        self.asked_at = Instant::now();
+        self.write()
+    }
+
+    /// Asks for nothing until the next `begin`.
+    fn rest(&mut self) {
+        self.received = 0;
+    }
+
+    /// Writes and reads what can be; whether the answer is complete.
+    fn go_on(&mut self) -> io::Result<bool> {
+        self.write()?;
+        while !self.is_complete() {
+            match self.stream.read(&mut self.answer[self.received..]) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => self.received += bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        while self.sent < self.request.len() {
+            match self.stream.write(&self.request[self.sent..]) {
+                Ok(bytes) => self.sent += bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        match self.talk {
+            Talk::Echo(bytes) => self.received == bytes,
+            Talk::Hello => {
+                self.received == LONGEST_HELLO
+                    || self.answer[..self.received].ends_with(HELLO.as_bytes())
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let answer = &self.answer[..self.received];
+        let right = match self.talk {
+            Talk::Echo(_) => answer == self.request,
+            Talk::Hello => {
+                answer.starts_with(b"HTTP/1.1 200 OK\r\n") && answer.ends_with(HELLO.as_bytes())
+            }
+        };
+        match right {
+            true => Ok(()),
+            false => Err(format!("request {} has a wrong answer", self.turn)),
+        }
+    }
+}
+
+/// A server that is silent for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,0 +1,75 @@
+//! What the runtimes with sockets and timers compete in: one file per workload.
+
+mod serving;
+mod sleeps;
+mod stalled;
+mod timeouts;
+
+use std::time::Duration;
+
+use super::{Contest, Pace};
+use crate::{
+    load::Talk,
+    rival::RivalKind,
+    runtime::{Outside as _, with_outside},
+};
+
+/// One workload with its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoWorkload {
+    /// Many clients talk to a server.
+    Serving {
+        /// What they say.
+        talk: Talk,
+        /// How many they are.
+        connections: usize,
+    },
+    /// Timers that are started and given up before their time.
+    Timeouts {
+        /// How many in one repetition.
+        count: u64,
+    },
+    /// Tasks that all sleep at once, for 1 to 100 ms.
+    Sleeps {
+        /// How many.
+        count: usize,
+    },
+    /// Tasks that sleep for a short time, again and again, while another one computes.
+    Stalled {
+        /// For how long it computes.
+        stall: Duration,
+    },
+}
+
+impl IoWorkload {
+    /// Builds the rival's runtime and the workload's data.
+    pub(super) fn open(
+        self,
+        rival: RivalKind,
+        workers: usize,
+        pace: Pace,
+    ) -> Result<Box<dyn Contest>, String> {
+        with_outside!(rival, R => {
+            let runtime = R::build_for_outside(workers)?;
+            match self {
+                Self::Serving { talk, connections } => {
+                    serving::open(runtime, talk, connections, pace)
+                }
+                Self::Timeouts { count } => Ok(timeouts::open(runtime, workers, count, pace)),
+                Self::Sleeps { count } => Ok(sleeps::open(runtime, count)),
+                Self::Stalled { stall } => Ok(stalled::open(runtime, stall)),
+            }
+        })
+    }
+
+    /// How much memory one contestant takes at most.
+    pub(super) fn memory_bytes(self) -> u64 {
+        match self {
+            Self::Sleeps { count } => count as u64 * 1_024,
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod test;

@@ -1,0 +1,61 @@
+//! Every workload at a tiny size, on every rival that takes part, with its results verified by the
+//! turn itself. No timing is looked at.
+
+use super::*;
+use crate::workload::{Metric, Workload};
+
+#[track_caller]
+fn everyone_has(metrics: &[Metric], workload: IoWorkload) {
+    for rival in [RivalKind::Blitz, RivalKind::Tokio, RivalKind::Smol] {
+        for workers in [1, 3] {
+            let mut contest = Workload::Io(workload)
+                .open(rival, workers, Pace::Smoke)
+                .unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
+            contest.turn().unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
+            let sample = contest.turn().expect("a second turn works like the first");
+            for metric in metrics {
+                assert!(sample.contains_key(metric), "{workload:?} on {rival:?}: {sample:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn echoes_small_and_large() {
+    let metrics = [Metric::Wall, Metric::Cpu, Metric::ReturnP99];
+    for bytes in [64, 16 * 1024, 100_000] {
+        everyone_has(&metrics, IoWorkload::Serving { talk: Talk::Echo(bytes), connections: 5 });
+    }
+}
+
+#[test]
+fn hello_by_hyper() {
+    let metrics = [Metric::Wall, Metric::Cpu, Metric::ReturnP50, Metric::ReturnP99];
+    everyone_has(&metrics, IoWorkload::Serving { talk: Talk::Hello, connections: 5 });
+}
+
+#[test]
+fn timers_that_are_given_up() {
+    everyone_has(&[Metric::Wall], IoWorkload::Timeouts { count: 500 });
+}
+
+#[test]
+fn many_sleeps() {
+    everyone_has(
+        &[Metric::LateP50, Metric::LateP99, Metric::Cpu],
+        IoWorkload::Sleeps { count: 300 },
+    );
+}
+
+#[test]
+fn sleeps_beside_a_task_that_computes() {
+    let stall = Duration::from_millis(1);
+    everyone_has(&[Metric::LateP99], IoWorkload::Stalled { stall });
+}
+
+#[test]
+fn who_has_no_sockets_is_refused() {
+    let refused = Workload::Io(IoWorkload::Timeouts { count: 1 });
+    let error = refused.open(RivalKind::Rayon, 1, Pace::Smoke).err().expect("refused");
+    assert!(error.contains("rayon"), "{error}");
+}
