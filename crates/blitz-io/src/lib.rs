@@ -1,6 +1,7 @@
 //! Sockets and timers of the Blitz runtime. Use it through `blitz-rt`.
 
 mod async_fd;
+mod backend;
 mod driver;
 pub mod fs;
 pub mod io;
@@ -10,6 +11,8 @@ mod poll;
 pub mod process;
 pub mod signal;
 pub mod time;
+mod uring;
 
+pub use backend::{Backend, BackendChoice};
 pub use driver::{IoDriver, IoMetrics};
 pub use options::IoOptions;

@@ -33,11 +33,17 @@ pub(crate) fn ended() -> io::Error {
 impl Registration {
     /// Has the current pool, else the global one, watch `source` for `interest`.
     pub(crate) fn new(source: &mut impl Source, interest: Interest) -> io::Result<Registration> {
-        driver::with_current(|driver, _| {
-            let reactor = driver.reactor();
-            let (token, readiness) = reactor.register(source, interest)?;
-            Ok(Registration { reactor: reactor.clone(), readiness, token })
-        })?
+        driver::with_current(|driver, _| Registration::with(driver.reactor(), source, interest))?
+    }
+
+    /// Has `reactor` watch `source` for `interest`.
+    pub(super) fn with(
+        reactor: &Arc<Reactor>,
+        source: &mut impl Source,
+        interest: Interest,
+    ) -> io::Result<Registration> {
+        let (token, readiness) = reactor.register(source, interest)?;
+        Ok(Registration { reactor: reactor.clone(), readiness, token })
     }
 
     /// Nobody watches `source` any more. Once, with the source that this was made for.

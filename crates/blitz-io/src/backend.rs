@@ -1,0 +1,51 @@
+//! Which of the system's interfaces a runtime uses, and why.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+/// What a runtime does its file and socket operations with.
+///
+/// Sockets wait for readiness (epoll, kqueue) in either case: it is what they are fastest with here. io_uring takes
+/// over files, which otherwise need a thread that blocks, and the operations that hand their buffer over, such as
+/// [`TcpStream::recv_owned`](crate::net::TcpStream::recv_owned).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// io_uring if Blitz was built with the feature `io-uring` and the system lets us, else readiness and threads.
+    #[default]
+    Auto,
+    /// Readiness for sockets, threads for files.
+    Readiness,
+    /// io_uring, or an error when the runtime is built.
+    IoUring,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Backend::Auto => "automatic",
+            Backend::Readiness => "readiness",
+            Backend::IoUring => "io_uring",
+        })
+    }
+}
+
+/// What was chosen, and what kept it from being more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackendChoice {
+    /// Never [`Backend::Auto`].
+    pub backend: Backend,
+    /// Why it is not io_uring.
+    pub reason: Option<String>,
+}
+
+impl fmt::Display for BackendChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.reason {
+            Some(reason) => write!(f, "{} ({reason})", self.backend),
+            None => write!(f, "{}", self.backend),
+        }
+    }
+}

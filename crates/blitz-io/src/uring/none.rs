@@ -1,0 +1,57 @@
+//! There is no io_uring here: the system has none, or Blitz was built without it.
+
+#![forbid(unsafe_code)]
+
+use super::Outcome;
+use crate::poll::Reactor;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::task::Waker;
+
+/// What cannot be made.
+#[derive(Debug)]
+pub(crate) struct Uring(Infallible);
+
+impl Uring {
+    pub(crate) fn new(_reactor: &Arc<Reactor>) -> io::Result<Arc<Uring>> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "Blitz was built without its feature io-uring, or not for Linux",
+        ))
+    }
+
+    pub(crate) async fn read_at(&self, _: BorrowedFd<'_>, _: Vec<u8>, _: u64) -> Outcome {
+        match self.0 {}
+    }
+
+    pub(crate) async fn write_at(&self, _: BorrowedFd<'_>, _: Vec<u8>, _: u64) -> Outcome {
+        match self.0 {}
+    }
+
+    pub(crate) async fn recv(&self, _: BorrowedFd<'_>, _: Vec<u8>) -> Outcome {
+        match self.0 {}
+    }
+
+    pub(crate) async fn send(&self, _: BorrowedFd<'_>, _: Vec<u8>) -> Outcome {
+        match self.0 {}
+    }
+
+    pub(crate) async fn accept(&self, _: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+        match self.0 {}
+    }
+
+    pub(crate) fn collect(&self, _: &mut VecDeque<Waker>) {
+        match self.0 {}
+    }
+
+    pub(crate) fn end(&self, _: &mut VecDeque<Waker>) {
+        match self.0 {}
+    }
+
+    pub(crate) fn under_way(&self) -> usize {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,309 @@
+//! The ring: how operations reach the system, and their results us.
+
+use super::Outcome;
+use super::slots::{Left, Slots};
+use crate::poll::{Reactor, Registration, ended};
+use io_uring::squeue::Entry;
+use io_uring::types::{CancelBuilder, Fd};
+use io_uring::{IoUring, Probe, opcode};
+use mio::unix::SourceFd;
+use rustix::net::SocketFlags;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::pin::Pin;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+
+/// Entries of the submission queue; each is handed over at once, so this is about how many threads submit.
+const ENTRIES: u32 = 64;
+/// Operations that the system may have done before we look. Beyond that it keeps them for us.
+const COMPLETIONS: u32 = 1024;
+/// The name of cancellations, of whose end nobody wants to know.
+const CANCELLATION: u64 = u64::MAX;
+
+/// What Blitz asks of the system.
+const NEEDED: [u8; 6] = [
+    opcode::Read::CODE,
+    opcode::Write::CODE,
+    opcode::Recv::CODE,
+    opcode::Send::CODE,
+    opcode::Accept::CODE,
+    opcode::AsyncCancel::CODE,
+];
+
+/// What the system knows an operation by: its slot, and whether its result is a descriptor.
+fn name(key: usize, opens: bool) -> u64 {
+    (key as u64) << 1 | u64::from(opens)
+}
+
+fn key_of(name: u64) -> (usize, bool) {
+    match usize::try_from(name >> 1) {
+        Ok(key) => (key, name & 1 == 1),
+        Err(_) => unreachable!("names are made of keys"),
+    }
+}
+
+/// One io_uring of one pool.
+pub(crate) struct Uring {
+    ring: ManuallyDrop<IoUring>,
+    /// Watches the ring for completions.
+    registration: Registration,
+    submitting: Mutex<()>,
+    completing: Mutex<()>,
+    slots: ManuallyDrop<Mutex<Slots>>,
+}
+
+impl Uring {
+    /// Makes a ring that `reactor` watches.
+    ///
+    /// # Errors
+    /// If the system has no io_uring, forbids it, or lacks an operation that Blitz needs.
+    pub(crate) fn new(reactor: &Arc<Reactor>) -> io::Result<Arc<Uring>> {
+        let ring = IoUring::builder().setup_cqsize(COMPLETIONS).dontfork().build(ENTRIES)?;
+        let mut probe = Probe::new();
+        ring.submitter().register_probe(&mut probe)?;
+        if let Some(missing) = NEEDED.into_iter().find(|&code| !probe.is_supported(code)) {
+            let why = format!("this system's io_uring lacks operation {missing}");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+        if !ring.params().is_feature_nodrop() {
+            let why = "this system's io_uring may lose completions";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+        let registration = reactor.watch(&mut SourceFd(&ring.as_raw_fd()))?;
+        Ok(Arc::new(Uring {
+            ring: ManuallyDrop::new(ring),
+            registration,
+            submitting: Mutex::default(),
+            completing: Mutex::default(),
+            slots: ManuallyDrop::default(),
+        }))
+    }
+
+    /// Reads into `buffer` from `offset` on, at most as much as the buffer is long.
+    pub(crate) async fn read_at(
+        &self,
+        file: BorrowedFd<'_>,
+        buffer: Vec<u8>,
+        offset: u64,
+    ) -> Outcome {
+        let fd = Fd(file.as_raw_fd());
+        let make = |at, len| opcode::Read::new(fd, at, len).offset(offset).build();
+        self.transfer(buffer, make).await
+    }
+
+    /// Writes `buffer`, or a part of it, to `offset`.
+    pub(crate) async fn write_at(
+        &self,
+        file: BorrowedFd<'_>,
+        buffer: Vec<u8>,
+        offset: u64,
+    ) -> Outcome {
+        let fd = Fd(file.as_raw_fd());
+        let make = |at: *mut u8, len| opcode::Write::new(fd, at, len).offset(offset).build();
+        self.transfer(buffer, make).await
+    }
+
+    /// Receives into `buffer`, at most as much as the buffer is long.
+    pub(crate) async fn recv(&self, socket: BorrowedFd<'_>, buffer: Vec<u8>) -> Outcome {
+        let fd = Fd(socket.as_raw_fd());
+        self.transfer(buffer, |at, len| opcode::Recv::new(fd, at, len).build()).await
+    }
+
+    /// Sends `buffer`, or a part of it.
+    pub(crate) async fn send(&self, socket: BorrowedFd<'_>, buffer: Vec<u8>) -> Outcome {
+        let fd = Fd(socket.as_raw_fd());
+        let no_signal = rustix::net::SendFlags::NOSIGNAL.bits().cast_signed();
+        let make = |at: *mut u8, len| opcode::Send::new(fd, at, len).flags(no_signal).build();
+        self.transfer(buffer, make).await
+    }
+
+    /// A connection that waits at `listener`, which blocks no thread that uses it.
+    pub(crate) async fn accept(&self, listener: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+        let fd = Fd(listener.as_raw_fd());
+        let flags = (SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).bits().cast_signed();
+        let make =
+            |_, _| opcode::Accept::new(fd, ptr::null_mut(), ptr::null_mut()).flags(flags).build();
+        let op = self.start(Vec::new(), true, make).map_err(|(error, _)| error)?;
+        let accepted = op.await.0?;
+        match i32::try_from(accepted) {
+            // SAFETY: the system has just made it, for whoever asked.
+            Ok(fd) => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+            Err(_) => unreachable!("descriptors are small numbers"),
+        }
+    }
+
+    async fn transfer(&self, buffer: Vec<u8>, make: impl FnOnce(*mut u8, u32) -> Entry) -> Outcome {
+        match self.start(buffer, false, make) {
+            Ok(op) => op.await,
+            Err((error, buffer)) => (Err(error), buffer),
+        }
+    }
+
+    /// Hands an operation to the system. `make` names descriptors that are open until this returns.
+    fn start(
+        &self,
+        buffer: Vec<u8>,
+        opens: bool,
+        make: impl FnOnce(*mut u8, u32) -> Entry,
+    ) -> Result<Op<'_>, (io::Error, Vec<u8>)> {
+        let mut slots = self.slots();
+        let key = slots.insert(buffer).map_err(|buffer| (ended(), buffer))?;
+        let (at, len) = slots.buffer(key);
+        drop(slots);
+        let entry = make(at, len).user_data(name(key, opens));
+        match self.submit(&entry) {
+            Ok(()) => Ok(Op { uring: self, key: Some(key), opens }),
+            Err(error) => Err((error, self.slots().take_back(key))),
+        }
+    }
+
+    /// Returns once the system has taken `entry`. Its buffer, if it has one, stays in its slot until the system
+    /// has told its end.
+    fn submit(&self, entry: &Entry) -> io::Result<()> {
+        let _turn = lock(&self.submitting);
+        // SAFETY: `submitting` is held, so this is the only submission queue; nobody makes another one.
+        let mut queue = unsafe { self.ring.submission_shared() };
+        // SAFETY: the buffer that the entry names stays where it is until the entry has completed (`Slots`), and its
+        // descriptor is open until the system has taken the entry, which is waited for below.
+        if unsafe { queue.push(entry) }.is_err() {
+            unreachable!("each entry is taken before the next one is pushed");
+        }
+        drop(queue);
+        loop {
+            match self.ring.submit() {
+                Ok(_) => return Ok(()),
+                Err(error) if is_busy(&error) => {
+                    // There are more completions than the system likes to keep.
+                    let mut batch = VecDeque::new();
+                    self.collect(&mut batch);
+                    batch.into_iter().for_each(Waker::wake);
+                    std::thread::yield_now();
+                }
+                // The entry is still in the queue, and must not be taken later.
+                Err(error) => panic!("io_uring takes no operations any more: {error}"),
+            }
+        }
+    }
+
+    /// Notes what the system has done. Called by whoever has the driver's seat, and by who cannot submit.
+    pub(crate) fn collect(&self, batch: &mut VecDeque<Waker>) {
+        let _turn = lock(&self.completing);
+        // SAFETY: `completing` is held, so this is the only completion queue; nobody makes another one.
+        let queue = unsafe { self.ring.completion_shared() };
+        if queue.is_empty() {
+            return;
+        }
+        let mut slots = self.slots();
+        for done in queue.filter(|done| done.user_data() != CANCELLATION) {
+            let (key, opens) = key_of(done.user_data());
+            if let Some(result) = slots.complete(key, done.result(), batch) {
+                close_if(opens, result);
+            }
+        }
+    }
+
+    /// The pool has ended: whoever waits is told so.
+    pub(crate) fn end(&self, batch: &mut VecDeque<Waker>) {
+        self.slots().end(batch);
+    }
+
+    /// How many operations the system is at.
+    pub(crate) fn under_way(&self) -> usize {
+        self.slots().under_way()
+    }
+
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        lock(&self.slots)
+    }
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let codes = [Errno::BUSY, Errno::AGAIN, Errno::INTR];
+    codes.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error()))
+}
+
+/// Closes a descriptor that the system has made for somebody who has gone.
+fn close_if(opens: bool, result: i32) {
+    if opens && result >= 0 {
+        // SAFETY: the system has just made it, and nobody else knows of it.
+        drop(unsafe { OwnedFd::from_raw_fd(result) });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing under these locks is left half done by a panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        // A reactor that is gone watches nothing.
+        let _ = self.registration.remove(&mut SourceFd(&self.ring.as_raw_fd()));
+        // Nothing to cancel is an error, too; what cannot be cancelled ends by itself.
+        let _ = self.ring.submitter().register_sync_cancel(None, CancelBuilder::any());
+        while self.under_way() > 0 {
+            match self.ring.submit_and_wait(1) {
+                Ok(_) => {}
+                Err(error) if is_busy(&error) => {}
+                // The system may write to the buffers for ever.
+                Err(_) => return,
+            }
+            self.collect(&mut VecDeque::new());
+        }
+        // SAFETY: this is the only place that drops it, and `self` is not used any more.
+        unsafe { ManuallyDrop::drop(&mut self.slots) };
+        // SAFETY: as above.
+        unsafe { ManuallyDrop::drop(&mut self.ring) };
+    }
+}
+
+impl fmt::Debug for Uring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Uring").field("under_way", &self.under_way()).finish_non_exhaustive()
+    }
+}
+
+/// An operation that the system is at. Dropped, it is cancelled if it can be.
+#[must_use = "futures do nothing unless awaited"]
+struct Op<'a> {
+    uring: &'a Uring,
+    /// None once the result was fetched.
+    key: Option<usize>,
+    opens: bool,
+}
+
+impl Future for Op<'_> {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let Some(key) = self.key else { panic!("an operation was polled after its end") };
+        let Some((result, buffer)) = ready!(self.uring.slots().poll(key, cx)) else {
+            return Poll::Ready((Err(ended()), Vec::new()));
+        };
+        self.key = None;
+        let result = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
+        Poll::Ready((result, buffer))
+    }
+}
+
+impl Drop for Op<'_> {
+    fn drop(&mut self) {
+        let Some(key) = self.key else { return };
+        let left = self.uring.slots().leave(key);
+        match left {
+            Left::Done(result) => close_if(self.opens, result),
+            Left::UnderWay => {
+                // If it is too late, the operation ends as it would have.
+                let cancel = opcode::AsyncCancel::new(name(key, self.opens)).build();
+                let _ = self.uring.submit(&cancel.user_data(CANCELLATION));
+            }
+        }
+    }
+}
