@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How long a test may take before it counts as hung. Far more than any needs on a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The pools that a watched test uses.
 #[derive(Clone, Default)]
