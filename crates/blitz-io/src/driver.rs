@@ -8,14 +8,16 @@
 
 #![forbid(unsafe_code)]
 
+use crate::backend::{Backend, BackendChoice};
 use crate::options::IoOptions;
 use crate::poll::Reactor;
 use crate::time::Timers;
+use crate::uring::Uring;
 use blitz_core::Handle;
 use blitz_core::driver::{self, Berth, Driver, PoolView};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// What a pool's tasks wait with for sockets and timers.
@@ -23,6 +25,9 @@ use std::time::Duration;
 pub struct IoDriver {
     reactor: Arc<Reactor>,
     timers: Timers,
+    backend: Backend,
+    /// Made when first wanted; or why there is none.
+    uring: OnceLock<Result<Arc<Uring>, String>>,
 }
 
 /// What a driver has to do with at some moment.
@@ -33,6 +38,22 @@ pub struct IoMetrics {
     pub registered: usize,
     /// Tasks that wait for one of them.
     pub waiting: usize,
+    /// Operations that io_uring is at.
+    pub under_way: usize,
+}
+
+/// The current pool's io_uring, if its sockets are to use one.
+pub(crate) fn uring_for_sockets() -> Option<Arc<Uring>> {
+    let of_driver = |driver: &IoDriver, _| match driver.backend {
+        Backend::IoUring => driver.uring().cloned(),
+        _ => None,
+    };
+    with_current(of_driver).ok().flatten()
+}
+
+/// The current pool's io_uring, if its files are to use one.
+pub(crate) fn uring_for_files() -> Option<Arc<Uring>> {
+    with_current(|driver, _| driver.uring().cloned()).ok().flatten()
 }
 
 /// Calls `f` with the driver of the current pool, or of the global one, if it has one already.
@@ -54,7 +75,44 @@ impl IoDriver {
         let options = pool.options::<IoOptions>().map_or_else(IoOptions::default, |given| *given);
         let reactor = Reactor::new()?;
         let timers = Timers::new(pool, reactor.clone(), options.start_paused);
-        Ok(Arc::new(IoDriver { reactor, timers }))
+        let uring = OnceLock::new();
+        if options.backend == Backend::IoUring {
+            let _ = uring.set(Ok(Uring::new(&reactor)?));
+        }
+        Ok(Arc::new(IoDriver { reactor, timers, backend: options.backend, uring }))
+    }
+
+    /// Which of the system's interfaces it uses. If that is not settled yet, it is from now on.
+    pub fn backend(&self) -> BackendChoice {
+        let readiness = |reason| BackendChoice { backend: Backend::Readiness, reason };
+        match self.backend {
+            Backend::Readiness => readiness(None),
+            _ => match self.try_uring() {
+                Ok(_) => BackendChoice { backend: Backend::IoUring, reason: None },
+                Err(reason) => readiness(Some(reason.clone())),
+            },
+        }
+    }
+
+    fn uring(&self) -> Option<&Arc<Uring>> {
+        match self.backend {
+            Backend::Readiness => None,
+            _ => self.try_uring().as_ref().ok(),
+        }
+    }
+
+    fn try_uring(&self) -> &Result<Arc<Uring>, String> {
+        self.uring.get_or_init(|| Uring::new(&self.reactor).map_err(|error| error.to_string()))
+    }
+
+    /// Waits for at most `timeout`, for ever if there is none, and notes what has happened to descriptors and
+    /// operations; says whether that concerns anybody.
+    fn wait(&self, timeout: Option<Duration>) -> bool {
+        let happened = self.reactor.wait(timeout);
+        match self.uring.get() {
+            Some(Ok(uring)) => self.reactor.note(|batch| uring.collect(batch)),
+            _ => happened,
+        }
     }
 
     /// The driver of the pool that `handle` leads to; the pool has one from now on.
@@ -67,7 +125,12 @@ impl IoDriver {
 
     /// What waits for the outside world at this moment.
     pub fn metrics(&self) -> IoMetrics {
-        IoMetrics { registered: self.reactor.registered(), waiting: self.reactor.waiting() }
+        let under_way = match self.uring.get() {
+            Some(Ok(uring)) => uring.under_way(),
+            _ => 0,
+        };
+        let (registered, waiting) = (self.reactor.registered(), self.reactor.waiting());
+        IoMetrics { registered, waiting, under_way }
     }
 
     pub(crate) fn reactor(&self) -> &Arc<Reactor> {
@@ -82,7 +145,7 @@ impl IoDriver {
 impl Berth for IoDriver {
     fn block(&self) -> bool {
         let timeout = self.timers.begin_wait();
-        let happened = self.reactor.wait(timeout);
+        let happened = self.wait(timeout);
         self.timers.end_wait();
         if happened {
             self.timers.collect();
@@ -98,7 +161,7 @@ impl Berth for IoDriver {
 
 impl Driver for IoDriver {
     fn poll(&self) -> bool {
-        let happened = self.reactor.wait(Some(Duration::ZERO));
+        let happened = self.wait(Some(Duration::ZERO));
         self.timers.collect() || happened
     }
 
@@ -114,6 +177,9 @@ impl Driver for IoDriver {
     }
 
     fn shut_down(&self) {
+        if let Some(Ok(uring)) = self.uring.get() {
+            self.reactor.note(|batch| uring.end(batch));
+        }
         // A waker that panics keeps nobody from being told, be it at a socket or at a timer.
         let sockets = catch_unwind(AssertUnwindSafe(|| self.reactor.shut_down()));
         self.timers.shut_down();

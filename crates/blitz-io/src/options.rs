@@ -2,10 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+use crate::backend::Backend;
+
 /// The settings of a driver, for `PoolBuilder::driver_options`.
 ///
 /// ```
-/// let options = blitz_io::IoOptions { start_paused: true };
+/// let options = blitz_io::IoOptions { start_paused: true, ..Default::default() };
 /// let pool = blitz::Pool::builder().workers(1).driver_options(options).build().unwrap();
 /// # drop(pool);
 /// ```
@@ -13,4 +15,6 @@
 pub struct IoOptions {
     /// The clock stands from the beginning: see [`time::pause`](crate::time::pause).
     pub start_paused: bool,
+    /// What files and sockets are used with.
+    pub backend: Backend,
 }

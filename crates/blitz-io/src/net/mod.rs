@@ -43,6 +43,7 @@ mod addr;
 mod descriptor;
 #[cfg(feature = "futures-io")]
 mod futures;
+mod owned;
 mod split;
 mod stream;
 pub mod tcp;

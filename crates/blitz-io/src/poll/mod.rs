@@ -61,6 +61,14 @@ impl Reactor {
         !batch.is_empty()
     }
 
+    /// Has `who` add those who are to be woken by the next [`dispatch`](Reactor::dispatch); says whether there is
+    /// anybody.
+    pub(crate) fn note(&self, who: impl FnOnce(&mut VecDeque<Waker>)) -> bool {
+        let mut batch = lock(&self.batch);
+        who(&mut batch);
+        !batch.is_empty()
+    }
+
     /// Makes the current or the next wait return.
     pub(crate) fn wake(&self) {
         self.selector.wake();
@@ -76,7 +84,7 @@ impl Reactor {
 
     /// No more events come: whoever waits is told so, and so is whoever wants to register.
     pub(crate) fn shut_down(&self) {
-        let mut batch = VecDeque::new();
+        let mut batch = std::mem::take(&mut *lock(&self.batch));
         lock(&self.entries).end(&mut batch);
         let mut panic = None;
         for waker in batch {

@@ -18,6 +18,9 @@ mod ring;
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod slots;
 
+mod accepting;
+
+pub(crate) use accepting::Accepting;
 pub(crate) use ring::Uring;
 
 use std::io;

@@ -1,12 +1,15 @@
 //! Waiting for connections.
 
 use super::TcpStream;
+use crate::driver;
 use crate::io::Interest;
 use crate::net::addr::{ToSocketAddrs, first_that_works};
 use crate::net::descriptor::descriptor;
 use crate::poll::Polled;
+use crate::uring::Accepting;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::task::{Context, Poll};
 
 /// A TCP socket that waits for connections.
@@ -27,6 +30,8 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 pub struct TcpListener {
     io: Polled<mio::net::TcpListener>,
+    /// What io_uring is at, if that is used.
+    accepting: Accepting,
 }
 
 descriptor!(TcpListener);
@@ -45,7 +50,7 @@ impl TcpListener {
     }
 
     pub(super) fn of(listener: mio::net::TcpListener) -> io::Result<TcpListener> {
-        Ok(TcpListener { io: Polled::new(listener)? })
+        Ok(TcpListener { io: Polled::new(listener)?, accepting: Accepting::default() })
     }
 
     /// Waits for a connection.
@@ -55,6 +60,11 @@ impl TcpListener {
     /// # Errors
     /// What the system says, for instance that there are too many open files; and if the runtime has ended.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        if let Some(uring) = driver::uring_for_sockets() {
+            let stream = std::net::TcpStream::from(self.accepting.next(uring, self.as_fd()).await?);
+            let address = stream.peer_addr()?;
+            return Ok((TcpStream::from_std(stream)?, address));
+        }
         let (stream, address) =
             self.io.io(Interest::READABLE, |listener| listener.accept()).await?;
         Ok((TcpStream::of(stream)?, address))

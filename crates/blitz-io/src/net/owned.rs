@@ -1,0 +1,64 @@
+//! Transfers that take their buffer along and bring it back: what io_uring needs, since the system writes to it
+//! while the task does something else.
+
+#![forbid(unsafe_code)]
+
+use super::{TcpStream, UnixStream};
+use crate::driver;
+use crate::io::Interest;
+use std::io;
+use std::os::fd::AsFd;
+
+/// The methods. The literal makes a pair of them, `here` and `there`.
+macro_rules! owned {
+    ($Stream:ident, $pair:literal) => {
+        impl $Stream {
+            /// Reads into `buffer`, at most as much as it is long; returns how much, and the buffer.
+            ///
+            /// With [`Backend::IoUring`](crate::Backend::IoUring) the system does it by itself, else it is an
+            /// ordinary read. A future that is dropped before its end may take what has arrived with it: use the
+            /// traits of readers where that matters.
+            ///
+            /// ```
+            /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+            #[doc = $pair]
+            /// let (sent, _) = here.send_owned(b"hello".to_vec()).await;
+            /// assert_eq!(sent?, 5);
+            /// let (received, buffer) = there.recv_owned(vec![0; 16]).await;
+            /// assert_eq!(&buffer[..received?], b"hello");
+            /// # Ok(()) }) }
+            /// ```
+            ///
+            /// # Errors
+            /// What the system says; and if the runtime has ended, then without the buffer.
+            pub async fn recv_owned(&self, mut buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
+                if let Some(uring) = driver::uring_for_sockets() {
+                    return uring.recv(self.as_fd(), buffer).await;
+                }
+                let read = self.async_io(Interest::READABLE, || self.try_read(&mut buffer));
+                (read.await, buffer)
+            }
+
+            /// Writes `buffer`, or a part of it; returns how much, and the buffer. See
+            /// [`recv_owned`](Self::recv_owned).
+            ///
+            /// # Errors
+            /// As [`recv_owned`](Self::recv_owned).
+            pub async fn send_owned(&self, buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
+                if let Some(uring) = driver::uring_for_sockets() {
+                    return uring.send(self.as_fd(), buffer).await;
+                }
+                let write = self.async_io(Interest::WRITABLE, || self.try_write(&buffer));
+                (write.await, buffer)
+            }
+        }
+    };
+}
+
+owned!(
+    TcpStream,
+    " # let listener = blitz::net::TcpListener::bind(\"127.0.0.1:0\").await?;
+ # let here = blitz::net::TcpStream::connect(listener.local_addr()?).await?;
+ # let (there, _) = listener.accept().await?;"
+);
+owned!(UnixStream, " # let (here, there) = blitz::net::UnixStream::pair()?;");

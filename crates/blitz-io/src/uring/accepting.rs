@@ -1,0 +1,46 @@
+//! A connection that the system accepts for a listener.
+
+#![forbid(unsafe_code)]
+
+use super::Uring;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+type Accepted = Pin<Box<dyn Future<Output = io::Result<OwnedFd>> + Send>>;
+
+/// What is under way belongs to the listener, not to the task that waits for it: so no connection is lost if the
+/// task goes away, and the next one waits for the same. Tasks take turns.
+#[derive(Default)]
+pub(crate) struct Accepting {
+    under_way: Mutex<Option<Accepted>>,
+}
+
+impl Accepting {
+    /// The next connection to `listener`.
+    pub(crate) async fn next(
+        &self,
+        uring: Arc<Uring>,
+        listener: BorrowedFd<'_>,
+    ) -> io::Result<OwnedFd> {
+        let mut under_way = self.under_way.lock().await;
+        if under_way.is_none() {
+            let listener = listener.try_clone_to_owned()?;
+            *under_way = Some(Box::pin(async move { uring.accept(listener.as_fd()).await }));
+        }
+        let Some(accepted) = under_way.as_mut() else { unreachable!("it was just begun") };
+        let result = accepted.await;
+        *under_way = None;
+        result
+    }
+}
+
+impl fmt::Debug for Accepting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accepting").finish_non_exhaustive()
+    }
+}
