@@ -2,7 +2,7 @@
 
 use crate::{Runtime, SleepPolicy, WaitPolicy};
 use blitz_core::{BuildError, PoolBuilder};
-use blitz_io::{IoDriver, IoOptions};
+use blitz_io::{Backend, IoDriver, IoOptions};
 use std::time::Duration;
 
 /// How a runtime's tasks find a worker.
@@ -128,23 +128,40 @@ impl Builder {
         self
     }
 
+    /// What files and sockets are used with. Default: [`Backend::Auto`]; [`Runtime::backend`] says what that came
+    /// to.
+    ///
+    /// ```
+    /// use blitz::Backend;
+    ///
+    /// let runtime = blitz::Runtime::builder().workers(1).backend(Backend::Readiness).build()?;
+    /// assert_eq!(runtime.backend().unwrap().backend, Backend::Readiness);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.io.backend = backend;
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
-    /// If a setting cannot be used or the system would not start a thread.
+    /// If a setting cannot be used, if the system would not start a thread, or if it has not the backend that was
+    /// asked for.
     pub fn build(self) -> Result<Runtime, BuildError> {
         let mut pool = self.pool;
-        if self.io.start_paused {
+        if self.io != IoOptions::default() {
             pool = pool.driver_options(self.io);
-            if blitz_core::current_worker_index().is_none() {
-                pool = pool.use_current_thread();
-            }
+        }
+        if self.io.start_paused && blitz_core::current_worker_index().is_none() {
+            pool = pool.use_current_thread();
         }
         let runtime = match self.scheduler {
             Scheduler::Stealing => Runtime::of(pool.build()?),
         };
-        if self.io.start_paused {
-            // So that the clock stands from now on, and not from the first sleep.
+        if self.io.start_paused || self.io.backend == Backend::IoUring {
+            // So that the clock stands from now on, and not from the first sleep; and what cannot be had is said
+            // at once.
             IoDriver::of(&runtime.handle()).map_err(BuildError::driver)?;
         }
         Ok(runtime)

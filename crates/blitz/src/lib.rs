@@ -134,7 +134,7 @@ pub use blitz_macros::{main, test};
 #[doc(no_inline)]
 pub use tokio::sync;
 // The outside world.
-pub use blitz_io::{fs, io, net, process, signal, time};
+pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, signal, time};
 // Looking inside.
 pub use blitz_core::{
     Diagnostics, Histogram, PoolMetrics, TaskMetrics, WorkerMetrics, diagnostics,

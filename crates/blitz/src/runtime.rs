@@ -2,7 +2,9 @@
 
 use crate::{Builder, EnterGuard, Handle, JoinHandle, Pool, PoolMetrics};
 use blitz_core::BuildError;
+use blitz_io::{BackendChoice, IoDriver};
 use std::future::Future;
+use std::io;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -127,6 +129,20 @@ impl Runtime {
     /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
         self.pool.enter()
+    }
+
+    /// What files and sockets are used with, and why it is not io_uring if it is not. If that is not settled yet it
+    /// is from now on.
+    ///
+    /// ```
+    /// println!("{}", blitz::Runtime::new().unwrap().backend()?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system does not give the runtime what it needs to wait for files and sockets.
+    pub fn backend(&self) -> io::Result<BackendChoice> {
+        Ok(IoDriver::of(&self.handle())?.backend())
     }
 
     /// What the workers have done so far.

@@ -9,6 +9,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-io/src/net/unix/peer.rs",
     "crates/blitz-io/src/process/pidfd.rs",
     "crates/blitz-io/src/poll/selector.rs",
+    "crates/blitz-io/src/uring/mod.rs",
     "crates/blitz-parts/src/barrier/mod.rs",
     "crates/blitz-parts/src/cycles/mod.rs",
     "crates/blitz-parts/src/lib.rs",

@@ -4,7 +4,7 @@ use super::Outcome;
 use super::slots::{Left, Slots};
 use crate::poll::{Reactor, Registration, ended};
 use io_uring::squeue::Entry;
-use io_uring::types::{CancelBuilder, Fd};
+use io_uring::types::Fd;
 use io_uring::{IoUring, Probe, opcode};
 use mio::unix::SourceFd;
 use rustix::net::SocketFlags;
@@ -36,9 +36,20 @@ const NEEDED: [u8; 6] = [
     opcode::AsyncCancel::CODE,
 ];
 
+/// What becomes of an operation for which nobody waits any more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It is cancelled.
+    Transfer,
+    /// It is cancelled; if it is too late, the descriptor that it has made is closed.
+    Accept,
+    /// It goes on: a write that has begun has been promised.
+    Write,
+}
+
 /// What the system knows an operation by: its slot, and whether its result is a descriptor.
-fn name(key: usize, opens: bool) -> u64 {
-    (key as u64) << 1 | u64::from(opens)
+fn name(key: usize, kind: Kind) -> u64 {
+    (key as u64) << 1 | u64::from(kind == Kind::Accept)
 }
 
 fn key_of(name: u64) -> (usize, bool) {
@@ -94,7 +105,7 @@ impl Uring {
     ) -> Outcome {
         let fd = Fd(file.as_raw_fd());
         let make = |at, len| opcode::Read::new(fd, at, len).offset(offset).build();
-        self.transfer(buffer, make).await
+        self.transfer(buffer, Kind::Transfer, make).await
     }
 
     /// Writes `buffer`, or a part of it, to `offset`.
@@ -106,30 +117,31 @@ impl Uring {
     ) -> Outcome {
         let fd = Fd(file.as_raw_fd());
         let make = |at: *mut u8, len| opcode::Write::new(fd, at, len).offset(offset).build();
-        self.transfer(buffer, make).await
+        self.transfer(buffer, Kind::Write, make).await
     }
 
     /// Receives into `buffer`, at most as much as the buffer is long.
     pub(crate) async fn recv(&self, socket: BorrowedFd<'_>, buffer: Vec<u8>) -> Outcome {
         let fd = Fd(socket.as_raw_fd());
-        self.transfer(buffer, |at, len| opcode::Recv::new(fd, at, len).build()).await
+        self.transfer(buffer, Kind::Transfer, |at, len| opcode::Recv::new(fd, at, len).build())
+            .await
     }
 
     /// Sends `buffer`, or a part of it.
     pub(crate) async fn send(&self, socket: BorrowedFd<'_>, buffer: Vec<u8>) -> Outcome {
         let fd = Fd(socket.as_raw_fd());
-        let no_signal = rustix::net::SendFlags::NOSIGNAL.bits().cast_signed();
+        let no_signal = rustix::net::SendFlags::NOSIGNAL.bits() as i32;
         let make = |at: *mut u8, len| opcode::Send::new(fd, at, len).flags(no_signal).build();
-        self.transfer(buffer, make).await
+        self.transfer(buffer, Kind::Transfer, make).await
     }
 
     /// A connection that waits at `listener`, which blocks no thread that uses it.
     pub(crate) async fn accept(&self, listener: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         let fd = Fd(listener.as_raw_fd());
-        let flags = (SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).bits().cast_signed();
+        let flags = (SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).bits() as i32;
         let make =
             |_, _| opcode::Accept::new(fd, ptr::null_mut(), ptr::null_mut()).flags(flags).build();
-        let op = self.start(Vec::new(), true, make).map_err(|(error, _)| error)?;
+        let op = self.start(Vec::new(), Kind::Accept, make).map_err(|(error, _)| error)?;
         let accepted = op.await.0?;
         match i32::try_from(accepted) {
             // SAFETY: the system has just made it, for whoever asked.
@@ -138,8 +150,13 @@ impl Uring {
         }
     }
 
-    async fn transfer(&self, buffer: Vec<u8>, make: impl FnOnce(*mut u8, u32) -> Entry) -> Outcome {
-        match self.start(buffer, false, make) {
+    async fn transfer(
+        &self,
+        buffer: Vec<u8>,
+        kind: Kind,
+        make: impl FnOnce(*mut u8, u32) -> Entry,
+    ) -> Outcome {
+        match self.start(buffer, kind, make) {
             Ok(op) => op.await,
             Err((error, buffer)) => (Err(error), buffer),
         }
@@ -149,16 +166,16 @@ impl Uring {
     fn start(
         &self,
         buffer: Vec<u8>,
-        opens: bool,
+        kind: Kind,
         make: impl FnOnce(*mut u8, u32) -> Entry,
     ) -> Result<Op<'_>, (io::Error, Vec<u8>)> {
         let mut slots = self.slots();
         let key = slots.insert(buffer).map_err(|buffer| (ended(), buffer))?;
         let (at, len) = slots.buffer(key);
         drop(slots);
-        let entry = make(at, len).user_data(name(key, opens));
+        let entry = make(at, len).user_data(name(key, kind));
         match self.submit(&entry) {
-            Ok(()) => Ok(Op { uring: self, key: Some(key), opens }),
+            Ok(()) => Ok(Op { uring: self, key: Some(key), kind }),
             Err(error) => Err((error, self.slots().take_back(key))),
         }
     }
@@ -246,8 +263,7 @@ impl Drop for Uring {
     fn drop(&mut self) {
         // A reactor that is gone watches nothing.
         let _ = self.registration.remove(&mut SourceFd(&self.ring.as_raw_fd()));
-        // Nothing to cancel is an error, too; what cannot be cancelled ends by itself.
-        let _ = self.ring.submitter().register_sync_cancel(None, CancelBuilder::any());
+        // Whoever waited for what is left was told of the end and has gone, and so has cancelled all but writes.
         while self.under_way() > 0 {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
@@ -276,7 +292,7 @@ struct Op<'a> {
     uring: &'a Uring,
     /// None once the result was fetched.
     key: Option<usize>,
-    opens: bool,
+    kind: Kind,
 }
 
 impl Future for Op<'_> {
@@ -298,10 +314,11 @@ impl Drop for Op<'_> {
         let Some(key) = self.key else { return };
         let left = self.uring.slots().leave(key);
         match left {
-            Left::Done(result) => close_if(self.opens, result),
+            Left::Done(result) => close_if(self.kind == Kind::Accept, result),
+            Left::UnderWay if self.kind == Kind::Write => {}
             Left::UnderWay => {
                 // If it is too late, the operation ends as it would have.
-                let cancel = opcode::AsyncCancel::new(name(key, self.opens)).build();
+                let cancel = opcode::AsyncCancel::new(name(key, self.kind)).build();
                 let _ = self.uring.submit(&cancel.user_data(CANCELLATION));
             }
         }

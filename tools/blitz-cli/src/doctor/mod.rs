@@ -10,10 +10,24 @@ use cgroup::Quota;
 /// Prints everything.
 pub fn run() -> Result<(), Failure> {
     let machine = MachineCard::read();
-    print(&render(&machine, cgroup::quota(), &blitz::diagnostics()))
+    print(&render(&machine, cgroup::quota(), &blitz::diagnostics(), &io_backend()))
 }
 
-fn render(machine: &MachineCard, quota: Option<Quota>, pool: &blitz::Diagnostics) -> String {
+/// What a runtime with default settings uses files and sockets with.
+fn io_backend() -> String {
+    let runtime = blitz::Runtime::builder().workers(1).build();
+    let chosen = runtime.map_err(|error| error.to_string()).and_then(|runtime| {
+        runtime.backend().map(|chosen| chosen.to_string()).map_err(|error| error.to_string())
+    });
+    chosen.unwrap_or_else(|error| format!("none: {error}"))
+}
+
+fn render(
+    machine: &MachineCard,
+    quota: Option<Quota>,
+    pool: &blitz::Diagnostics,
+    io_backend: &str,
+) -> String {
     let yes_no = |yes| if yes { "yes" } else { "no" };
     let number = |value: Option<usize>| known(value.map(|value| value.to_string()));
     let sections = [
@@ -44,6 +58,7 @@ fn render(machine: &MachineCard, quota: Option<Quota>, pool: &blitz::Diagnostics
             vec![
                 ("futex", pool.futex.to_owned()),
                 ("asymmetric fence (membarrier)", yes_no(pool.asymmetric_fence).to_owned()),
+                ("files and sockets", io_backend.to_owned()),
             ],
         ),
     ];
@@ -92,7 +107,7 @@ mod tests {
     #[test]
     fn says_everything_a_pool_depends_on() {
         let quota = Quota { cpus: 1.5, source: "/sys/fs/cgroup/cpu.max".into() };
-        let text = render(&MachineCard::read(), Some(quota), &blitz::diagnostics());
+        let text = render(&MachineCard::read(), Some(quota), &blitz::diagnostics(), &io_backend());
         let labels = ["CPUs online", "affinity", "quota", "parallelism", "BLITZ_WORKERS", "futex"];
         for label in labels {
             assert!(text.contains(label), "{label} is missing");
