@@ -53,7 +53,9 @@ pub(crate) fn uring_for_sockets() -> Option<Arc<Uring>> {
 
 /// The current pool's io_uring, if its files are to use one.
 pub(crate) fn uring_for_files() -> Option<Arc<Uring>> {
-    with_current(|driver, _| driver.uring().cloned()).ok().flatten()
+    let of_driver = |driver: &IoDriver, _| driver.uring().cloned();
+    // A pool that has ended tells of no completions; a file can do without.
+    with_current(of_driver).ok().flatten().filter(|uring| !uring.has_ended())
 }
 
 /// Calls `f` with the driver of the current pool, or of the global one, if it has one already.

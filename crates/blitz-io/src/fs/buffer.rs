@@ -2,9 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+use crate::uring::Uring;
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::ops::Range;
+use std::os::fd::AsFd;
 use tokio::io::ReadBuf;
 
 /// Memory that is used again and again, and where in it there is something.
@@ -68,6 +70,47 @@ impl Buffer {
         let result = file.write_all(&self.memory[self.filled.clone()]);
         self.clear();
         result
+    }
+
+    /// As [`read`](Buffer::read), by the system itself.
+    pub(super) async fn read_by(
+        mut self,
+        uring: &Uring,
+        file: &File,
+        max: usize,
+    ) -> (Buffer, io::Result<()>) {
+        self.clear();
+        self.grow(max);
+        let result = loop {
+            let memory = std::mem::take(&mut self.memory);
+            let (count, memory) = uring.read_at(file.as_fd(), memory, max, None).await;
+            self.memory = memory;
+            match count {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result,
+            }
+        };
+        let result = result.map(|count| self.filled = 0..count);
+        (self, result)
+    }
+
+    /// As [`write`](Buffer::write), by the system itself.
+    pub(super) async fn write_by(mut self, uring: &Uring, file: &File) -> (Buffer, io::Result<()>) {
+        let mut result = Ok(());
+        while result.is_ok() && !self.is_empty() {
+            let memory = std::mem::take(&mut self.memory);
+            let (count, memory) =
+                uring.write_at(file.as_fd(), memory, self.filled.clone(), None).await;
+            self.memory = memory;
+            match count {
+                Ok(0) => result = Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => self.filled.start += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => result = Err(error),
+            }
+        }
+        self.clear();
+        (self, result)
     }
 
     fn grow(&mut self, len: usize) {

@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+use blitz_core::task;
+use std::fmt;
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -41,8 +44,12 @@ impl<T, F: FnOnce() -> T> Drop for Errand<T, F> {
 }
 
 /// An errand that is under way.
-#[derive(Debug)]
-pub(super) struct Pending<T>(oneshot::Receiver<T>);
+pub(super) enum Pending<T> {
+    /// A thread does it.
+    Elsewhere(oneshot::Receiver<T>),
+    /// The system does it, and whoever waits for it helps it along.
+    Here(Pin<Box<dyn Future<Output = T> + Send>>),
+}
 
 impl<T: Send + 'static> Pending<T> {
     /// Begins `work` elsewhere.
@@ -50,13 +57,31 @@ impl<T: Send + 'static> Pending<T> {
         let (done, is_done) = oneshot::channel();
         let mut errand = Errand { work: Some((work, done)) };
         drop(blitz_core::spawn_blocking(move || errand.run()));
-        Pending(is_done)
+        Pending::Elsewhere(is_done)
     }
 
     /// Ready once, with the result; with none if the work has panicked.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        use std::future::Future;
-        Pin::new(&mut self.0).poll(cx).map(Result::ok)
+        match self {
+            Pending::Elsewhere(is_done) => Pin::new(is_done).poll(cx).map(Result::ok),
+            Pending::Here(work) => work.as_mut().poll(cx).map(Some),
+        }
+    }
+
+    /// Nobody waits for it any more, and it has to be done all the same.
+    pub(super) fn finish(self) {
+        if let Pending::Here(work) = self {
+            // The runtime ends after it. One that has ended already leaves it to the system, which has begun.
+            drop(blitz_core::spawn(task::shield(async move {
+                work.await;
+            })));
+        }
+    }
+}
+
+impl<T> fmt::Debug for Pending<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").finish_non_exhaustive()
     }
 }
 

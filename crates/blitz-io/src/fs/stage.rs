@@ -15,12 +15,13 @@
 
 use super::buffer::Buffer;
 use super::errand::Pending;
+use crate::driver::uring_for_files;
 use blitz_parts::tuning::FILE_BYTES_MAX;
 use std::fs::File;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice, Seek, SeekFrom};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use tokio::io::ReadBuf;
 use tokio::sync::oneshot;
 
@@ -30,6 +31,8 @@ pub(super) struct Stage {
     state: State,
     /// Of a write that its task was told had succeeded.
     write_error: Option<io::Error>,
+    /// What is in flight is a write.
+    writing: bool,
     /// Where the last seek led.
     position: u64,
     /// Bytes that one operation moves at most.
@@ -54,7 +57,7 @@ enum Outcome {
 impl Default for Stage {
     fn default() -> Stage {
         let state = State::Idle(Buffer::default());
-        Stage { state, write_error: None, position: 0, max: FILE_BYTES_MAX }
+        Stage { state, write_error: None, writing: false, position: 0, max: FILE_BYTES_MAX }
     }
 }
 
@@ -80,7 +83,7 @@ impl Stage {
                 Some(Outcome::Read(result)) => return Poll::Ready(result),
                 _ => {
                     let max = to.remaining().min(self.max);
-                    self.begin(file, move |file, buffer| Outcome::Read(buffer.read(file, max)));
+                    self.begin_read(file, max);
                 }
             }
         }
@@ -102,11 +105,7 @@ impl Stage {
         let ahead = buffer.len();
         let count = buffer.take(from, self.max);
         if count > 0 {
-            self.begin(file, move |file, buffer| {
-                // What cannot be written must not be there for the next read.
-                let sought = step_back(file, ahead).inspect_err(|_| buffer.clear());
-                Outcome::Written(sought.and_then(|()| buffer.write(file)))
-            });
+            self.begin_write(file, ahead);
         } else if ahead > 0 {
             self.begin(file, move |file, _| Outcome::Written(step_back(file, ahead)));
         }
@@ -194,6 +193,7 @@ impl Stage {
             None => (Buffer::default(), Outcome::Written(Err(panicked()))),
         };
         self.state = State::Idle(buffer);
+        self.writing = false;
         match outcome {
             Outcome::Written(result) => {
                 // The first is the cause of the others.
@@ -206,21 +206,78 @@ impl Stage {
         Poll::Ready(Some(outcome))
     }
 
+    fn begin_read(&mut self, file: &Arc<File>, max: usize) {
+        let Some(uring) = uring_for_files() else {
+            return self.begin(file, move |file, buffer| Outcome::Read(buffer.read(file, max)));
+        };
+        self.begin_here(file, move |file, buffer| async move {
+            let (buffer, result) = buffer.read_by(&uring, &file, max).await;
+            (buffer, Outcome::Read(result))
+        });
+    }
+
+    /// Writes what is in the buffer, `ahead` bytes back.
+    fn begin_write(&mut self, file: &Arc<File>, ahead: usize) {
+        let Some(uring) = uring_for_files() else {
+            return self.begin(file, move |file, buffer| {
+                // What cannot be written must not be there for the next read.
+                let sought = step_back(file, ahead).inspect_err(|_| buffer.clear());
+                Outcome::Written(sought.and_then(|()| buffer.write(file)))
+            });
+        };
+        self.begin_here(file, move |file, mut buffer| async move {
+            // A seek in memory only, so it does not block.
+            if let Err(error) = step_back(&file, ahead) {
+                buffer.clear();
+                return (buffer, Outcome::Written(Err(error)));
+            }
+            let (buffer, result) = buffer.write_by(&uring, &file).await;
+            (buffer, Outcome::Written(result))
+        });
+        self.writing = true;
+        // So that it is on its way even if nobody ever asks for its end.
+        let _ = self.poll_idle(&mut Context::from_waker(Waker::noop()));
+    }
+
+    fn take_buffer(&mut self) -> Buffer {
+        match &mut self.state {
+            State::Idle(buffer) => std::mem::take(buffer),
+            State::Busy(_) => unreachable!("one operation at a time"),
+        }
+    }
+
+    /// Puts `operation`, which the system does by itself, in flight; nothing else is.
+    fn begin_here<F>(&mut self, file: &Arc<File>, operation: impl FnOnce(Arc<File>, Buffer) -> F)
+    where
+        F: Future<Output = (Buffer, Outcome)> + Send + 'static,
+    {
+        let buffer = self.take_buffer();
+        self.state = State::Busy(Pending::Here(Box::pin(operation(file.clone(), buffer))));
+    }
+
     /// Puts `operation` in flight; nothing else is.
     fn begin(
         &mut self,
         file: &Arc<File>,
         operation: impl FnOnce(&File, &mut Buffer) -> Outcome + Send + 'static,
     ) {
-        let State::Idle(buffer) = &mut self.state else {
-            unreachable!("one operation at a time");
-        };
-        let mut buffer = std::mem::take(buffer);
+        let mut buffer = self.take_buffer();
         let file = file.clone();
         self.state = State::Busy(Pending::new(move || {
             let outcome = operation(&file, &mut buffer);
             (buffer, outcome)
         }));
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let state = std::mem::replace(&mut self.state, State::Idle(Buffer::default()));
+        if let State::Busy(pending) = state {
+            if self.writing {
+                pending.finish();
+            }
+        }
     }
 }
 

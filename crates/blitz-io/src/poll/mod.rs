@@ -96,12 +96,6 @@ impl Reactor {
         }
     }
 
-    /// Has whoever waits here return when `source` is readable. Nobody is woken: the caller of [`wait`](Reactor::wait)
-    /// sees to it.
-    pub(crate) fn watch(self: &Arc<Reactor>, source: &mut impl Source) -> io::Result<Registration> {
-        Registration::with(self, source, Interest::READABLE)
-    }
-
     /// How many descriptors are registered.
     pub(crate) fn registered(&self) -> usize {
         lock(&self.entries).len()

@@ -37,7 +37,7 @@ impl Registration {
     }
 
     /// Has `reactor` watch `source` for `interest`.
-    pub(super) fn with(
+    pub(crate) fn with(
         reactor: &Arc<Reactor>,
         source: &mut impl Source,
         interest: Interest,

@@ -7,6 +7,7 @@ use crate::poll::Reactor;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::task::Waker;
@@ -23,11 +24,23 @@ impl Uring {
         ))
     }
 
-    pub(crate) async fn read_at(&self, _: BorrowedFd<'_>, _: Vec<u8>, _: u64) -> Outcome {
+    pub(crate) async fn read_at(
+        &self,
+        _: BorrowedFd<'_>,
+        _: Vec<u8>,
+        _: usize,
+        _: Option<u64>,
+    ) -> Outcome {
         match self.0 {}
     }
 
-    pub(crate) async fn write_at(&self, _: BorrowedFd<'_>, _: Vec<u8>, _: u64) -> Outcome {
+    pub(crate) async fn write_at(
+        &self,
+        _: BorrowedFd<'_>,
+        _: Vec<u8>,
+        _: Range<usize>,
+        _: Option<u64>,
+    ) -> Outcome {
         match self.0 {}
     }
 
@@ -48,6 +61,10 @@ impl Uring {
     }
 
     pub(crate) fn end(&self, _: &mut VecDeque<Waker>) {
+        match self.0 {}
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
         match self.0 {}
     }
 

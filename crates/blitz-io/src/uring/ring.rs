@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::slots::{Left, Slots};
+use crate::io::Interest;
 use crate::poll::{Reactor, Registration, ended};
 use io_uring::squeue::Entry;
 use io_uring::types::Fd;
@@ -13,6 +14,7 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::pin::Pin;
 use std::ptr;
@@ -23,6 +25,8 @@ use std::task::{Context, Poll, Waker, ready};
 const ENTRIES: u32 = 64;
 /// Operations that the system may have done before we look. Beyond that it keeps them for us.
 const COMPLETIONS: u32 = 1024;
+/// The offset that means the position of the file, which moves on.
+const WHERE_IT_IS: u64 = u64::MAX;
 /// The name of cancellations, of whose end nobody wants to know.
 const CANCELLATION: u64 = u64::MAX;
 
@@ -41,9 +45,11 @@ const NEEDED: [u8; 6] = [
 enum Kind {
     /// It is cancelled.
     Transfer,
+    /// It is cancelled, unless the pool ends first, which waits for it.
+    Read,
     /// It is cancelled; if it is too late, the descriptor that it has made is closed.
     Accept,
-    /// It goes on: a write that has begun has been promised.
+    /// It goes on, and the pool ends after it: a write that has begun has been promised.
     Write,
 }
 
@@ -82,11 +88,13 @@ impl Uring {
             let why = format!("this system's io_uring lacks operation {missing}");
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
-        if !ring.params().is_feature_nodrop() {
-            let why = "this system's io_uring may lose completions";
+        if !ring.params().is_feature_nodrop() || !ring.params().is_feature_rw_cur_pos() {
+            let why = "this system's io_uring may lose completions, or knows no position of files";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
-        let registration = reactor.watch(&mut SourceFd(&ring.as_raw_fd()))?;
+        // Nobody waits for it: whoever waits in the reactor returns, and collects.
+        let registration =
+            Registration::with(reactor, &mut SourceFd(&ring.as_raw_fd()), Interest::READABLE)?;
         Ok(Arc::new(Uring {
             ring: ManuallyDrop::new(ring),
             registration,
@@ -96,27 +104,37 @@ impl Uring {
         }))
     }
 
-    /// Reads into `buffer` from `offset` on, at most as much as the buffer is long.
+    /// Reads into `buffer`, at most as much as `room`; at `offset`, else where the file is.
     pub(crate) async fn read_at(
         &self,
         file: BorrowedFd<'_>,
         buffer: Vec<u8>,
-        offset: u64,
+        room: usize,
+        offset: Option<u64>,
     ) -> Outcome {
         let fd = Fd(file.as_raw_fd());
-        let make = |at, len| opcode::Read::new(fd, at, len).offset(offset).build();
-        self.transfer(buffer, Kind::Transfer, make).await
+        let make = |at, len: u32| {
+            let len = u32::try_from(room).map_or(len, |room| len.min(room));
+            opcode::Read::new(fd, at, len).offset(offset.unwrap_or(WHERE_IT_IS)).build()
+        };
+        self.transfer(buffer, Kind::Read, make).await
     }
 
-    /// Writes `buffer`, or a part of it, to `offset`.
+    /// Writes what is in `buffer` from `start` to `end`, or a part of it; to `offset`, else where the file is.
     pub(crate) async fn write_at(
         &self,
         file: BorrowedFd<'_>,
         buffer: Vec<u8>,
-        offset: u64,
+        Range { start, end }: Range<usize>,
+        offset: Option<u64>,
     ) -> Outcome {
         let fd = Fd(file.as_raw_fd());
-        let make = |at: *mut u8, len| opcode::Write::new(fd, at, len).offset(offset).build();
+        assert!(start <= end && end <= buffer.len(), "{start}..{end} of {}", buffer.len());
+        let len = u32::try_from(end - start).unwrap_or(u32::MAX);
+        let make = |at: *mut u8, _| {
+            let from = at.wrapping_add(start);
+            opcode::Write::new(fd, from, len).offset(offset.unwrap_or(WHERE_IT_IS)).build()
+        };
         self.transfer(buffer, Kind::Write, make).await
     }
 
@@ -170,7 +188,8 @@ impl Uring {
         make: impl FnOnce(*mut u8, u32) -> Entry,
     ) -> Result<Op<'_>, (io::Error, Vec<u8>)> {
         let mut slots = self.slots();
-        let key = slots.insert(buffer).map_err(|buffer| (ended(), buffer))?;
+        let is_of_file = matches!(kind, Kind::Read | Kind::Write);
+        let key = slots.insert(buffer, is_of_file).map_err(|buffer| (ended(), buffer))?;
         let (at, len) = slots.buffer(key);
         drop(slots);
         let entry = make(at, len).user_data(name(key, kind));
@@ -210,7 +229,10 @@ impl Uring {
 
     /// Notes what the system has done. Called by whoever has the driver's seat, and by who cannot submit.
     pub(crate) fn collect(&self, batch: &mut VecDeque<Waker>) {
-        let _turn = lock(&self.completing);
+        self.collect_in(&lock(&self.completing), batch);
+    }
+
+    fn collect_in(&self, _turn: &MutexGuard<'_, ()>, batch: &mut VecDeque<Waker>) {
         // SAFETY: `completing` is held, so this is the only completion queue; nobody makes another one.
         let queue = unsafe { self.ring.completion_shared() };
         if queue.is_empty() {
@@ -225,9 +247,30 @@ impl Uring {
         }
     }
 
-    /// The pool has ended: whoever waits is told so.
+    /// The pool has ended: operations of files are waited for, and whoever waits for others is told so.
     pub(crate) fn end(&self, batch: &mut VecDeque<Waker>) {
-        self.slots().end(batch);
+        while !self.slots().end(batch) {
+            if !self.wait(batch) {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a completion if any is to come; false if the system does not let us.
+    fn wait(&self, batch: &mut VecDeque<Waker>) -> bool {
+        // Held, so that nobody else takes the one that is waited for.
+        let turn = lock(&self.completing);
+        if self.under_way() == 0 {
+            return true;
+        }
+        let waited = self.ring.submit_and_wait(1);
+        self.collect_in(&turn, batch);
+        waited.is_ok() || waited.is_err_and(|error| is_busy(&error))
+    }
+
+    /// Whether nobody tells of completions any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.slots().has_ended()
     }
 
     /// How many operations the system is at.
@@ -265,13 +308,10 @@ impl Drop for Uring {
         let _ = self.registration.remove(&mut SourceFd(&self.ring.as_raw_fd()));
         // Whoever waited for what is left was told of the end and has gone, and so has cancelled all but writes.
         while self.under_way() > 0 {
-            match self.ring.submit_and_wait(1) {
-                Ok(_) => {}
-                Err(error) if is_busy(&error) => {}
+            if !self.wait(&mut VecDeque::new()) {
                 // The system may write to the buffers for ever.
-                Err(_) => return,
+                return;
             }
-            self.collect(&mut VecDeque::new());
         }
         // SAFETY: this is the only place that drops it, and `self` is not used any more.
         unsafe { ManuallyDrop::drop(&mut self.slots) };

@@ -16,6 +16,8 @@ pub(super) struct Slots {
 #[derive(Debug)]
 struct Slot {
     buffer: Vec<u8>,
+    /// It ends soon and by itself, so that the end of the pool waits for it.
+    is_of_file: bool,
     state: State,
 }
 
@@ -40,11 +42,11 @@ pub(super) enum Left {
 
 impl Slots {
     /// A new operation; none if there are no more.
-    pub(super) fn insert(&mut self, buffer: Vec<u8>) -> Result<usize, Vec<u8>> {
+    pub(super) fn insert(&mut self, buffer: Vec<u8>, is_of_file: bool) -> Result<usize, Vec<u8>> {
         if self.ended {
             return Err(buffer);
         }
-        Ok(self.table.insert(Slot { buffer, state: State::UnderWay(None) }))
+        Ok(self.table.insert(Slot { buffer, is_of_file, state: State::UnderWay(None) }))
     }
 
     /// The operation that could not be started after all.
@@ -113,20 +115,33 @@ impl Slots {
         }
     }
 
-    /// Nobody will tell of completions any more.
-    pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) {
+    /// Nobody will tell of completions any more. Not yet, and false, if there are operations of files.
+    pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) -> bool {
+        if self.table.iter().any(|(_, slot)| slot.is_of_file && slot.is_under_way()) {
+            return false;
+        }
         self.ended = true;
         for (_, slot) in &mut self.table {
             if let State::UnderWay(waker) = &mut slot.state {
                 batch.extend(waker.take());
             }
         }
+        true
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// How many operations the system is at.
     pub(super) fn under_way(&self) -> usize {
-        let busy = |slot: &Slot| !matches!(slot.state, State::Done(_));
-        self.table.iter().filter(|(_, slot)| busy(slot)).count()
+        self.table.iter().filter(|(_, slot)| slot.is_under_way()).count()
+    }
+}
+
+impl Slot {
+    fn is_under_way(&self) -> bool {
+        !matches!(self.state, State::Done(_))
     }
 }
 
@@ -140,7 +155,7 @@ mod tests {
     fn a_result_comes_with_its_buffer() {
         let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
         let mut cx = Context::from_waker(Waker::noop());
-        let key = slots.insert(vec![1, 2, 3]).unwrap();
+        let key = slots.insert(vec![1, 2, 3], false).unwrap();
         assert!(slots.poll(key, &mut cx).is_pending());
         assert_eq!((slots.under_way(), slots.buffer(key).1), (1, 3));
         assert_eq!(slots.complete(key, 2, &mut batch), None);
@@ -151,10 +166,10 @@ mod tests {
     #[test]
     fn a_buffer_stays_until_the_system_is_done_with_it() {
         let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
-        let key = slots.insert(vec![0; 8]).unwrap();
+        let key = slots.insert(vec![0; 8], false).unwrap();
         let address = slots.buffer(key).0;
         assert!(matches!(slots.leave(key), Left::UnderWay));
-        let other = slots.insert(vec![0; 8]).unwrap();
+        let other = slots.insert(vec![0; 8], false).unwrap();
         assert_ne!(other, key, "the slot is taken");
         assert_eq!(slots.buffer(key).0, address);
         assert_eq!(slots.complete(key, 5, &mut batch), Some(5), "for whoever closes what came");
@@ -168,12 +183,15 @@ mod tests {
     fn the_end_tells_those_who_wait_and_those_who_come() {
         let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
         let mut cx = Context::from_waker(Waker::noop());
-        let key = slots.insert(vec![7]).unwrap();
+        let key = slots.insert(vec![7], false).unwrap();
         assert!(slots.poll(key, &mut cx).is_pending());
-        slots.end(&mut batch);
-        assert_eq!(batch.len(), 1);
+        let of_file = slots.insert(vec![6], true).unwrap();
+        assert!(!slots.end(&mut batch), "a file's operation is waited for");
+        assert_eq!(slots.complete(of_file, 1, &mut batch), None);
+        assert!(slots.end(&mut batch));
+        assert_eq!((batch.len(), slots.has_ended()), (1, true));
         assert_eq!(slots.poll(key, &mut cx), Poll::Ready(None));
-        assert_eq!(slots.insert(vec![8]), Err(vec![8]));
+        assert_eq!(slots.insert(vec![8], false), Err(vec![8]));
         assert!(matches!(slots.leave(key), Left::UnderWay));
         assert_eq!(slots.under_way(), 1, "the system may still write to it");
     }
