@@ -75,6 +75,19 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         }
         command(job, &["test", "--workspace"])
     });
+    ladder.step(
+        "features",
+        "do files and sockets work without io_uring, and all features build?",
+        |job| {
+            let lints = ["--all-targets", "--", "-D", "warnings"];
+            let io = ["clippy", "--package", "blitz-io"];
+            command(job, &[&io[..], &lints].concat())?;
+            command(job, &[&io[..], &["--all-features"], &lints].concat())?;
+            // The workspace has the feature on, for the tool's sake.
+            command(job, &["test", "--package", "blitz-io", "--lib", "--test", "backends"])?;
+            command(job, &["test", "--package", "blitz-rt", "--test", "fs", "--test", "fs_file"])
+        },
+    );
     ladder.step("loom", "every model in every interleaving, every canary", |job| {
         job.run(&mut commands::clippy_under("loom"))?;
         job.run(&mut commands::loom(None))?;

@@ -142,7 +142,7 @@ fn sanitized(folder: &str, flags: &str, options: &[&str], filter: Option<&str>) 
     for package in ["blitz-parts", "blitz-core", "blitz-io", "blitz-rt"] {
         command.args(["--package", package]);
     }
-    command.arg("--lib");
+    command.args(["--features", "blitz-io/io-uring", "--lib"]);
     for test in integration_tests() {
         command.args(["--test", &test]);
     }
@@ -154,7 +154,7 @@ fn sanitized(folder: &str, flags: &str, options: &[&str], filter: Option<&str>) 
 /// The names of the library's integration tests.
 fn integration_tests() -> Vec<String> {
     let mut found = Vec::new();
-    for package in ["blitz-parts", "blitz-core", "blitz"] {
+    for package in ["blitz-parts", "blitz-core", "blitz-io", "blitz"] {
         found.extend(targets(&format!("crates/{package}/tests")));
     }
     found

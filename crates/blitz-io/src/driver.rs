@@ -75,7 +75,7 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&IoDriver, Option<usize>) -> R) -> 
 impl IoDriver {
     fn new(pool: PoolView) -> io::Result<Arc<IoDriver>> {
         let options = pool.options::<IoOptions>().map_or_else(IoOptions::default, |given| *given);
-        let reactor = Reactor::new()?;
+        let reactor = Reactor::new(options.max_io_completions)?;
         let timers = Timers::new(pool, reactor.clone(), options.start_paused);
         let uring = OnceLock::new();
         if options.backend == Backend::IoUring {

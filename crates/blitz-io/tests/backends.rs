@@ -106,6 +106,27 @@ fn bytes_come_as_they_were_sent() {
 }
 
 #[test]
+fn few_events_at_a_time_are_enough() {
+    let options = IoOptions { max_io_completions: 1, ..IoOptions::default() };
+    let pool = Pool::builder().workers(2).driver_options(options).build().unwrap();
+    let pairs: Vec<_> =
+        pool.block_on(async { (0..50).map(|_| UnixStream::pair().unwrap()).collect() });
+    let waiting: Vec<_> = pairs
+        .into_iter()
+        .map(|(here, there)| {
+            let reads = pool.spawn(async move { there.recv_owned(vec![0; 1]).await.0.unwrap() });
+            (here, reads)
+        })
+        .collect();
+    let driver = driver(&pool.handle());
+    while driver.metrics().waiting < 50 {
+        std::thread::yield_now();
+    }
+    waiting.iter().for_each(|(here, _)| assert_eq!(here.try_write(b"x").unwrap(), 1));
+    waiting.into_iter().for_each(|(_, reads)| assert_eq!(reads.join().unwrap(), 1));
+}
+
+#[test]
 fn the_end_of_a_stream_and_its_errors_are_seen() {
     for (pool, _) in pools() {
         pool.block_on(async {

@@ -143,6 +143,18 @@ impl Builder {
         self
     }
 
+    /// How many events of files and sockets one look can bring; more come with the next one. Default: 256. With fewer,
+    /// other work goes in between sooner; zero counts as one.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::builder().workers(1).max_io_completions(16).build()?;
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn max_io_completions(mut self, events: usize) -> Self {
+        self.io.max_io_completions = events;
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors

@@ -43,8 +43,9 @@ pub(crate) struct Reactor {
 }
 
 impl Reactor {
-    pub(crate) fn new() -> io::Result<Arc<Reactor>> {
-        let selector = Selector::new()?;
+    /// Waits bring at most `events` at a time.
+    pub(crate) fn new(events: usize) -> io::Result<Arc<Reactor>> {
+        let selector = Selector::new(events)?;
         Ok(Arc::new(Reactor { selector, entries: Mutex::default(), batch: Mutex::default() }))
     }
 

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 use blitz_parts::readiness::Ready;
-use blitz_parts::tuning;
 use mio::event::{Event, Source};
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use std::fmt;
@@ -35,11 +34,12 @@ struct Queue {
 }
 
 impl Selector {
-    pub(super) fn new() -> io::Result<Selector> {
+    /// Waits bring at most `events` at a time.
+    pub(super) fn new(events: usize) -> io::Result<Selector> {
         let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
         let waker = Waker::new(&registry, WAKER)?;
-        let queue = Queue { poll, events: Events::with_capacity(tuning::IO_EVENTS_MAX) };
+        let queue = Queue { poll, events: Events::with_capacity(events.max(1)) };
         Ok(Selector { registry, waker, queue: Mutex::new(queue) })
     }
 
