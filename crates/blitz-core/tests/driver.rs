@@ -216,6 +216,52 @@ fn a_look_in_vain_that_kept_a_sleeper_out_of_the_driver_is_made_up_for() {
 }
 
 #[test]
+fn events_come_between_stolen_jobs() {
+    const JOBS: usize = 1_000;
+    struct Counts(Arc<AtomicUsize>, mpsc::Sender<usize>);
+    impl Wake for Counts {
+        fn wake(self: Arc<Self>) {
+            self.1.send(self.0.load(SeqCst)).unwrap();
+        }
+    }
+    let pool = pool(2);
+    let window = window(&pool.handle());
+    let (begun, begins) = mpsc::channel();
+    let stuck = || {
+        let (go, wait) = mpsc::channel::<()>();
+        let begun = begun.clone();
+        pool.spawn_detached(move || {
+            begun.send(()).unwrap();
+            wait.recv().unwrap();
+        });
+        begins.recv().unwrap();
+        go
+    };
+    let (one, other) = (stuck(), stuck());
+    let done = Arc::new(AtomicUsize::new(0));
+    let (woken, wakes) = mpsc::channel();
+    let (finish, is_finished) = mpsc::channel::<()>();
+    pool.spawn_detached(move || {
+        begun.send(()).unwrap();
+        is_finished.recv().unwrap();
+    });
+    for _ in 0..JOBS {
+        let done = done.clone();
+        pool.spawn_detached(move || {
+            done.fetch_add(1, SeqCst);
+        });
+    }
+    // One worker takes all jobs and is stuck in the first; the other steals one after the other.
+    one.send(()).unwrap();
+    begins.recv().unwrap();
+    window.tell(Waker::from(Arc::new(Counts(done, woken))));
+    other.send(()).unwrap();
+    let before = wakes.recv().unwrap();
+    finish.send(()).unwrap();
+    assert!(before < JOBS / 2, "{before} jobs were run before the event was seen");
+}
+
+#[test]
 fn whoever_waits_while_the_pool_ends_gets_its_event() {
     for workers in [1, 2, 8] {
         let ended = Arc::new(AtomicUsize::new(0));

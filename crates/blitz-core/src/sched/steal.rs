@@ -94,7 +94,7 @@ impl Worker {
         self.tasks().tick.is_fair_turn()
     }
 
-    /// An own job is about to be run. Own thread only.
+    /// A job is about to be run. Own thread only.
     #[inline]
     pub(crate) fn count_job(&self) {
         self.tasks().tick.count_job();

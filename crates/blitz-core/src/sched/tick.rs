@@ -5,7 +5,7 @@
 //!  poll ─▶ one of BUDGET_PER_TICK  ──spent──▶ maintenance: a new interval from the average
 //!    ├───▶ one of `interval`       ──spent──▶ the queue, mail and jobs from outside go first, once
 //!    └───▶ one of POLLS_PER_SAMPLE ──spent──▶ this poll is timed
-//!  own job ─▶ one of `interval`, too, counted by itself
+//!  job ─▶ one of `interval`, too, counted by itself
 //! ```
 //!
 //! The first three are counted by one counter, which runs until the next of them is due: most polls change
@@ -31,7 +31,7 @@ pub(crate) struct Tick {
     until_maintenance: Cell<u32>,
     until_fair: Cell<u32>,
     until_sample: Cell<u32>,
-    /// Own jobs left until others' work goes first.
+    /// Jobs left until others' work goes first.
     jobs_until_fair: Cell<u32>,
     is_fair_turn: Cell<bool>,
     interval: Cell<u32>,
@@ -89,7 +89,7 @@ impl Tick {
         timed
     }
 
-    /// An own job is about to be run.
+    /// A job is about to be run.
     #[inline]
     pub(crate) fn count_job(&self) {
         let left = self.jobs_until_fair.get() - 1;
@@ -100,7 +100,7 @@ impl Tick {
         }
     }
 
-    /// How many polls, or own jobs, there are between two moments at which others' work goes first.
+    /// How many polls, or jobs, there are between two moments at which others' work goes first.
     pub(crate) fn interval(&self) -> usize {
         self.interval.get() as usize
     }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn own_jobs_count_as_well() {
+    fn jobs_count_as_well() {
         let tick = Tick::new(false);
         for _ in 0..3 {
             for _ in 0..tick.interval() {

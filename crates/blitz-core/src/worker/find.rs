@@ -3,7 +3,7 @@
 //! Own tasks (see `sched`), own deque (newest first), own mail, injected jobs (all of them: one is kept,
 //! the rest goes onto the own deque), the task queue, other workers' deques and rings from a random
 //! start (oldest first). A worker that is about to sleep looks harder: it also forces private jobs of
-//! workers that sit in a long leaf into the open. Once per interval of polls and own jobs what comes from
+//! workers that sit in a long leaf into the open. Once per interval of polls and jobs what comes from
 //! elsewhere goes first, and every second time the task queue goes before own jobs: no kind of work can
 //! keep another waiting for ever.
 
@@ -110,6 +110,15 @@ impl Worker {
 
     /// Work of others: jobs, and the `wanted` tasks. Own thread only.
     pub(crate) fn find_elsewhere(&self, look: Look, wanted: Wanted) -> Option<Found> {
+        let found = self.look_elsewhere(look, wanted);
+        if let Some(Found::Job(_)) = found {
+            // There may be many, and nothing of its own that would bring this worker to the driver.
+            self.count_job();
+        }
+        found
+    }
+
+    fn look_elsewhere(&self, look: Look, wanted: Wanted) -> Option<Found> {
         let injected = self.take_injected().map(Found::Job);
         if injected.is_some() {
             return injected;
