@@ -455,6 +455,31 @@ fn closures_that_wait_for_tasks_do_not_keep_them() {
 }
 
 #[test]
+fn a_poll_that_blocks_until_another_task_ends_does_not_keep_the_runtime() {
+    watched("a_poll_that_blocks_until_another_task_ends", |watch| {
+        // On one worker it would block for ever in any case.
+        for workers in [2, 3, 8].repeat(10) {
+            let runtime = watch.workers(workers);
+            let (begun, begins) = std::sync::mpsc::channel();
+            let stuck = runtime.spawn(async move {
+                let (keep, kept) = std::sync::mpsc::channel::<()>();
+                // It is in this worker's LIFO slot, or waits on another one already.
+                let other = blitz::spawn(async move {
+                    let _keep = keep;
+                    pending::<()>().await;
+                });
+                begun.send(()).unwrap();
+                assert!(kept.recv().is_err(), "nobody sends anything");
+                drop(other);
+            });
+            begins.recv().unwrap();
+            drop(runtime);
+            assert!(stuck.is_finished());
+        }
+    });
+}
+
+#[test]
 fn jobs_run_to_their_end_and_may_use_the_pool() {
     watched("jobs_run_to_their_end", |watch| {
         for workers in WORKERS {

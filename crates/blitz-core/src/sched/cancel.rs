@@ -7,14 +7,38 @@
 //!    that a foreign thread has just woken is on its way into the queue, and the last one waits for it.
 //! 3. The queue closes. Who comes later keeps what it brings, and cancels it.
 //!
+//! A worker may be stuck in a poll that blocks until another task ends, perhaps the one in its LIFO slot. So it is
+//! not the last one only who cancels: each worker that leaves cancels what it can reach, and no list takes tasks
+//! any more.
+//!
 //! Dropping a future runs user code: it may wake other tasks (they go into the queues and are cancelled
 //! in their turn, never on top of each other), spawn new ones (which are cancelled at once), and wait for
 //! others, which therefore are never all in the hands of the thread that cancels.
 
 use crate::ops::detached::{self, Hold};
 use crate::team::Team;
+use crate::worker::Worker;
 use blitz_parts::prim::{AcqRel, Acquire, yield_now};
 use blitz_parts::task::{Owned, Runnable, TaskRef};
+
+impl Worker {
+    /// Cancels the tasks that nobody runs, if they are to end: this worker leaves, and another one that does not
+    /// may be stuck until one of them is gone. Own thread only.
+    pub(crate) fn cancel_beside_others(&self) {
+        let team = self.team();
+        if !team.tasks_end() {
+            return;
+        }
+        team.cancel_waiting_tasks();
+        for worker in team.workers() {
+            let rescued = worker.tasks().rescue();
+            self.tasks().counters.cancelled.add(u64::from(rescued.is_some()));
+            drop(rescued);
+        }
+        self.cancel_queued();
+        team.cancel_queued();
+    }
+}
 
 impl Team {
     /// A worker that will never work, or the handle, is at its end.

@@ -257,6 +257,7 @@ impl Worker {
 
     /// Runs what only this worker may be able to run, and leaves. Own thread only.
     pub(crate) fn retire(&self) {
+        self.cancel_beside_others();
         let next =
             || self.open_mail().or_else(|| self.take_oldest()).or_else(|| self.take_injected());
         while let Some(work) = next() {
