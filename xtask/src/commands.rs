@@ -17,6 +17,9 @@ pub const RAYON_PROGRAMS: &str = "bench/rayon-programs";
 /// and ThreadSanitizer follows calls to a depth of 64 Ki only.
 const DEEP_STACKS: &str = "deep_nesting";
 
+/// In the names of tests whose signals may hit a thread that sleeps.
+const SIGNALS_FROM_OUTSIDE: &str = "signal_from_outside";
+
 /// `cargo` of the toolchain that runs this program.
 pub fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
@@ -129,7 +132,10 @@ pub fn asan(filter: Option<&str>) -> Command {
 /// The library's unit and integration tests under ThreadSanitizer. The standard library is built with
 /// it, too: as shipped its mutexes and counts are invisible, and whatever they guard looks like a race.
 pub fn tsan(filter: Option<&str>) -> Command {
-    sanitized("tsan", "-Zsanitizer=thread", &["-Zbuild-std"], filter)
+    let mut command = sanitized("tsan", "-Zsanitizer=thread", &["-Zbuild-std"], filter);
+    // It keeps a signal back until the thread calls something that it knows: a thread that sleeps never does.
+    command.args(["--skip", SIGNALS_FROM_OUTSIDE]);
+    command
 }
 
 fn sanitized(folder: &str, flags: &str, options: &[&str], filter: Option<&str>) -> Command {

@@ -5,13 +5,15 @@ mod common;
 use blitz::signal::unix::{SignalKind, signal};
 use common::{io_metrics, on_each_size, watched};
 use rustix::process::{Signal, getpid, kill_process};
+use signal_hook::low_level::raise;
 use std::future::Future;
 use std::io::ErrorKind;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+/// Has this thread's own handler run before it returns.
 fn send(signal: Signal) {
-    kill_process(getpid(), signal).unwrap();
+    raise(signal.as_raw()).unwrap();
 }
 
 /// Polls `future` once and drops it; what it returned.
@@ -103,6 +105,17 @@ fn ctrl_c_waits_for_an_interrupt() {
         assert!(first.is_pending());
         send(Signal::INT);
         waiting.await.unwrap();
+    });
+}
+
+#[test]
+fn a_signal_from_outside_may_hit_any_thread() {
+    on_each_size("any thread", || async {
+        let mut listener = signal(SignalKind::terminate()).unwrap();
+        for _ in 0..100 {
+            kill_process(getpid(), Signal::TERM).unwrap();
+            assert_eq!(listener.recv().await, Some(()));
+        }
     });
 }
 

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_noticed_by_signals() {
+    fn ends_are_noticed_by_a_signal_from_outside() {
         children_end(|_| Exit::by_signal().unwrap());
     }
 }
