@@ -29,11 +29,16 @@ impl Team {
         self.alive.fetch_add(1, Relaxed);
     }
 
+    /// One more reason to go on, unless there was none and the workers are leaving.
+    pub(crate) fn hold_while_at_work(&self) -> bool {
+        add_unless_zero(&self.alive)
+    }
+
     /// One more reason to go on, for a thread that is no worker of the team: not once the team's handle is
     /// gone, for others could keep the team for ever; unless a closure of the team itself asks.
     pub(crate) fn try_hold(&self) -> bool {
         let late = self.is_closing() && !self.blocking.is_here();
-        if late || !add_unless_zero(&self.alive) {
+        if late || !self.hold_while_at_work() {
             return false;
         }
         fence(SeqCst);
@@ -54,15 +59,15 @@ impl Team {
         add_unless_zero(&self.task_holds)
     }
 
-    /// One reason less to poll tasks; with the last one they are cancelled (step 2). The caller has a
-    /// reason to go on.
-    pub(crate) fn release_tasks(&self) {
-        if self.task_holds.fetch_sub(1, AcqRel) == 1 {
-            fence(SeqCst);
-            // If that is the only one, the workers are about to stop and do it then.
-            if self.alive.load(Relaxed) > 1 {
-                self.cancel_tasks_soon();
-            }
+    /// One reason less to poll tasks, and one less to go on. With the last of the first kind they are cancelled
+    /// (step 2).
+    pub(crate) fn release_with_tasks(&self) {
+        let tasks_end = self.task_holds.fetch_sub(1, AcqRel) == 1;
+        // If there is no other reason to go on the workers stop, and do it then. One that came between these two
+        // steps, a job of a task's last poll, is seen: it may wait for a task.
+        if !self.release() && tasks_end && self.hold_while_at_work() {
+            self.cancel_tasks_soon();
+            self.release();
         }
     }
 
@@ -72,13 +77,15 @@ impl Team {
         self.task_holds.load(Acquire) == 0
     }
 
-    /// One reason less; the last one stops the workers (steps 3 and 4).
-    pub(crate) fn release(&self) {
-        if self.alive.fetch_sub(1, AcqRel) == 1 {
+    /// One reason less; the last one stops the workers (steps 3 and 4). Says whether it was the last.
+    pub(crate) fn release(&self) -> bool {
+        let was_last = self.alive.fetch_sub(1, AcqRel) == 1;
+        if was_last {
             self.sleep().stop();
             self.watch.stop();
             self.blocking.stop();
         }
+        was_last
     }
 
     /// The builder could not start a thread: ends the others, as many as were to follow excepted.
@@ -89,8 +96,7 @@ impl Team {
         }
         self.count_in();
         self.leave();
-        self.release_tasks();
-        self.release();
+        self.release_with_tasks();
         // Threads that a custom spawner started end by themselves; it may have kept some for later.
         if !self.config.detach_on_drop {
             self.join_own_threads();
@@ -102,8 +108,7 @@ impl Team {
         self.closing.store(true, Release);
         // Before the workers can leave: so one of them is the last, and cancels what is left.
         self.leave();
-        self.release_tasks();
-        self.release();
+        self.release_with_tasks();
         let adopted = current::is_adopted_by(self);
         if current::current().is_some_and(|worker| worker.is_in(self)) {
             // Inside of one of the pool's own operations, whose frames need the worker until they end.

@@ -484,3 +484,25 @@ fn a_hundred_thousand_parked_tasks() {
 fn a_million_parked_tasks() {
     watched("a_million_parked_tasks", |watch| park(watch.workers(2), 1_000_000));
 }
+
+#[test]
+fn a_job_that_comes_at_the_moment_of_the_end_may_wait_for_a_task() {
+    watched("a_job_that_comes_at_the_moment_of_the_end", |watch| {
+        let mut seed = 7;
+        for _ in 0..rounds(5_000) {
+            let runtime = watch.workers(2);
+            let never = runtime.spawn(pending::<()>());
+            let (begun, begins) = std::sync::mpsc::channel();
+            let mut theirs = seed;
+            drop(runtime.spawn(async move {
+                begun.send(()).unwrap();
+                jitter(&mut theirs);
+                // Neither the only reason to go on nor one that was there before.
+                drop(blitz::spawn_cpu(move || assert!(never.join().unwrap_err().is_cancelled())));
+            }));
+            begins.recv().unwrap();
+            (0..3).for_each(|_| jitter(&mut seed));
+            drop(runtime);
+        }
+    });
+}

@@ -3,13 +3,13 @@
 #![forbid(unsafe_code)]
 
 use super::{context, local};
-use crate::ops::detached::Hold;
 use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::task::TaskRef;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Runs `future` to its end even if the task is aborted meanwhile. The abort is remembered and takes
@@ -112,20 +112,23 @@ impl Drop for Guard {
 }
 
 /// The pool does not end meanwhile, nor are its tasks cancelled.
-struct TaskHold(Hold);
+struct TaskHold(Arc<Team>);
 
 impl TaskHold {
     /// Not once the pool is dropped, or tasks could go from one shield to the next for ever; but what is
     /// inside of a shield already goes on.
     fn try_new(team: &Team, task: &TaskRef) -> Option<TaskHold> {
         let late = team.is_closing() && !task.is_shielded();
-        (!late && team.try_hold_tasks()).then(|| TaskHold(Hold::new(team)))
+        (!late && team.try_hold_tasks()).then(|| {
+            team.hold();
+            TaskHold(team.arc())
+        })
     }
 }
 
 impl Drop for TaskHold {
     fn drop(&mut self) {
-        self.0.team().release_tasks();
+        self.0.release_with_tasks();
     }
 }
 
