@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A closure that waits in the queue or runs holds the pool, as a detached job does: the pool ends after
-//! it.
+//! it. One that comes when the workers are leaving, from a task's last poll for example, is refused: nobody
+//! would see to what it waits for.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +42,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    handle::with_held_team(|team, hold| team.spawn_blocking(hold, f))
+    handle::with_team_at_work(|team, hold| team.spawn_blocking(hold, f))
 }
 
 impl Pool {

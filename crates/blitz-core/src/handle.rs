@@ -290,6 +290,14 @@ pub(crate) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     }
 }
 
+/// As [`with_held_team`], for what others than the team's workers run: without the hold, too, if they are leaving.
+pub(crate) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
+    match entered() {
+        Some(team) => f(&team, Hold::try_new(&team)),
+        None => with_own_team(|team| f(team, Hold::while_at_work(team))),
+    }
+}
+
 /// As [`with_current_team`], for a call that waits for jobs: a team that is ending is no longer the current
 /// one for threads outside of it.
 pub(crate) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {

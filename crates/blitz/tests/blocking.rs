@@ -15,6 +15,19 @@ fn threads(runtime: &Runtime) -> u64 {
 }
 
 #[test]
+fn a_closure_that_comes_when_the_workers_leave_is_refused() {
+    watched("a_closure_that_comes_when_the_workers_leave_is_refused", |_| {
+        let (late, is_late) = std::sync::mpsc::channel();
+        // The pool has stopped when this is called: nobody would run the jobs of the closure.
+        let pool = blitz::Pool::builder().workers(1).exit_handler(move |_| {
+            late.send(blitz::spawn_blocking(|| blitz::join(|| 1, || 2))).unwrap();
+        });
+        drop(pool.build().unwrap());
+        assert!(is_late.recv().unwrap().join().unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
 fn results_panics_and_the_current_pool() {
     watched("results_panics_and_the_current_pool", |watch| {
         let runtime = watch.workers(3);

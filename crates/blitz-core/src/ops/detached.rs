@@ -116,6 +116,11 @@ impl Hold {
         Hold(team.arc())
     }
 
+    /// For its own workers, and for what others than they run: none if the workers are leaving.
+    pub(crate) fn while_at_work(team: &Team) -> Option<Hold> {
+        team.hold_while_at_work().then(|| Hold(team.arc()))
+    }
+
     /// For everybody else. None if the team is ending or has ended.
     pub(crate) fn try_new(team: &Arc<Team>) -> Option<Hold> {
         team.try_hold().then(|| Hold(team.clone()))
