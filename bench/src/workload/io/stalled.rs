@@ -1,6 +1,6 @@
 //! Tasks that sleep for a short time, again and again, while a task that has just slept as well
-//! computes for long: the worker that found its timer is busy, and somebody else has to look after
-//! the others'.
+//! computes for long. It wakes up alone, when every other worker sleeps: the worker that found its
+//! timer is busy then, and somebody else has to look after those of the others.
 
 use std::time::{Duration, Instant};
 
@@ -27,13 +27,13 @@ impl<R: Outside> Contest for Stalled<R> {
         let (tasks, stall) = (self.runtime.tasks(), self.stall);
         let late = self.runtime.block_on(async move {
             let computing = tasks.spawn(async move {
-                tasks.sleep(NAP).await;
+                tasks.sleep(ALONE).await;
                 let start = Instant::now();
                 while start.elapsed() < stall {
                     std::hint::spin_loop();
                 }
             });
-            let until = Instant::now() + NAP + stall;
+            let until = Instant::now() + ALONE + stall;
             let sleepers: Vec<_> =
                 (0..SLEEPERS).map(|_| tasks.spawn(sleep_until(tasks, until))).collect();
             let mut late = Vec::new();
@@ -60,3 +60,5 @@ async fn sleep_until<T: Timers>(tasks: T, until: Instant) -> Result<Vec<f64>, St
 
 const SLEEPERS: usize = 20;
 const NAP: Duration = Duration::from_millis(5);
+/// Between two moments at which the others wake up.
+const ALONE: Duration = Duration::from_millis(8);

@@ -24,10 +24,10 @@ impl Worker {
             while let Some(found) = self.find(Look::Public, true) {
                 self.run(found);
             }
-            let mut idle = sleep.start_looking(self.bed());
+            let mut idle = sleep.start_looking_outside(self.bed());
             let found = loop {
-                if idle.is_driver_turn() {
-                    self.poll_driver();
+                if idle.is_driver_turn() && self.poll_driver() {
+                    self.bed().found_in_berth();
                 }
                 let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
                 if let Some(found) = self.find(look, idle.may_search()) {

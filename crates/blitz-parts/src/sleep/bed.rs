@@ -7,7 +7,7 @@ use crate::latch::{CoreLatch, Notice};
 use crate::prim::{self, AtomicBool, Step, broken};
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{self, AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// One worker's place to sleep.
@@ -22,6 +22,9 @@ pub struct Bed {
     in_berth: AtomicBool,
     /// Rounds until sleepy; the worker's own, atomic only to be shareable.
     patience: AtomicU32,
+    /// What this worker last waited for happened in the berth: it did not sleep there in vain until somebody had
+    /// work for it. The worker's own, too.
+    berth_pays: atomic::AtomicBool,
     stats: SleepStats,
 }
 
@@ -54,6 +57,7 @@ impl Bed {
             seat,
             in_berth: AtomicBool::new(false),
             patience: AtomicU32::new(patience),
+            berth_pays: atomic::AtomicBool::new(false),
             stats: SleepStats::default(),
         }
     }
@@ -129,12 +133,15 @@ impl Bed {
     }
 
     fn block(&self, berth: &Arc<dyn Berth>) {
+        let mut by_event = false;
         while self.core.is_sleeping() {
             if berth.block() && self.core.notify() == Notice::MustWake {
                 // Nobody else woke us, so the books are ours to keep (SLEEP-2).
                 self.counters.sub_sleeping();
+                by_event = true;
             }
         }
+        self.berth_pays.store(by_event, Relaxed);
     }
 
     pub(super) fn caught_by_jec(&self) {
@@ -145,6 +152,16 @@ impl Bed {
         self.stats.found_awake.add(1);
         // Waiting paid off: be as patient as the policy allows next time.
         self.patience.store(patience_full, Relaxed);
+    }
+
+    /// The worker was idle and found that something had happened in the berth. Own thread only.
+    pub fn found_in_berth(&self) {
+        self.berth_pays.store(true, Relaxed);
+    }
+
+    /// Whether what comes next comes from the outside world, by experience.
+    pub(super) fn berth_pays(&self) -> bool {
+        self.berth_pays.load(Relaxed)
     }
 
     pub(super) fn patience(&self) -> u32 {

@@ -2,8 +2,8 @@
 //! it sleep.
 //!
 //! # Who calls it
-//! Workers, from `blitz-core/worker`: `start_looking`, `no_work_found`, `work_found`,
-//! `wait_parked`, `new_task`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's end: `stop`.
+//! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
+//! `work_found`, `wait_parked`, `new_task`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -135,9 +135,19 @@ pub struct Idle {
     sleepy_at: u32,
     snapshot: u32,
     searches: bool,
+    /// The worker waits for nothing in particular.
+    outside: bool,
+    /// It does not yield on its way to sleep.
+    straight: bool,
 }
 
 impl Idle {
+    fn relax(&self) {
+        if !self.straight {
+            relax();
+        }
+    }
+
     /// Whether the worker has announced to be sleepy: time to look in the most thorough way.
     pub fn is_sleepy(&self) -> bool {
         self.rounds > self.sleepy_at
@@ -216,7 +226,26 @@ impl Sleep {
     pub fn start_looking(&self, bed: &Bed) -> Idle {
         let before = self.counters.add_inactive();
         let searches = 2 * before.awake_but_idle() < self.beds.len();
-        Idle { rounds: 0, sleepy_at: self.patience(bed, before), snapshot: 0, searches }
+        let sleepy_at = self.patience(bed, before);
+        Idle { rounds: 0, sleepy_at, snapshot: 0, searches, outside: false, straight: false }
+    }
+
+    /// As `start_looking`, for a worker that waits for nothing in particular. If experience says that its work
+    /// comes from the berth, and the seat is free, it goes straight there: what happens wakes it as soon as it
+    /// would notice by looking, and meanwhile others, perhaps whoever is to cause it, have the core.
+    pub fn start_looking_outside(&self, bed: &Bed) -> Idle {
+        let mut idle = self.start_looking(bed);
+        idle.outside = true;
+        self.go_straight(bed, &mut idle);
+        idle
+    }
+
+    fn go_straight(&self, bed: &Bed, idle: &mut Idle) {
+        let pays = self.policy.is_adaptive() && bed.berth_pays();
+        idle.straight = idle.outside && pays && self.seat.is_free();
+        if idle.straight {
+            idle.sleepy_at = 0;
+        }
     }
 
     /// How many rounds a worker waits that starts to look beside `others`.
@@ -280,9 +309,9 @@ impl Sleep {
             relax();
         } else if round == idle.sleepy_at {
             idle.snapshot = self.counters.announce_sleepy().jec();
-            relax();
+            idle.relax();
         } else if round <= idle.sleepy_at + tuning::ROUNDS_AFTER_SLEEPY {
-            relax();
+            idle.relax();
         } else {
             return self.sleep(bed, idle, latch, look);
         }
@@ -373,6 +402,7 @@ impl Sleep {
         bed.set_patience(self.policy.patience_after(bed.patience(), slept));
         idle.rounds = 0;
         idle.sleepy_at = self.patience(bed, registered);
+        self.go_straight(bed, idle);
         seat
     }
 

@@ -39,6 +39,11 @@ impl SleepPolicy {
         }
     }
 
+    /// Whether experience counts.
+    pub(super) fn is_adaptive(self) -> bool {
+        self.patience_min < self.sleepy_at
+    }
+
     /// The patience of a worker that has slept this long. After a short sleep it had better stayed
     /// awake, after a long one it had better slept at once.
     pub(super) fn patience_after(self, patience: u32, slept: Duration) -> u32 {

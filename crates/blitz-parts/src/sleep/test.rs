@@ -1,6 +1,6 @@
 //! The counters, the policies, the choice of whom to wake, and a pool of real threads.
 
-use super::{Bed, Berth, Counters, Sleep, SleepPolicy};
+use super::{Bed, Berth, Counters, Idle, Sleep, SleepPolicy};
 use crate::latch::{JobLatch, Latch};
 use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed};
 use crate::tuning;
@@ -82,8 +82,12 @@ fn the_event_counter_alternates_between_sleepers_and_posters() {
 /// The round in which an idle worker first tries to sleep.
 fn first_attempt(policy: SleepPolicy) -> u32 {
     let sleep = sleep_with(policy, 1);
+    attempt(&sleep, sleep.start_looking(sleep.bed_of(0)))
+}
+
+/// The round in which worker 0 tries to sleep.
+fn attempt(sleep: &Sleep, mut idle: Idle) -> u32 {
     let bed = sleep.bed_of(0);
-    let mut idle = sleep.start_looking(bed);
     let mut tried = false;
     let mut round = 0;
     loop {
@@ -375,6 +379,55 @@ fn sleep_12_whoever_is_caught_on_its_way_into_the_berth_has_the_seat() {
     let counts = sleep.counters().load();
     assert_eq!((counts.sleeping(), counts.inactive()), (0, 0));
     assert!(sleep.seat_is_free());
+}
+
+#[test]
+fn who_finds_its_work_outside_goes_straight_there() {
+    let patient = first_attempt(SleepPolicy::adaptive());
+    let sleep = sleep_with(SleepPolicy::adaptive(), 2);
+    let bed = sleep.bed_of(0);
+    let outside = || attempt(&sleep, sleep.start_looking_outside(bed));
+    sleep.plug(Arc::new(Window::default()));
+    assert_eq!(outside(), patient, "nothing has come from there yet");
+    bed.found_in_berth();
+    assert_eq!(outside(), 1 + tuning::ROUNDS_AFTER_SLEEPY);
+    assert_eq!(attempt(&sleep, sleep.start_looking(bed)), patient, "a fork may be back soon");
+    let seat = sleep.try_seat(sleep.bed_of(1));
+    assert_eq!(outside(), patient, "somebody else is there");
+    drop(seat);
+
+    for policy in [SleepPolicy::rayon(), SleepPolicy::low_latency()] {
+        let sleep = sleep_with(policy, 1);
+        sleep.plug(Arc::new(Window::default()));
+        sleep.bed_of(0).found_in_berth();
+        let idle = sleep.start_looking_outside(sleep.bed_of(0));
+        assert_eq!(attempt(&sleep, idle), first_attempt(policy), "these do as they are told");
+    }
+}
+
+#[test]
+fn whoever_is_woken_in_the_berth_expects_more_of_the_same_kind() {
+    let sleep = sleep_with(SleepPolicy::adaptive(), 1);
+    let window = Arc::new(Window::default());
+    sleep.plug(window.clone());
+    let bed = sleep.bed_of(0);
+    let pays_after = |wake: &dyn Fn()| {
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(|| {
+                let mut idle = sleep.start_looking_outside(bed);
+                while sleep.no_work_found(bed, &mut idle, None, || false).is_none() {}
+                sleep.work_found(bed, idle, || false);
+            });
+            while sleep.asleep().is_empty() {
+                std::thread::yield_now();
+            }
+            wake();
+            sleeper.join().unwrap();
+        });
+        bed.berth_pays()
+    };
+    assert!(pays_after(&|| window.change(|seen| seen.0 = true)), "something happened there");
+    assert!(!pays_after(&|| assert!(bed.notify())), "somebody had work for it");
 }
 
 #[test]
