@@ -57,7 +57,8 @@ impl Pool {
 }
 
 impl Handle {
-    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads.
+    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has ended the job is
+    /// cancelled.
     pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,

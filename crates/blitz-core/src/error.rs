@@ -15,13 +15,12 @@ use std::sync::{Mutex, PoisonError};
 /// let error = blitz::Pool::builder().workers(1 << 20).build().unwrap_err();
 /// assert!(error.is_invalid_config());
 /// assert!(error.to_string().contains("65535"));
+/// assert_eq!(format!("{error:?}"), format!("BuildError({error})"));
 /// ```
-#[derive(Debug)]
 pub struct BuildError {
     kind: BuildErrorKind,
 }
 
-#[derive(Debug)]
 enum BuildErrorKind {
     Config(String),
     Spawn { index: usize, source: io::Error },
@@ -111,6 +110,13 @@ impl fmt::Display for BuildError {
                  thread or without use_current_thread",
             ),
         }
+    }
+}
+
+// What `unwrap` and a `main` that returns the error print: the advice has to be in it.
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BuildError({self})")
     }
 }
 

@@ -39,6 +39,7 @@ impl Handle {
     ///
     /// # Panics
     /// Outside of every pool; [`try_current`](Handle::try_current) returns `None` there.
+    #[track_caller]
     pub fn current() -> Handle {
         match Handle::try_current() {
             Some(handle) => handle,
@@ -73,7 +74,7 @@ impl Handle {
         EnterGuard { _entered: Entered::new(self.team.clone()), handle: PhantomData }
     }
 
-    /// As [`spawn`](crate::spawn), on this pool.
+    /// As [`spawn`](crate::spawn), on this pool. If it has ended the task is cancelled.
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,

@@ -5,7 +5,7 @@
 use super::detached::{self, Hold};
 use super::latch::AnyLatch;
 use crate::error::JoinError;
-use crate::handle;
+use crate::handle::{self, Handle};
 use crate::panic::Payload;
 use crate::pool::Pool;
 use crate::task::{Id, JobHandle, JoinHandle, Joinable};
@@ -51,6 +51,25 @@ impl Pool {
         T: Send + 'static,
     {
         spawn_in(self.team(), Some(Hold::new(self.team())), f)
+    }
+}
+
+impl Handle {
+    /// As [`spawn_cpu`](crate::spawn_cpu), on this pool. If it has ended the job is cancelled.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    /// let handle = pool.handle();
+    /// assert_eq!(handle.spawn_cpu(|| 6 * 7).join().unwrap(), 42);
+    /// drop(pool);
+    /// assert!(handle.spawn_cpu(|| 6 * 7).join().unwrap_err().is_cancelled());
+    /// ```
+    pub fn spawn_cpu<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        spawn_in(self.team(), Hold::try_new(self.team()), f)
     }
 }
 

@@ -12,6 +12,8 @@ mod spawn;
 mod task_local;
 mod yield_now;
 
+pub use crate::blocking::spawn_blocking;
+pub use crate::error::JoinError;
 pub use abort::AbortHandle;
 pub use budget::{Unconstrained, consume_budget, unconstrained};
 pub use id::{Id, id, try_id};
