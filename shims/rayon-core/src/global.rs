@@ -3,9 +3,10 @@
 #![forbid(unsafe_code)]
 
 use crate::builder::ThreadPoolBuilder;
-use blitz_core::FnContext;
+use blitz_core::{FnContext, Handle};
 
-/// Makes sure that there is a pool for the current thread: its own, else the global one.
+/// Makes sure that there is a pool for the current thread: its own, that of the Blitz runtime that it is in, else
+/// the global one.
 ///
 /// # Panics
 /// If the global pool cannot be built.
@@ -19,6 +20,9 @@ pub(crate) fn ready() {
 #[cold]
 #[inline(never)]
 fn ready_cold() {
+    if Handle::try_current().is_some() {
+        return;
+    }
     if let Err(error) = ThreadPoolBuilder::new().ensure_global() {
         panic!("the global thread pool could not be built: {error}");
     }
