@@ -85,7 +85,10 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             command(job, &[&io[..], &["--all-features"], &lints].concat())?;
             // The workspace has the feature on, for the tool's sake.
             command(job, &["test", "--package", "blitz-io", "--lib", "--test", "backends"])?;
-            command(job, &["test", "--package", "blitz-rt", "--test", "fs", "--test", "fs_file"])
+            command(job, &["test", "--package", "blitz-rt", "--test", "fs", "--test", "fs_file"])?;
+            let macros = ["--package", "blitz-rt", "--features", "macros", "--test", "macros"];
+            command(job, &[&["clippy"], &macros[..], &["--", "-D", "warnings"]].concat())?;
+            command(job, &[&["test"], &macros[..]].concat())
         },
     );
     ladder.step("loom", "every model in every interleaving, every canary", |job| {

@@ -76,6 +76,7 @@
 //! | let other tasks go first | [`task::yield_now`], [`task::consume_budget`] |
 //! | give a task values of its own | [`task_local!`] |
 //! | pass values between tasks | [`sync`] |
+//! | wait for several futures in one task | `select!`, `join!`, `try_join!`: Tokio's, with the feature `macros` |
 //! | use sockets, or any other descriptor | [`net`], [`io`] |
 //! | read and write files | [`fs::read`], [`fs::write`], [`fs::File`] |
 //! | start other programs | [`process::Command`] |
@@ -133,6 +134,10 @@ pub use blitz_macros::{main, test};
 // Channels, locks and other meeting points of tasks.
 #[doc(no_inline)]
 pub use tokio::sync;
+// Waiting for several futures in one task.
+#[cfg(feature = "macros")]
+#[doc(no_inline)]
+pub use tokio::{join, pin, select, try_join};
 // The outside world.
 pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, signal, time};
 // Looking inside.
