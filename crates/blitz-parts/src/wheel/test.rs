@@ -275,6 +275,7 @@ fn wheel_9_a_closed_wheel_refuses_and_its_entries_may_outlive_it() {
     assert_eq!(kept.state(), Waiting::No);
     let alone: &'static Wheel = Box::leak(Box::new(Wheel::new()));
     assert_eq!(alone.insert(kept.as_mut(), 1, 0, Waker::noop().clone()), Err(Closed));
+    alone.give_back();
 }
 
 /// Owners insert, reset, poll and drop while another thread drives: each timer that was waited for is fired.
