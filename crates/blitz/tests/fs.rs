@@ -130,3 +130,12 @@ fn many_tasks_use_many_files() {
         assert!(fs::read_dir(dir.at("")).await.unwrap().next_entry().await.unwrap().is_none());
     });
 }
+
+#[test]
+fn after_the_runtime_s_end_the_error_says_what_to_do() {
+    let runtime = blitz::Runtime::builder().workers(1).build().unwrap();
+    let handle = runtime.handle();
+    drop(runtime);
+    let error = handle.block_on(blitz::fs::metadata(".")).unwrap_err();
+    assert_eq!(error.to_string(), "the runtime has ended: keep it as long as its files are used");
+}

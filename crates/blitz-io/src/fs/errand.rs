@@ -17,7 +17,14 @@ use tokio::sync::oneshot;
 pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    blitz_core::spawn_blocking(work).await.map_err(io::Error::other)?
+    blitz_core::spawn_blocking(work).await.map_err(|error| {
+        // Nobody else has the handle, so nobody else can have cancelled it.
+        if error.is_cancelled() {
+            io::Error::other("the runtime has ended: keep it as long as its files are used")
+        } else {
+            io::Error::other(error)
+        }
+    })?
 }
 
 /// Something that is done elsewhere, and is done in any case: where nobody does it, it is done when it is dropped.
