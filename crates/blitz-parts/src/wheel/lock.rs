@@ -48,10 +48,10 @@ impl<T> Lock<T> {
         // O1
         while self.taken.compare_exchange(false, true, Acquire, Relaxed).is_err() {
             tries += 1;
-            if tries <= WHEEL_SPINS {
-                spin_loop();
-            } else {
+            if tries > WHEEL_SPINS {
                 yield_now();
+            } else {
+                spin_loop();
             }
         }
     }
