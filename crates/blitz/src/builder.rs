@@ -3,6 +3,7 @@
 use crate::{Runtime, SleepPolicy, WaitPolicy};
 use blitz_core::{BuildError, PoolBuilder};
 use blitz_io::{Backend, IoDriver, IoOptions};
+use std::any::Any;
 use std::time::Duration;
 
 /// How a runtime's tasks find a worker.
@@ -66,6 +67,35 @@ impl Builder {
     /// How tasks find a worker. Default: [`Scheduler::Stealing`].
     pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
         self.scheduler = scheduler;
+        self
+    }
+
+    /// What the workers' threads are called.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::builder().workers(1).thread_name(|index| format!("web-{index}")).build()?;
+    /// let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) });
+    /// assert_eq!(name.join().unwrap().as_deref(), Some("web-0"));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn thread_name(mut self, name: impl FnMut(usize) -> String + 'static) -> Self {
+        self.pool = self.pool.thread_name(name);
+        self
+    }
+
+    /// See [`PoolBuilder::stack_size`].
+    #[doc(alias = "thread_stack_size")]
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.pool = self.pool.stack_size(bytes);
+        self
+    }
+
+    /// Who is told of panics that nobody waits for: see [`PoolBuilder::panic_handler`].
+    pub fn panic_handler(
+        mut self,
+        handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    ) -> Self {
+        self.pool = self.pool.panic_handler(handler);
         self
     }
 
