@@ -2,6 +2,7 @@
 
 mod async_fd;
 mod backend;
+mod batch;
 mod driver;
 pub mod fs;
 pub mod io;

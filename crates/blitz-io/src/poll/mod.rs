@@ -22,13 +22,13 @@ mod selector;
 pub(crate) use polled::Polled;
 pub(crate) use registration::{Registration, ended};
 
+use crate::batch::{Batch, wake_all};
 use blitz_parts::readiness::{Interest, Readiness};
 use entries::Entries;
 use mio::event::Source;
 use selector::Selector;
 use std::collections::VecDeque;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -38,20 +38,20 @@ use std::time::Duration;
 pub(crate) struct Reactor {
     selector: Selector,
     entries: Mutex<Entries>,
-    /// Who is to be woken. Used by whoever has the seat, so the lock is always free.
-    batch: Mutex<VecDeque<Waker>>,
+    /// Who is to be woken.
+    batch: Batch,
 }
 
 impl Reactor {
     /// Waits bring at most `events` at a time.
     pub(crate) fn new(events: usize) -> io::Result<Arc<Reactor>> {
         let selector = Selector::new(events)?;
-        Ok(Arc::new(Reactor { selector, entries: Mutex::default(), batch: Mutex::default() }))
+        Ok(Arc::new(Reactor { selector, entries: Mutex::default(), batch: Batch::default() }))
     }
 
     /// Waits for events, at most for `timeout`, and notes whom they concern; says whether they concern anybody.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
-        let mut batch = lock(&self.batch);
+        let mut batch = self.batch.lock();
         let mut entries = None;
         self.selector.wait(timeout, |token, ready| {
             let entries = entries.get_or_insert_with(|| lock(&self.entries));
@@ -65,7 +65,7 @@ impl Reactor {
     /// Has `who` add those who are to be woken by the next [`dispatch`](Reactor::dispatch); says whether there is
     /// anybody.
     pub(crate) fn note(&self, who: impl FnOnce(&mut VecDeque<Waker>)) -> bool {
-        let mut batch = lock(&self.batch);
+        let mut batch = self.batch.lock();
         who(&mut batch);
         !batch.is_empty()
     }
@@ -77,24 +77,14 @@ impl Reactor {
 
     /// Wakes those whom the last wait has noted. If one of them panics, the next call goes on behind it.
     pub(crate) fn dispatch(&self) {
-        let mut rest = Rest { batch: std::mem::take(&mut lock(&self.batch)), home: &self.batch };
-        while let Some(waker) = rest.batch.pop_front() {
-            waker.wake();
-        }
+        self.batch.wake();
     }
 
     /// No more events come: whoever waits is told so, and so is whoever wants to register.
     pub(crate) fn shut_down(&self) {
-        let mut batch = std::mem::take(&mut *lock(&self.batch));
+        let mut batch = self.batch.take();
         lock(&self.entries).end(&mut batch);
-        let mut panic = None;
-        for waker in batch {
-            // One that panics keeps no other from being called.
-            panic = catch_unwind(AssertUnwindSafe(|| waker.wake())).err().or(panic);
-        }
-        if let Some(panic) = panic {
-            resume_unwind(panic);
-        }
+        wake_all(batch);
     }
 
     /// How many descriptors are registered.
@@ -133,18 +123,6 @@ impl Reactor {
     /// The wakers in what is returned are not dropped under the lock.
     fn forget(&self, token: usize) -> Option<Arc<Readiness>> {
         lock(&self.entries).remove(token)
-    }
-}
-
-/// A batch that is being woken; what is left of it goes back to where it came from.
-struct Rest<'a> {
-    batch: VecDeque<Waker>,
-    home: &'a Mutex<VecDeque<Waker>>,
-}
-
-impl Drop for Rest<'_> {
-    fn drop(&mut self) {
-        *lock(self.home) = std::mem::take(&mut self.batch);
     }
 }
 

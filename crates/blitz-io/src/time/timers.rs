@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 use super::clock::{self, Clock};
+use crate::batch::{Batch, wake_all};
 use crate::poll::Reactor;
 use blitz_core::driver::PoolView;
 use blitz_parts::alarm::{Alarm, NEVER};
@@ -19,9 +20,8 @@ use blitz_parts::tuning::FIRED_AT_ONCE;
 use blitz_parts::wheel::{Closed, Entry, Ring, Wheel};
 use std::collections::VecDeque;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -33,8 +33,8 @@ pub(crate) struct Timers {
     /// Some tick that has come.
     recent: AtomicU64,
     pool: PoolView,
-    /// Whom to wake. Used by whoever has the seat, so the lock is always free.
-    fired: Mutex<VecDeque<Waker>>,
+    /// Whom to wake.
+    fired: Batch,
 }
 
 /// How an earlier timer reaches the driver.
@@ -63,7 +63,7 @@ impl Timers {
             clock,
             recent: AtomicU64::new(now),
             pool,
-            fired: Mutex::default(),
+            fired: Batch::default(),
         }
     }
 
@@ -113,7 +113,7 @@ impl Timers {
         }
         let now = clock::tick_before(self.clock.now());
         self.recent.store(now, Relaxed);
-        let mut fired = self.fired();
+        let mut fired = self.fired.lock();
         self.expire(now, &mut fired);
         !fired.is_empty()
     }
@@ -131,7 +131,7 @@ impl Timers {
             return false;
         }
         // Beyond the last moment of the clock there is nothing to wait for either.
-        let mut fired = self.fired();
+        let mut fired = self.fired.lock();
         self.expire(next, &mut fired);
         !fired.is_empty()
     }
@@ -143,11 +143,7 @@ impl Timers {
 
     /// Wakes those whose time has come. If one of them panics, the next call goes on behind it.
     pub(crate) fn dispatch(&self) {
-        let batch = std::mem::take(&mut *self.fired());
-        let mut rest = Rest { batch, home: &self.fired };
-        while let Some(waker) = rest.batch.pop_front() {
-            waker.wake();
-        }
+        self.fired.wake();
     }
 
     /// The clock was stopped, started or moved: wakes those whose time has come, and has the driver look.
@@ -178,10 +174,6 @@ impl Timers {
             while wheel.expire(now, FIRED_AT_ONCE, fired) {}
         }
     }
-
-    fn fired(&self) -> MutexGuard<'_, VecDeque<Waker>> {
-        self.fired.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Timers {
@@ -202,29 +194,5 @@ impl fmt::Debug for Timers {
             .field("wheels", &self.wheels.len())
             .field("clock", &self.clock)
             .finish_non_exhaustive()
-    }
-}
-
-/// A batch that is being woken; what is left of it goes back to where it came from.
-struct Rest<'a> {
-    batch: VecDeque<Waker>,
-    home: &'a Mutex<VecDeque<Waker>>,
-}
-
-impl Drop for Rest<'_> {
-    fn drop(&mut self) {
-        let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(&mut *home, &mut self.batch);
-    }
-}
-
-/// Wakes all of them; one that panics keeps no other from being called.
-fn wake_all(wakers: VecDeque<Waker>) {
-    let mut panic = None;
-    for waker in wakers {
-        panic = catch_unwind(AssertUnwindSafe(|| waker.wake())).err().or(panic);
-    }
-    if let Some(panic) = panic {
-        resume_unwind(panic);
     }
 }

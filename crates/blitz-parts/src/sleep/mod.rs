@@ -3,7 +3,8 @@
 //!
 //! # Who calls it
 //! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
-//! `work_found`, `wait_parked`, `new_task`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's end: `stop`.
+//! `work_found`, `wait_parked`, `new_task`, `try_seat`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's
+//! watch: `seat_is_free`, `fill_seat`. Whoever brings a berth: `plug`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
