@@ -121,7 +121,7 @@ fn on_nightly(question: &str) -> Result<String, String> {
 /// The library's unit and integration tests under AddressSanitizer, leaks and stack use after return
 /// included.
 pub fn asan(filter: Option<&str>) -> Command {
-    let mut command = sanitized("asan", "-Zsanitizer=address", &[], filter);
+    let mut command = sanitized("asan", "-Zsanitizer=address --cfg blitz_asan", &[], filter);
     command.env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1");
     // Locals live elsewhere then, so that a worker cannot see how much of its stack is used and nests waits
     // until there are no more tasks.

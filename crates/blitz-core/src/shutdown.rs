@@ -21,6 +21,7 @@ use crate::team::Team;
 use crate::worker::current::{self, Seat};
 use crate::worker::{Aside, Found, Look, Wanted, Worker, stack};
 use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
+use blitz_parts::task::Stock;
 use std::sync::PoisonError;
 
 impl Team {
@@ -192,6 +193,7 @@ impl Team {
         // SAFETY: each worker has one thread, which runs this once; its caller keeps the team.
         let seat = unsafe { Seat::take(worker) };
         stack::begin(self.config.stack_size);
+        let stock = Stock::open();
         // A worker that is gone without a word would leave others waiting for it.
         let guard = AbortOnUnwind("a worker's loop");
         self.count_in();
@@ -203,6 +205,7 @@ impl Team {
         // What the exit handler spawned, or somebody else's posted to this worker while it left.
         worker.retire();
         std::mem::forget(guard);
+        drop(stock);
         drop(seat);
         self.count_out();
     }

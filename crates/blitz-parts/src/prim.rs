@@ -36,10 +36,27 @@ mod real {
     /// True while the model checker runs the program.
     pub const MODELLED: bool = false;
 
+    /// Whether threads may keep memory for themselves instead of freeing it. Not where each use of memory
+    /// that was freed shall be found.
+    pub const STOCKED: bool = cfg!(not(blitz_asan));
+
     /// Tells the processor that this thread is in a short busy wait.
     #[inline]
     pub fn spin_loop() {
         core::hint::spin_loop();
+    }
+
+    /// Tells the processor that what is at this address will be used soon; any address will do.
+    #[inline(always)]
+    pub fn prefetch<T>(at: *const T) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: it accesses nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = at;
     }
 
     /// Forbids the compiler, and only the compiler, to move accesses across this point.
@@ -102,10 +119,16 @@ mod checked {
     /// True while a checker runs the program.
     pub const MODELLED: bool = true;
 
+    /// The checker sees each allocation, and what is used after it was freed.
+    pub const STOCKED: bool = false;
+
     /// A busy wait makes no progress in a model unless another thread runs.
     pub fn spin_loop() {
         super::yield_now();
     }
+
+    /// What the processor has in its cache is not modelled.
+    pub fn prefetch<T>(_at: *const T) {}
 
     /// Checkers know no compiler fence; the asymmetric pair is modelled in `barrier`.
     pub fn compiler_fence() {}

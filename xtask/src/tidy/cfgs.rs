@@ -21,6 +21,7 @@ const ALLOWED: &[&str] = &[
 
 /// What a condition may not ask elsewhere, unless it also asks for `test`.
 const WORDS: &[&str] = &[
+    "blitz_asan",
     "blitz_loom",
     "blitz_shuttle",
     "target_os",

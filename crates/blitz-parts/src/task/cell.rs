@@ -4,9 +4,9 @@ use super::join::{Reason, Unheard};
 use super::runnable::{Ran, Runnable};
 use super::state::{Complete, Ended, Rest, Start};
 use super::waker::borrowed;
-use super::{Header, Join, Payload, Scheduler, Vtable, owned};
+use super::{Header, Join, Payload, Scheduler, Vtable, owned, stock};
 use crate::panic::caught;
-use crate::prim::{self, Step, broken};
+use crate::prim::{Step, broken};
 use core::alloc::Layout;
 use core::cell::UnsafeCell;
 use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
@@ -75,7 +75,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     fn allocate(future: F, scheduler: S) -> NonNull<Header> {
         let layout = Layout::new::<Self>();
         // SAFETY: the layout is not empty: a header is in it.
-        let memory = unsafe { prim::alloc(layout) };
+        let memory = unsafe { stock::alloc(layout) };
         let Some(header) = NonNull::new(memory.cast::<Header>()) else {
             handle_alloc_error(layout)
         };

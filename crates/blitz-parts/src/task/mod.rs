@@ -99,6 +99,7 @@ mod runnable;
 mod scheduler;
 mod shield;
 mod state;
+mod stock;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 mod waker;
@@ -111,6 +112,7 @@ pub use reference::TaskRef;
 pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};
 pub use shield::TooDeep;
+pub use stock::Stock;
 
 use crate::prim::{self, Witness};
 use core::alloc::Layout;
@@ -211,7 +213,7 @@ impl Header {
         let layout = header.vtable.layout;
         header.state.poison();
         // SAFETY: `new` allocated it with this layout.
-        unsafe { prim::dealloc(this.as_ptr().cast(), layout) };
+        unsafe { stock::dealloc(this.as_ptr().cast(), layout) };
     }
 }
 

@@ -1,0 +1,187 @@
+//! Blocks come back as they were put in, within the bound, and go when the stock does.
+
+use super::{Block, Blocks, GRAIN, Stock, alloc, class, dealloc};
+use crate::prim::STOCKED;
+use crate::task::Join;
+use crate::task::rig::{Rig, outcome};
+use crate::tuning::{STOCK_BYTES, STOCK_CELL_MAX};
+use core::alloc::Layout;
+use core::cell::RefCell;
+use core::task::Poll;
+use std::thread;
+
+fn layout(class: usize) -> Layout {
+    Layout::from_size_align(class * GRAIN, GRAIN).unwrap()
+}
+
+/// A new block, from the allocator.
+fn block(class: usize) -> *mut Block {
+    // SAFETY: a block is not empty.
+    unsafe { std::alloc::alloc(layout(class)) }.cast()
+}
+
+/// Puts a new block in; says which, if there was room.
+fn put_new(blocks: &Blocks, class: usize) -> Option<*mut Block> {
+    let block = block(class);
+    // SAFETY: it is new, and of this class.
+    if unsafe { blocks.put(block, class) } {
+        return Some(block);
+    }
+    free(block.cast(), class);
+    None
+}
+
+fn free(block: *mut u8, class: usize) {
+    // SAFETY: it was allocated for this class, and is in no stock.
+    unsafe { std::alloc::dealloc(block, layout(class)) };
+}
+
+/// What a task that has ended returned; the task is freed.
+fn output<T>(mut join: Join<T>) -> T {
+    match outcome(&mut join) {
+        Poll::Ready(Ok(output)) => output,
+        _ => panic!("the task has not returned"),
+    }
+}
+
+#[test]
+fn stock_1_a_block_is_taken_once_and_the_newest_comes_first() {
+    let blocks = Blocks::closed();
+    assert!(blocks.open());
+    let put = [(); 3].map(|()| put_new(&blocks, 8).unwrap());
+    for expected in put.into_iter().rev() {
+        let taken = blocks.take(8).unwrap();
+        assert_eq!(taken, expected.cast());
+        free(taken, 8);
+    }
+    assert!(blocks.take(8).is_none());
+    blocks.close();
+}
+
+#[test]
+fn stock_2_a_block_is_for_its_own_size_only() {
+    let blocks = Blocks::closed();
+    blocks.open();
+    let put = put_new(&blocks, 9).unwrap();
+    assert!(blocks.take(8).is_none() && blocks.take(10).is_none());
+    assert_eq!(blocks.take(9), Some(put.cast()));
+    free(put.cast(), 9);
+    blocks.close();
+}
+
+#[test]
+fn stock_2_two_layouts_never_share_a_class() {
+    assert_eq!(class(layout(8)), Some(8));
+    assert_eq!(class(Layout::from_size_align(64, 16).unwrap()), None);
+    assert_eq!(class(Layout::from_size_align(64, 4).unwrap()), None);
+    let largest = Layout::from_size_align(STOCK_CELL_MAX, GRAIN).unwrap();
+    assert_eq!(class(largest), Some(STOCK_CELL_MAX / GRAIN));
+    let larger = Layout::from_size_align(STOCK_CELL_MAX + GRAIN, GRAIN).unwrap();
+    assert_eq!(class(larger), None);
+}
+
+#[test]
+fn stock_3_there_is_room_for_so_many_bytes_and_no_more() {
+    let blocks = Blocks::closed();
+    blocks.open();
+    let class = STOCK_CELL_MAX / GRAIN;
+    let kept =
+        (0..2 * STOCK_BYTES / STOCK_CELL_MAX).filter(|_| put_new(&blocks, class).is_some()).count();
+    assert_eq!(kept, STOCK_BYTES / STOCK_CELL_MAX);
+    assert!(put_new(&blocks, 8).is_none(), "of whatever size");
+    free(blocks.take(class).unwrap(), class);
+    assert!(put_new(&blocks, class).is_some(), "what is taken makes room");
+    blocks.close();
+}
+
+#[test]
+fn stock_4_a_closed_stock_has_nothing_and_takes_nothing() {
+    let blocks = Blocks::closed();
+    assert!(put_new(&blocks, 8).is_none());
+    assert!(blocks.open());
+    assert!(!blocks.open(), "open already");
+    for class in [8, 8, 9, 64] {
+        assert!(put_new(&blocks, class).is_some());
+    }
+    // That they are freed is for the sanitizer to see.
+    blocks.close();
+    assert!([8, 9, 64].iter().all(|&class| blocks.take(class).is_none()));
+    assert!(put_new(&blocks, 8).is_none());
+    assert!(blocks.open(), "as if it were new");
+    blocks.close();
+}
+
+#[test]
+fn stock_4_only_who_opened_it_closes_it() {
+    thread::spawn(|| {
+        let outer = Stock::open();
+        drop(Stock::open());
+        // SAFETY: the layout is not empty.
+        let first = unsafe { alloc(layout(8)) };
+        // SAFETY: it was allocated above, with this layout.
+        unsafe { dealloc(first, layout(8)) };
+        // SAFETY: as above.
+        let second = unsafe { alloc(layout(8)) };
+        assert!(first == second || !STOCKED, "kept, although the inner one is gone");
+        // SAFETY: as above.
+        unsafe { dealloc(second, layout(8)) };
+        drop(outer);
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn stock_4_tasks_of_thread_locals_end_after_the_stock() {
+    /// Calls what is in it when the thread's locals are destroyed.
+    struct Late(RefCell<Option<Box<dyn FnOnce()>>>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            self.0.take().into_iter().for_each(|late| late());
+        }
+    }
+    thread_local!(static LATE: Late = const { Late(RefCell::new(None)) });
+
+    let rig = Rig::new();
+    let rigs = rig.clone();
+    thread::spawn(move || {
+        let _stock = Stock::open();
+        let joins: Vec<_> = (0..8).map(|number| rigs.spawn(async move { number })).collect();
+        assert_eq!(rigs.run_all(), 8);
+        let late = move || {
+            // Freed here, and one more made and freed.
+            let sum: i32 = joins.into_iter().map(output).sum();
+            let last = rigs.spawn(async move { sum });
+            rigs.run_all();
+            assert_eq!(output(last), 28);
+        };
+        LATE.with(|at_end| at_end.0.replace(Some(Box::new(late))));
+    })
+    .join()
+    .unwrap();
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn stock_1_tasks_of_many_threads_end_where_they_were_not_made() {
+    const TASKS: usize = if cfg!(miri) { 20 } else { 2_000 };
+    let rig = Rig::new();
+    thread::scope(|scope| {
+        let threads = [1, 2].map(|first| {
+            let rig = &rig;
+            scope.spawn(move || {
+                let _stock = Stock::open();
+                for number in 0..TASKS {
+                    // Each thread runs and frees what the other has made, and makes what it will free.
+                    drop(rig.spawn(async move { [first; 4].map(|part| part * number) }));
+                    if number % 3 != 0 {
+                        rig.run_one();
+                    }
+                }
+            })
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    rig.run_all();
+    assert!(rig.is_well_and_done());
+}
