@@ -51,16 +51,18 @@ impl TaskCounters {
     }
 
     #[cold]
-    fn add_latency(&self, stamp: u64) {
-        self.latencies.add(Duration::from_nanos(now().saturating_sub(stamp)));
+    fn add_latency(&self, stamp: u32) {
+        self.latencies.add(Duration::from_micros(now().wrapping_sub(stamp).into()));
     }
 }
 
-/// Nanoseconds since some moment of this process, never zero.
-fn now() -> u64 {
+/// Microseconds since some moment of this process, never zero. It goes round in an hour: a task that waits
+/// longer is taken for one that waited less.
+#[expect(clippy::cast_possible_truncation, reason = "it goes round")]
+fn now() -> u32 {
     static START: OnceLock<Instant> = OnceLock::new();
     let since = START.get_or_init(Instant::now).elapsed();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1)
+    (since.as_micros() as u32).max(1)
 }
 
 /// A reading of what a pool did with tasks. Taken while the pool works, it is not of one moment.

@@ -29,7 +29,7 @@ use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::lifo::LifoSlot;
 use blitz_parts::ring::Ring;
-use blitz_parts::task::{LateReport, Owned, Runnable, Scheduler};
+use blitz_parts::task::{Header, LateReport, Owned, Place, Runnable, Scheduler};
 use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
 use std::cell::Cell;
 use std::fmt;
@@ -135,10 +135,17 @@ unsafe impl Scheduler for Home {
         }
     }
 
-    fn owned(&self) -> &Owned {
+    fn settle(&self, _: NonNull<Header>) -> Place {
         match current::current() {
-            Some(worker) => &worker.tasks().owned,
+            Some(worker) => Place::new(worker.index()),
             None => unreachable!("tasks are polled on workers"),
+        }
+    }
+
+    fn owned(&self, place: Place) -> &Owned {
+        match self.team().worker(place.index()) {
+            Some(worker) => &worker.tasks().owned,
+            None => unreachable!("workers stay"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Tasks for the tests of queues.
 
-use crate::task::{self, Header, Owned, Payload, Ran, Runnable, Scheduler};
+use crate::task::{self, Header, Owned, Payload, Place, Ran, Runnable, Scheduler};
 use core::ops::Range;
 use core::ptr::NonNull;
 
@@ -24,7 +24,7 @@ unsafe impl Scheduler for Nobody {
         unreachable!("nobody wakes it")
     }
 
-    fn owned(&self) -> &Owned {
+    fn owned(&self, _: Place) -> &Owned {
         unreachable!("it never waits")
     }
 

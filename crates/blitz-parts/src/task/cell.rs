@@ -4,7 +4,7 @@ use super::join::{Reason, Unheard};
 use super::runnable::{Ran, Runnable};
 use super::state::{Complete, Ended, Rest, Start};
 use super::waker::borrowed;
-use super::{Header, Join, Payload, Scheduler, Vtable, owned, stock};
+use super::{Header, Join, Payload, Place, Scheduler, Vtable, owned, stock};
 use crate::panic::caught;
 use crate::prim::{Step, broken};
 use core::alloc::Layout;
@@ -176,14 +176,14 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         let scheduler = unsafe { Self::scheduler(header) };
         if newly_linked && !broken(Step::TaskLinkFirst) {
             // SAFETY: this thread runs the task, which is in no list; the list stays (Scheduler 2).
-            due = !unsafe { owned::link(scheduler.owned(), header) };
+            due = !unsafe { owned::link(scheduler.owned(Self::settle(header)), header) };
         }
         if !due {
             match state.rest(newly_linked) {
                 Rest::Idle => {
                     if newly_linked && broken(Step::TaskLinkFirst) {
                         // SAFETY: none; the canary shows what comes of it.
-                        unsafe { owned::link(scheduler.owned(), header) };
+                        unsafe { owned::link(scheduler.owned(Self::settle(header)), header) };
                     }
                     return Ran::Idle;
                 }
@@ -193,12 +193,43 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
             }
             if newly_linked {
                 // SAFETY: this thread runs the task and has put it into the list.
-                unsafe { owned::unlink(header) };
+                unsafe { Self::unlink(header) };
             }
         }
         // SAFETY: the task is RUNNING, and this thread runs it.
         unsafe { Self::cancel(header) };
         Ran::Cancelled
+    }
+
+    /// Where the task is kept from now on.
+    ///
+    /// # Safety
+    /// 1. The task is RUNNING, and the caller runs it.
+    unsafe fn settle(header: NonNull<Header>) -> Place {
+        // SAFETY: the run's reference keeps the cell alive.
+        let place = unsafe { header.as_ref() }.place.get();
+        // SAFETY: nobody but the runner is at the place.
+        if let Some(place) = unsafe { place.read() } {
+            return place;
+        }
+        // SAFETY: the cell is live.
+        let settled = unsafe { Self::scheduler(header) }.settle(header);
+        // SAFETY: nobody but the runner is at the place.
+        unsafe { place.write(Some(settled)) };
+        settled
+    }
+
+    /// Takes the task out of its list.
+    ///
+    /// # Safety
+    /// 1. The task is RUNNING, run by the caller, and in its list.
+    unsafe fn unlink(header: NonNull<Header>) {
+        // SAFETY: the cell is live.
+        let scheduler = unsafe { Self::scheduler(header) };
+        // SAFETY: the caller runs the task, which keeps the place that it has had since it was put into the list.
+        let owned = scheduler.owned(unsafe { Self::settle(header) });
+        // SAFETY: obligation 1; a place has one list.
+        unsafe { owned::unlink(owned, header) };
     }
 
     /// `Vtable::cancel`.
@@ -251,7 +282,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         let unlink = || {
             if word.is_linked() {
                 // SAFETY: this thread runs the task, which is LINKED.
-                unsafe { owned::unlink(header) };
+                unsafe { Self::unlink(header) };
             }
         };
         if word.is_wanted() {

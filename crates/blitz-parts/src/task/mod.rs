@@ -25,7 +25,7 @@
 //! |---|---|
 //! | future, then output or failure (the outcome) | the runner's; after COMPLETE the join handle's |
 //! | join waker | the handle's while JOIN_WAKER is not set, else nobody's to write; after COMPLETE with JOIN_WAKER the runner's to take |
-//! | which list | the runner's |
+//! | place | the runner's or the queue entry's |
 //! | neighbours in the list | whoever holds the list's lock; after it was closed and the task taken out, the closer's |
 //!
 //! # Transitions
@@ -92,6 +92,7 @@ mod join;
 #[cfg(all(test, blitz_loom))]
 mod model;
 mod owned;
+mod place;
 mod reference;
 #[cfg(test)]
 pub(crate) mod rig;
@@ -108,6 +109,7 @@ pub use crate::panic::Payload;
 pub use cell::{new, new_local};
 pub use join::{Failure, Join};
 pub use owned::Owned;
+pub use place::Place;
 pub use reference::TaskRef;
 pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};
@@ -129,9 +131,9 @@ pub struct Header {
     state: State,
     vtable: &'static Vtable,
     /// For whoever holds the task's [`Runnable`]: when it was scheduled, or zero.
-    stamp: UnsafeCell<u64>,
-    /// The list that the task is in, if it is LINKED. Only the runner uses it.
-    list: UnsafeCell<MaybeUninit<NonNull<Owned>>>,
+    stamp: UnsafeCell<u32>,
+    /// Where its scheduler keeps it, and so which list it is in. For the runner and the holder of its [`Runnable`].
+    place: UnsafeCell<Option<Place>>,
     /// Guarded by the list's lock; of a task that was taken out by whoever closes the list, that one's.
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
     /// The join handle's, until JOIN_WAKER is set; then nobody's, and the runner's after COMPLETE.
@@ -168,7 +170,7 @@ impl Header {
             state: State::new(),
             vtable,
             stamp: UnsafeCell::new(0),
-            list: UnsafeCell::new(MaybeUninit::uninit()),
+            place: UnsafeCell::new(None),
             neighbours: UnsafeCell::new(MaybeUninit::uninit()),
             join_waker: UnsafeCell::new(MaybeUninit::uninit()),
             uses: Uses::default(),

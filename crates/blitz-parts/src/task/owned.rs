@@ -129,10 +129,6 @@ pub(super) unsafe fn link(owned: &Owned, task: NonNull<Header>) -> bool {
     if list.closed && !broken(Step::TaskLinkLooks) {
         return false;
     }
-    // SAFETY: the run's reference keeps the task alive.
-    let header = unsafe { task.as_ref() };
-    // SAFETY: only the runner uses it.
-    unsafe { header.list.get().write(MaybeUninit::new(NonNull::from(owned))) };
     // SAFETY: the lock is held, and the task is in no list.
     unsafe { list.insert(task) };
     true
@@ -141,16 +137,8 @@ pub(super) unsafe fn link(owned: &Owned, task: NonNull<Header>) -> bool {
 /// Takes a task out of its list.
 ///
 /// # Safety
-/// 1. The task is RUNNING, run by the caller, and in a list.
-pub(super) unsafe fn unlink(task: NonNull<Header>) {
-    // SAFETY: the run's reference keeps the task alive.
-    let header = unsafe { task.as_ref() };
-    // SAFETY: only the runner uses it.
-    let place = unsafe { header.list.get().read() };
-    // SAFETY: `link` wrote it.
-    let owned = unsafe { place.assume_init() };
-    // SAFETY: the list is alive while a task is in it.
-    let owned = unsafe { owned.as_ref() };
+/// 1. The task is RUNNING, run by the caller, and in this list.
+pub(super) unsafe fn unlink(owned: &Owned, task: NonNull<Header>) {
     // SAFETY: the lock is held, and the task is in this list.
     unsafe { owned.lock().remove(task) };
 }

@@ -1,6 +1,8 @@
 //! For tests and models: a scheduler that is a queue, and futures that do as they are told.
 
-use super::{Failure, Join, LateReport, Owned, Payload, Ran, Runnable, Scheduler, TaskRef, new};
+use super::{
+    Failure, Join, LateReport, Owned, Payload, Place, Ran, Runnable, Scheduler, TaskRef, new,
+};
 use crate::prim::{self, Mutex};
 use core::future::poll_fn;
 use core::ptr::NonNull;
@@ -48,7 +50,7 @@ unsafe impl Scheduler for ToRig {
         queue.push_back(task);
     }
 
-    fn owned(&self) -> &Owned {
+    fn owned(&self, _: Place) -> &Owned {
         &self.rig().owned
     }
 

@@ -1,6 +1,6 @@
 //! The queue entry of a task.
 
-use super::Header;
+use super::{Header, Place};
 use crate::prim::model_has_failed;
 use core::fmt;
 use core::mem;
@@ -50,7 +50,7 @@ impl Runnable {
 
     /// Notes when the task was scheduled, in the scheduler's own units; zero means that it was not noted.
     #[inline]
-    pub fn set_stamp(&self, stamp: u64) {
+    pub fn set_stamp(&self, stamp: u32) {
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.stamp.get();
         // SAFETY: there is one entry per task, and it is not `Sync`: nobody else is at the stamp.
@@ -59,11 +59,31 @@ impl Runnable {
 
     /// What was noted last.
     #[inline]
-    pub fn stamp(&self) -> u64 {
+    pub fn stamp(&self) -> u32 {
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.stamp.get();
         // SAFETY: there is one entry per task, and it is not `Sync`: nobody else is at the stamp.
         unsafe { cell.read() }
+    }
+
+    /// Where its scheduler keeps the task, if that has been decided.
+    #[inline]
+    pub fn place(&self) -> Option<Place> {
+        // SAFETY: the entry's reference keeps the task alive.
+        let cell = unsafe { self.0.as_ref() }.place.get();
+        // SAFETY: there is one entry per task, and nobody runs a task that has one: nobody else is at the place.
+        unsafe { cell.read() }
+    }
+
+    /// Says where its scheduler keeps the task. Not for a task that has waited already: its list goes with its
+    /// place.
+    #[inline]
+    pub fn set_place(&self, place: Place) {
+        debug_assert!(self.place().is_none(), "a task keeps its place");
+        // SAFETY: the entry's reference keeps the task alive.
+        let cell = unsafe { self.0.as_ref() }.place.get();
+        // SAFETY: there is one entry per task, and nobody runs a task that has one: nobody else is at the place.
+        unsafe { cell.write(Some(place)) };
     }
 
     /// The word itself, for a queue.

@@ -1,6 +1,7 @@
 //! What a task needs from whoever runs it.
 
-use super::{Owned, Payload, Runnable};
+use super::{Header, Owned, Payload, Place, Runnable};
+use core::ptr::NonNull;
 
 /// Reports a panic after its task has ended, when the scheduler may be gone.
 pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
@@ -11,14 +12,14 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 /// 1. What a copy points to is alive until every task of it has ended, and the call that ended it has
 ///    returned: that of [`Runnable::run`], of a `Runnable`'s drop, of [`Owned::close_and_cancel`]. It need
 ///    not outlive wakers, join handles and other references.
-/// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long.
+/// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long, and is the same for the same place.
 /// 3. No method unwinds.
 ///
 /// # Examples
 /// A scheduler that lives as long as the program:
 ///
 /// ```
-/// use blitz_parts::task::{self, Owned, Payload, Ran, Runnable, Scheduler};
+/// use blitz_parts::task::{self, Owned, Payload, Place, Ran, Runnable, Scheduler};
 /// use std::sync::Mutex;
 ///
 /// struct Queue {
@@ -31,7 +32,7 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 ///     fn schedule(&self, task: Runnable) {
 ///         self.entries.lock().unwrap().push(task);
 ///     }
-///     fn owned(&self) -> &Owned {
+///     fn owned(&self, _: Place) -> &Owned {
 ///         &self.owned
 ///     }
 ///     fn report_panic(&self, _payload: Payload) {}
@@ -51,9 +52,14 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// the queue after that has to see to it that it may.
     fn schedule(&self, task: Runnable);
 
-    /// The list that a task joins when a poll leaves it waiting for the first time. Called on the thread
-    /// that polled.
-    fn owned(&self) -> &Owned;
+    /// Where a task is kept that a poll has left waiting for the first time, if it has no place yet. Called on
+    /// the thread that polled. By default all are kept in one place.
+    fn settle(&self, _task: NonNull<Header>) -> Place {
+        Place::new(0)
+    }
+
+    /// The list of those tasks that are kept in `place`.
+    fn owned(&self, place: Place) -> &Owned;
 
     /// User code panicked and nobody waits to hear of it.
     fn report_panic(&self, payload: Payload);

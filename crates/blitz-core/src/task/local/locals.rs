@@ -8,7 +8,7 @@ use crate::panic::{Payload, discard};
 use crate::task::JoinHandle;
 use crate::task::context::Polling;
 use blitz_parts::prim::yield_now;
-use blitz_parts::task::{self, LateReport, Owned, Ran, Runnable, Scheduler};
+use blitz_parts::task::{self, LateReport, Owned, Place, Ran, Runnable, Scheduler};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -215,7 +215,7 @@ unsafe impl Scheduler for Home {
         self.keep().post(task);
     }
 
-    fn owned(&self) -> &Owned {
+    fn owned(&self, _: Place) -> &Owned {
         // SAFETY: the caller runs a task, on the thread of its set, which is not gone meanwhile.
         &unsafe { self.0.as_ref() }.owned
     }

@@ -10,7 +10,7 @@ use crate::prim::{
 };
 use crate::queue::{Chain, Queue};
 use crate::sleep::{Sleep, SleepPolicy};
-use crate::task::{Owned, Payload, Runnable, Scheduler, TaskRef};
+use crate::task::{Header, Owned, Payload, Place, Runnable, Scheduler, TaskRef};
 use core::ptr::NonNull;
 use std::sync::{Arc, Weak};
 
@@ -362,9 +362,12 @@ unsafe impl Scheduler for Home {
         }
     }
 
-    fn owned(&self) -> &Owned {
-        let worker = worker::current().expect("tasks are polled on workers");
-        &self.team().workers[worker.index()].owned
+    fn settle(&self, _: NonNull<Header>) -> Place {
+        Place::new(worker::current().expect("tasks are polled on workers").index())
+    }
+
+    fn owned(&self, place: Place) -> &Owned {
+        &self.team().workers[place.index()].owned
     }
 
     fn report_panic(&self, payload: Payload) {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 #[test]
 fn handles_are_small() {
-    assert_eq!(size_of::<Header>(), 64, "seven words, and the stamp");
+    assert_eq!(size_of::<Header>(), 56, "six words, and the stamp with the place");
     assert_eq!(size_of::<Runnable>(), 8);
     assert_eq!(size_of::<Option<Runnable>>(), 8);
     assert_eq!(size_of::<TaskRef>(), 8);

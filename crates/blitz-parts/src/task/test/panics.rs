@@ -2,7 +2,7 @@
 
 use super::{cancelled, ended, idle};
 use crate::task::rig::{Drops, Gate, Rig, ToRig, Woken, outcome, text};
-use crate::task::{Failure, Join, Owned, Payload, Ran, Runnable, Scheduler, new};
+use crate::task::{Failure, Join, Owned, Payload, Place, Ran, Runnable, Scheduler, new};
 use core::future::{pending, poll_fn, ready};
 use core::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -202,8 +202,8 @@ unsafe impl Scheduler for Taciturn {
         self.0.schedule(task);
     }
 
-    fn owned(&self) -> &Owned {
-        self.0.owned()
+    fn owned(&self, place: Place) -> &Owned {
+        self.0.owned(place)
     }
 
     fn report_panic(&self, payload: Payload) {
