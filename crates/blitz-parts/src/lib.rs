@@ -25,6 +25,7 @@ pub mod queue;
 pub mod readiness;
 pub mod ring;
 pub mod rng;
+pub mod signal;
 pub mod sleep;
 pub mod slots;
 pub mod task;

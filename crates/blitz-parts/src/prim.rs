@@ -617,4 +617,34 @@ pub enum Step {
     WheelFireRelease,
     /// `wheel`: the owner looks again under the lock whether its timer waits.
     WheelLookAgain,
+    /// `signal`: setting a task's bit releases, clearing it acquires.
+    SignalSetRelease,
+    /// `signal`: the fence between setting a signal bit and reading the leaf.
+    SignalSetFence,
+    /// `signal`: the fence between setting a leaf bit and reading the root.
+    SignalLeafFence,
+    /// `signal`: every setter looks at the root.
+    SignalRootSet,
+    /// `signal`: the fence between setting a root bit and reading who sleeps.
+    SignalRootFence,
+    /// `signal`: the fence between clearing a leaf bit and looking below.
+    SignalClearFence,
+    /// `signal`: who has cleared a leaf bit looks below.
+    SignalClearLooks,
+    /// `signal`: the fence between clearing a root bit and looking below.
+    SignalRootClearFence,
+    /// `signal`: who has cleared a root bit looks below.
+    SignalRootClearLooks,
+    /// `signal`: who has set a summary bit again tells of it.
+    SignalAgainTells,
+    /// `signal`: no more permits than sleepers.
+    SignalPermitCap,
+    /// `signal`: who gets up takes a permit.
+    SignalPermitTaken,
+    /// `signal`: the fence between being counted as a sleeper and the last look.
+    SignalSleeperFence,
+    /// `signal`: the fence between getting up and looking.
+    SignalUpFence,
+    /// `signal`: the fence between closing and the last look.
+    SignalCloseFence,
 }

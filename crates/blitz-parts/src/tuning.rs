@@ -187,3 +187,10 @@ pub const FILE_BYTES_MAX: usize = 2 << 20;
 /// Entries of a directory that are read in one go: one change of threads for as many as a directory usually
 /// has.
 pub const DIR_ENTRIES_BATCH: usize = 64;
+
+/// Signal words behind one leaf of the signal tree: as many as a leaf word has bits; two under the model checker.
+pub const SIGNALS_PER_LEAF: usize = if MODELLED { 2 } else { 64 };
+
+/// Free slots of the task arena that one worker keeps at most. Reserving brings 64 at once; several times as many
+/// keep a worker that spawns and one that ends tasks from passing single slots through the shared words.
+pub const STOCK_MAX: usize = if MODELLED { 64 } else { 256 };

@@ -2,7 +2,7 @@
 //!
 //! # Who calls it
 //! `light`: the owner of a deque, several times per fork. `heavy`: a worker that is about to sleep,
-//! or that forces a stuck worker's private jobs into the open.
+//! or that forces a stuck worker's private jobs into the open. `after_exchange`: setters and sleepers of `signal`.
 //!
 //! # State
 //! None of its own. `available()` is decided once per process.
@@ -13,11 +13,15 @@
 //! - **BARRIER-2** Where the system lacks the means, `available()` is false and nobody relies on
 //!   BARRIER-1: deques then publish every job and use two ordinary fences.
 //!
+//! - **BARRIER-3** If two threads each exchange a word of their own, call `after_exchange` and read the other's
+//!   word, at least one of them sees the other's exchange.
+//!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | `light` | compiler fence | O2 | the kernel runs a full barrier on every thread for O2 |
 //! | O2 | `heavy` | membarrier, else `fence(SeqCst)` | O1 | BARRIER-1 |
+//! | O3 | `after_exchange` | `fence(SeqCst)`; a compiler fence on x86-64 | O3, any `fence(SeqCst)` | BARRIER-3: there each locked instruction drains the store buffer |
 //!
 //! Under the model checker both halves are `fence(SeqCst)`, the weakest thing loom knows that gives
 //! BARRIER-1.
@@ -60,6 +64,17 @@ pub fn light() {
         }
     } else {
         prim::compiler_fence();
+    }
+}
+
+/// Orders an exchange that this thread has just done before its loads that follow, as `fence(SeqCst)` does. Where an
+/// exchange is such a fence itself (BARRIER-3) this is only the compiler's.
+#[inline(always)]
+pub fn after_exchange() {
+    if cfg!(target_arch = "x86_64") && !prim::MODELLED {
+        prim::compiler_fence();
+    } else {
+        prim::fence(prim::SeqCst); // O3
     }
 }
 

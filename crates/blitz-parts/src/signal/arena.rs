@@ -1,0 +1,262 @@
+//! Where tasks are kept: slots that are known by leaf, signal word and bit, and never move.
+
+use super::tree::{Branch, SummaryTree};
+use crate::prim::{AcqRel, Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Witness};
+use crate::slots::Slots;
+use crate::task::{Header, Place};
+use crate::tuning::{SIGNALS_PER_LEAF, STOCK_MAX};
+use core::array;
+use core::ptr::{NonNull, null_mut};
+use std::sync::{Arc, OnceLock};
+
+/// Bits of a signal word.
+pub(super) const BITS: usize = 64;
+/// Slots behind one leaf.
+pub(super) const SLOTS_PER_LEAF: usize = SIGNALS_PER_LEAF * BITS;
+
+/// A slot's number, and which of its tenants is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotId {
+    place: Place,
+    generation: u32,
+}
+
+impl SlotId {
+    pub(super) fn new(place: Place, generation: u32) -> SlotId {
+        SlotId { place, generation }
+    }
+
+    /// Which slot.
+    pub fn place(self) -> Place {
+        self.place
+    }
+
+    /// How many tasks had it before.
+    pub fn generation(self) -> u32 {
+        self.generation
+    }
+}
+
+/// Where a slot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Which leaf.
+    pub leaf: usize,
+    /// Which signal word of the leaf.
+    pub word: usize,
+    /// Which bit of the word.
+    pub bit: usize,
+}
+
+impl Position {
+    /// The position of a place in the arena.
+    #[inline]
+    pub fn of(place: Place) -> Position {
+        let index = place.index();
+        Position {
+            leaf: index / SLOTS_PER_LEAF,
+            word: index / BITS % SIGNALS_PER_LEAF,
+            bit: index % BITS,
+        }
+    }
+
+    pub(super) fn place(self) -> Place {
+        Place::new(self.leaf * SLOTS_PER_LEAF + self.word * BITS + self.bit)
+    }
+
+    pub(super) fn mask(self) -> u64 {
+        1 << self.bit
+    }
+}
+
+/// One leaf's signal words and slots.
+pub(super) struct Leaf {
+    pub(super) branch: Arc<Branch>,
+    pub(super) words: [Word; SIGNALS_PER_LEAF],
+}
+
+/// One signal word and its slots.
+#[derive(Default)]
+pub(super) struct Word {
+    /// Bit i: the task in slot i is runnable, and whoever clears the bit has its queue entry.
+    pub(super) signals: AtomicU64,
+    /// Bit i: slot i is a task's, or in somebody's stock.
+    reserved: AtomicU64,
+    /// Made when the first of them is reserved.
+    slots: OnceLock<Box<[Slot; BITS]>>,
+}
+
+/// A place for one task.
+#[derive(Default)]
+pub(super) struct Slot {
+    /// The task; null while the slot is nobody's.
+    task: AtomicPtr<Header>,
+    generation: AtomicU32,
+    uses: Witness,
+}
+
+impl Leaf {
+    pub(super) fn new(branch: Arc<Branch>) -> Leaf {
+        Leaf { branch, words: array::from_fn(|_| Word::default()) }
+    }
+}
+
+impl Word {
+    /// A slot that has been reserved once.
+    #[inline]
+    pub(super) fn slot(&self, bit: usize) -> &Slot {
+        match self.slots.get() {
+            Some(slots) => &slots[bit],
+            None => unreachable!("slots are reserved before they are used"),
+        }
+    }
+
+    /// The task in each slot, for dumps: addresses, which may be gone already.
+    pub(super) fn tenants(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let slots = self.slots.get().map(|slots| slots.iter()).into_iter().flatten();
+        slots.enumerate().filter_map(|(bit, slot)| {
+            let taken = !slot.task.load(Relaxed).is_null();
+            taken.then(|| (bit, slot.generation.load(Relaxed)))
+        })
+    }
+
+    /// Reserves all slots that are free, and returns them as bits.
+    fn reserve_all(&self) -> u64 {
+        if self.reserved.load(Relaxed) == u64::MAX {
+            return 0;
+        }
+        self.slots.get_or_init(|| Box::new(array::from_fn(|_| Slot::default())));
+        !self.reserved.fetch_or(u64::MAX, AcqRel) // O7
+    }
+
+    fn give_back(&self, bits: u64) {
+        self.reserved.fetch_and(!bits, Release); // O7
+    }
+}
+
+impl Slot {
+    /// The task moves in. The slot is the caller's.
+    pub(super) fn move_in(&self, task: NonNull<Header>) {
+        self.uses.write();
+        self.task.store(task.as_ptr(), Relaxed);
+    }
+
+    /// The task that is in it. The caller has cleared the slot's signal bit, or is about to set it.
+    #[inline]
+    pub(super) fn task(&self) -> *mut Header {
+        self.uses.read();
+        self.task.load(Relaxed)
+    }
+
+    /// The task moves out, if it is the tenant that is meant.
+    pub(super) fn move_out(&self, generation: u32) -> bool {
+        let next = generation.wrapping_add(1);
+        let exchanged = self.generation.compare_exchange(generation, next, AcqRel, Acquire).is_ok();
+        if exchanged {
+            self.uses.write();
+            self.task.store(null_mut(), Relaxed);
+        }
+        exchanged
+    }
+
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.load(Relaxed)
+    }
+}
+
+/// Reserved slots that have no task yet: one worker's, or those of everybody else.
+#[derive(Debug)]
+pub struct Stock {
+    free: Vec<Place>,
+    whose: Whose,
+    /// Where to look next for more: counts signal words.
+    next: usize,
+}
+
+/// Which leaves slots are reserved from.
+#[derive(Clone, Copy, Debug)]
+enum Whose {
+    /// Those of this worker's partition, one after the other.
+    Worker(usize),
+    /// All, in turn, so that each partition gets its part.
+    Everybody,
+}
+
+impl Stock {
+    /// Nothing yet, for worker `index`.
+    pub fn of_worker(index: usize) -> Stock {
+        Stock { free: Vec::new(), whose: Whose::Worker(index), next: 0 }
+    }
+
+    pub(super) fn of_everybody() -> Stock {
+        Stock { free: Vec::new(), whose: Whose::Everybody, next: 0 }
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<Place> {
+        self.free.pop()
+    }
+
+    /// Whether `put` has made it too large.
+    #[inline]
+    pub(super) fn put(&mut self, place: Place) -> bool {
+        self.free.push(place);
+        self.free.len() > STOCK_MAX
+    }
+
+    /// Gives the older half back.
+    #[cold]
+    pub(super) fn shrink(&mut self, leaves: &Slots<Leaf>) {
+        for place in self.free.drain(..STOCK_MAX / 2) {
+            let position = Position::of(place);
+            if let Some(leaf) = leaves.get(position.leaf) {
+                leaf.words[position.word].give_back(position.mask());
+            }
+        }
+    }
+
+    /// Reserves the free slots of one signal word; false if there are none in any of its leaves.
+    #[cold]
+    pub(super) fn refill(&mut self, leaves: &Slots<Leaf>, workers: usize) -> bool {
+        let count = leaves.len();
+        let words = SIGNALS_PER_LEAF * self.own_leaves(count, workers);
+        for at in (0..words).map(|i| (self.next + i) % words) {
+            let (leaf, word) = match self.whose {
+                Whose::Worker(index) => {
+                    (index + at / SIGNALS_PER_LEAF * workers, at % SIGNALS_PER_LEAF)
+                }
+                Whose::Everybody => (at % count, at / count),
+            };
+            let Some(row) = leaves.get(leaf).map(|leaf| &leaf.words[word]) else { continue };
+            let mut bits = row.reserve_all();
+            if bits == 0 {
+                continue;
+            }
+            self.next = (at + 1) % words;
+            while bits != 0 {
+                // Highest first, so that the lowest is taken first.
+                let bit = BITS - 1 - bits.leading_zeros() as usize;
+                bits &= !(1 << bit);
+                self.free.push(Position { leaf, word, bit }.place());
+            }
+            return true;
+        }
+        false
+    }
+
+    /// How many of `count` leaves it reserves from.
+    fn own_leaves(&self, count: usize, workers: usize) -> usize {
+        match self.whose {
+            Whose::Worker(index) => (count + workers - 1).saturating_sub(index) / workers,
+            Whose::Everybody => count,
+        }
+    }
+
+    /// Whether it would reserve from a new leaf with this index.
+    pub(super) fn wants(&self, leaf: usize, workers: usize) -> bool {
+        match self.whose {
+            Whose::Worker(index) => SummaryTree::compute_partition_owner(leaf, workers) == index,
+            Whose::Everybody => true,
+        }
+    }
+}

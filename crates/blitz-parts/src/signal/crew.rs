@@ -1,0 +1,164 @@
+//! The workers that sleep, and the permits to get up: one word.
+
+#![forbid(unsafe_code)]
+
+use super::Marked;
+use crate::barrier;
+use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed, Step, broken};
+use core::fmt;
+
+const SLEEPER: u64 = 1;
+const SLEEPERS: u64 = 0xffff_ffff;
+const PERMIT: u64 = 1 << 32;
+const PERMITS: u64 = 0x7fff_ffff << 32;
+/// Nobody looks for tasks any more.
+const CLOSED: u64 = 1 << 63;
+
+/// The word, shared.
+pub(super) struct Crew {
+    word: AtomicU64,
+}
+
+/// The word at one moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts(u64);
+
+impl Counts {
+    pub(super) fn sleepers(self) -> usize {
+        (self.0 & SLEEPERS) as usize
+    }
+
+    pub(super) fn permits(self) -> usize {
+        ((self.0 & PERMITS) >> 32) as usize
+    }
+
+    fn is_closed(self) -> bool {
+        self.0 & CLOSED != 0
+    }
+
+    /// Whether a sleeper is left for whom there is no permit.
+    fn has_room(self) -> bool {
+        self.permits() < self.sleepers()
+    }
+
+    fn with_permit(self) -> Counts {
+        Counts(self.0 + PERMIT)
+    }
+
+    /// One permit less, if there is any.
+    fn without_permit(self) -> Counts {
+        Counts(self.0 - if self.permits() > 0 { PERMIT } else { 0 })
+    }
+}
+
+/// What is left to do for who has made a task runnable.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing: somebody is awake who will look, or on the way.
+    Nobody,
+    /// Wake one sleeper: there is a permit for it.
+    WakeOne,
+    /// Nobody will look any more: take what is there, and end it.
+    Closed,
+}
+
+/// Evidence that a worker is counted as a sleeper. Given back to [`Signals::get_up`](super::Signals::get_up).
+#[must_use]
+#[derive(Debug)]
+pub struct Sleeper(());
+
+/// A permit that a worker has taken: there was a task for which somebody was to get up.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Permit(());
+
+impl Crew {
+    pub(super) fn new() -> Crew {
+        Crew { word: AtomicU64::new(0) }
+    }
+
+    pub(super) fn load(&self) -> Counts {
+        Counts(self.word.load(Acquire))
+    }
+
+    /// A permit for one task, unless each sleeper has one already, or `somebody_looks`.
+    #[inline]
+    pub(super) fn release(&self, _task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
+        let seen = self.load(); // O4
+        if seen.is_closed() {
+            return Told::Closed;
+        }
+        if !seen.has_room() || somebody_looks() {
+            return Told::Nobody;
+        }
+        self.grant(seen)
+    }
+
+    #[cold]
+    fn grant(&self, mut seen: Counts) -> Told {
+        while seen.has_room() || broken(Step::SignalPermitCap) {
+            let next = seen.with_permit();
+            match self.word.compare_exchange(seen.0, next.0, AcqRel, Acquire) {
+                Ok(_) => return Told::WakeOne,
+                Err(now) => seen = Counts(now),
+            }
+        }
+        if seen.is_closed() { Told::Closed } else { Told::Nobody }
+    }
+
+    /// One sleeper more. What it looks at next it sees, or whoever changes that sees the sleeper.
+    pub(super) fn lie_down(&self) -> Sleeper {
+        self.word.fetch_add(SLEEPER, AcqRel);
+        if !broken(Step::SignalSleeperFence) {
+            barrier::after_exchange(); // O4
+        }
+        Sleeper(())
+    }
+
+    /// One sleeper less, and the permit that there may be.
+    pub(super) fn get_up(&self, _sleeper: Sleeper) -> Option<Permit> {
+        self.take(SLEEPER)
+    }
+
+    /// A permit, if there is one.
+    #[inline]
+    pub(super) fn try_acquire(&self) -> Option<Permit> {
+        // A permit that is not seen here was given for a sleeper that has not been woken yet.
+        if Counts(self.word.load(Relaxed)).permits() == 0 { None } else { self.take(0) }
+    }
+
+    fn take(&self, sleepers: u64) -> Option<Permit> {
+        let mut seen = Counts(self.word.load(Relaxed));
+        loop {
+            let left = Counts(seen.0 - sleepers);
+            let next = if broken(Step::SignalPermitTaken) { left } else { left.without_permit() };
+            match self.word.compare_exchange(seen.0, next.0, AcqRel, Relaxed) {
+                Ok(_) => break,
+                Err(now) => seen = Counts(now),
+            }
+        }
+        if !broken(Step::SignalUpFence) {
+            barrier::after_exchange(); // O5
+        }
+        (seen.permits() > 0).then_some(Permit(()))
+    }
+
+    /// From now on nobody looks for tasks.
+    pub(super) fn close(&self) {
+        self.word.fetch_or(CLOSED, AcqRel);
+        if !broken(Step::SignalCloseFence) {
+            barrier::after_exchange(); // O6
+        }
+    }
+}
+
+impl fmt::Debug for Crew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let now = self.load();
+        f.debug_struct("Crew")
+            .field("sleepers", &now.sleepers())
+            .field("permits", &now.permits())
+            .field("closed", &now.is_closed())
+            .finish()
+    }
+}

@@ -1,0 +1,471 @@
+//! Tasks as bits: each runnable task is one bit, and no task is left while all who could run it sleep.
+//!
+//! # Who calls it
+//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_any`, `reserve`, `free`, and around
+//! their sleep `lie_down`, `get_up`, `try_acquire`. The pool's end: `close`. Dumps: the rest.
+//!
+//! # State
+//! | where | bits | meaning | who sets | who clears |
+//! |---|---|---|---|---|
+//! | root word r | bit l | leaf 64 r + l may have tasks | setters | scanners that find none |
+//! | leaf word l | bit w | signal word w of leaf l may have tasks | setters | scanners that find none |
+//! | signal word | bit b | the task in slot b is runnable; the bit is its queue entry | who makes it runnable | who takes it |
+//! | reserved word | bit b | slot b is a task's or in a stock | reserving | giving back |
+//! | slot | task, generation | the tenant, and how many there were before | who reserves | who frees |
+//! | crew | sleepers, 0-31 | workers that sleep, are about to, or get up | the worker | the worker |
+//! | crew | permits, 32-62 | sleepers that are to get up | who signals | who gets up |
+//! | crew | closed, 63 | nobody looks any more | `close` | never |
+//!
+//! # Transitions
+//! ```text
+//!  signal: bit in the signal word ─▶ leaf bit, if clear ─▶ root bit, if clear ─▶ a permit, if a sleeper has none
+//!                                                                                 └▶ wake one
+//!  take:   root bit ─▶ leaf bit ─▶ signal word ─▶ clear one bit: the task is the taker's
+//!             │ nothing below          │ nothing in it
+//!             └─▶ clear, look again ◀──┘
+//!                    └─ something: set it again, and release a permit as a setter does
+//!
+//!  sleep:  lie_down: +1 sleeper ─▶ last look at the roots ─▶ block … woken ─▶ get_up: -1 sleeper, -1 permit ─▶ look
+//! ```
+//! Summary bits are cleared by who finds nothing below, not by who takes the last task: a word that is used again and
+//! again keeps its summaries, and signalling into it changes one word.
+//!
+//! Signals come from tasks only, since a bit is set by giving up a [`Runnable`]; permits from the tree only, since
+//! [`Marked`] is made where a bit was set; and only who was a [`Sleeper`], or was awake, takes one.
+//!
+//! # Invariants
+//! - **SIGNAL-1** A task that was signalled leaves once: by one `take`, or with the arena, and is cancelled then.
+//! - **SIGNAL-2** What was written before `signal` is visible to whoever takes the task.
+//! - **SIGNAL-3** A bit in a signal word is in its leaf and in the root, unless a setter or a scanner is about to
+//!   see to it: no clearing loses a bit.
+//! - **SIGNAL-4** A task that was signalled is taken by somebody awake, seen by a sleeper in its last look, or its
+//!   setter is told to wake somebody.
+//! - **SIGNAL-5** There are never more permits than sleepers.
+//! - **SIGNAL-6** While there is a permit somebody is about to get up or to be woken, and looks after that: a setter
+//!   may leave its task to it.
+//! - **SIGNAL-7** Who finds nothing below a summary bit clears it: an idle tree is empty.
+//! - **SIGNAL-8** A slot has one tenant at a time, and is freed once by the identity of its tenant.
+//! - **SIGNAL-9** Slots and words never move; the arena grows by whole leaves, and a task keeps its place.
+//! - **SIGNAL-10** A task that is signalled after `close` is taken by who closed, or its setter is told.
+//! - **SIGNAL-11** Of the words that say what a worker has (see [`SignalWaker`]) only that worker writes any, and
+//!   nothing but its own next look rests on them.
+//! - **SIGNAL-12** Tasks behind one leaf leave in turn: none waits for more than all others once.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | setting and clearing a signal bit | AcqRel | each other | SIGNAL-1, SIGNAL-2 |
+//! | O2 | fence after setting a level, before reading the one above | after_exchange | O3 | SIGNAL-3: setter and clearer cannot both miss each other |
+//! | O3 | fence after clearing a level, before looking below | after_exchange | O2 | the same |
+//! | O4 | fence after the root is marked, before reading the crew; after `lie_down`, before the last look | after_exchange | each other | SIGNAL-4 |
+//! | O5 | fence after `get_up`, before looking | after_exchange | O4 | SIGNAL-6: a setter that saw the permit is seen |
+//! | O6 | fence after `close`, before the last look | after_exchange | O4 | SIGNAL-10 |
+//! | O7 | reserving, giving back | AcqRel, Release | each other | SIGNAL-8 |
+//!
+//! # What this does not do
+//! It wakes nobody and knows no thread: callers do, through `sleep`. It gives no order among tasks but SIGNAL-12. A
+//! task in a worker's yield queue or LIFO slot is not in here.
+//!
+//! # Lineage
+//! Seed 004, as its errata have it: setters look at every level, who clears looks again and tells, a permit per task
+//! and no more than sleepers. Partitions are dealt leaf by leaf, so that growth moves none. Summaries are cleared
+//! late. The condition variable is gone: who is to be woken sleeps on its own word.
+
+mod arena;
+mod crew;
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+mod tree;
+mod waker;
+
+pub use arena::{Position, SlotId, Stock};
+pub use crew::{Permit, Sleeper, Told};
+pub use tree::SummaryTree;
+pub use waker::SignalWaker;
+
+use crate::prim::{AcqRel, Acquire, Mutex, MutexGuard, Relaxed, Step, broken, model_has_failed};
+use crate::slots::Slots;
+use crate::task::{Header, Place, Runnable};
+use crate::tuning::SIGNALS_PER_LEAF;
+use arena::{BITS, Leaf, SLOTS_PER_LEAF};
+use core::cell::Cell;
+use core::fmt;
+use core::ptr::NonNull;
+use std::sync::PoisonError;
+
+/// The arena of a pool's tasks, and the tree above it.
+pub struct Signals {
+    tree: SummaryTree,
+    leaves: Slots<Leaf>,
+    growing: Mutex<()>,
+    /// For threads that are no workers.
+    outside: Mutex<Stock>,
+}
+
+/// Evidence that a task was marked in the tree, and that nobody has been told of it yet.
+#[must_use]
+#[derive(Debug)]
+pub struct Marked(());
+
+/// What came of signalling a task.
+#[must_use]
+#[derive(Debug)]
+pub struct Signalled {
+    /// What is left to do.
+    pub told: Told,
+    /// The task's leaf was not in the root.
+    pub activated: bool,
+}
+
+/// What a look found.
+#[must_use]
+#[derive(Debug, Default)]
+pub struct Scan {
+    /// A task, to be run.
+    pub task: Option<Runnable>,
+    /// Others that somebody has to be told of: see [`Signals::tell`].
+    pub again: Option<Marked>,
+}
+
+/// Where a worker looks next. Its own thread only.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    leaf: Cell<usize>,
+    slot: Cell<usize>,
+}
+
+/// A task in the arena, as a dump shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tenant {
+    /// Which slot, and which tenant of it.
+    pub id: SlotId,
+    /// Whether its bit is set.
+    pub signalled: bool,
+}
+
+impl Signals {
+    /// Without tasks; one leaf for each of `workers`.
+    pub fn new(workers: usize) -> Signals {
+        let signals = Signals {
+            tree: SummaryTree::new(),
+            leaves: Slots::new(),
+            growing: Mutex::new(()),
+            outside: Mutex::new(Stock::of_everybody()),
+        };
+        (0..workers.max(1)).for_each(|_| signals.add_leaf());
+        signals
+    }
+
+    /// The summaries.
+    pub fn tree(&self) -> &SummaryTree {
+        &self.tree
+    }
+
+    /// Callers take turns.
+    fn add_leaf(&self) {
+        self.leaves.add(Leaf::new(self.tree.add_leaf()));
+    }
+
+    /// Gives a task a slot from `stock`. `workers`: how many there are, among whom the leaves are dealt.
+    #[inline]
+    pub fn reserve(&self, stock: &mut Stock, workers: usize, task: NonNull<Header>) -> Place {
+        loop {
+            if let Some(place) = stock.take() {
+                let (leaf, at) = self.find(place);
+                leaf.words[at.word].slot(at.bit).move_in(task);
+                return place;
+            }
+            if !stock.refill(&self.leaves, workers) {
+                self.grow(stock, workers);
+            }
+        }
+    }
+
+    /// The same, for a thread that is no worker.
+    pub fn reserve_outside(&self, task: NonNull<Header>) -> Place {
+        self.reserve(&mut self.outside(), 1, task)
+    }
+
+    /// Adds leaves until one of them is for this stock.
+    #[cold]
+    fn grow(&self, stock: &Stock, workers: usize) {
+        // Nothing that unwinds leaves the table half changed.
+        let _turn = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let index = self.leaves.len();
+            self.add_leaf();
+            if stock.wants(index, workers) {
+                return;
+            }
+        }
+    }
+
+    /// The identity of the tenant of a slot. For whoever has its queue entry or runs it.
+    #[inline]
+    pub fn identity(&self, place: Place) -> SlotId {
+        let (leaf, at) = self.find(place);
+        SlotId::new(place, leaf.words[at.word].slot(at.bit).generation())
+    }
+
+    /// The task in a slot has ended: the slot goes into `stock`. False, and nothing happens, if the slot is another
+    /// task's by now.
+    #[inline]
+    pub fn free(&self, stock: &mut Stock, slot: SlotId) -> bool {
+        let (leaf, at) = self.find(slot.place());
+        if !leaf.words[at.word].slot(at.bit).move_out(slot.generation()) {
+            return false;
+        }
+        if stock.put(slot.place()) {
+            stock.shrink(&self.leaves);
+        }
+        true
+    }
+
+    /// The same, for a thread that is no worker.
+    pub fn free_outside(&self, slot: SlotId) -> bool {
+        self.free(&mut self.outside(), slot)
+    }
+
+    fn outside(&self) -> MutexGuard<'_, Stock> {
+        // Only moves of numbers happen under the lock.
+        self.outside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    fn find(&self, place: Place) -> (&Leaf, Position) {
+        let position = Position::of(place);
+        match self.leaves.get(position.leaf) {
+            Some(leaf) => (leaf, position),
+            None => unreachable!("a place is in a leaf that was added"),
+        }
+    }
+
+    /// Makes a task runnable for everybody. Once the bit is set the task may be run, and end.
+    /// `somebody_looks`: see [`tell`](Signals::tell).
+    ///
+    /// # Panics
+    /// If the task has no slot of this arena.
+    #[inline]
+    pub fn signal(&self, task: Runnable, somebody_looks: impl FnOnce() -> bool) -> Signalled {
+        let Some(place) = task.place() else { unreachable!("a task is signalled in its slot") };
+        let (leaf, at) = self.find(place);
+        let word = &leaf.words[at.word];
+        assert_eq!(word.slot(at.bit).task(), task.header().as_ptr(), "another task's slot");
+        let ordering = if broken(Step::SignalSetRelease) { Relaxed } else { AcqRel };
+        let _entry = task.into_raw();
+        let before = word.signals.fetch_or(at.mask(), ordering); // O1
+        debug_assert_eq!(before & at.mask(), 0, "a task has one queue entry");
+        let activated = leaf.branch.mark_signal_active(at.word);
+        Signalled { told: self.tell(Marked(()), somebody_looks), activated }
+    }
+
+    /// Says what is left to do for who has marked a task. `somebody_looks`: a worker that does not count as a
+    /// sleeper looks for work, and will see the task or tell of it when it stops.
+    #[inline]
+    pub fn tell(&self, task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
+        self.tree.release(task, somebody_looks)
+    }
+
+    /// A task of the partition of `worker`, one of `workers`: from where the last was taken on.
+    #[inline]
+    pub fn take_own(&self, cursor: &Cursor, worker: usize, workers: usize) -> Scan {
+        let mut scan = Scan::default();
+        let at = cursor.leaf.get();
+        let owns = |leaf| SummaryTree::compute_partition_owner(leaf, workers) == worker;
+        if owns(at) && self.scan_leaf(at, cursor, &mut scan) {
+            return scan;
+        }
+        self.scan_roots(at + 1, cursor, owns, &mut scan);
+        scan
+    }
+
+    /// A task of any partition, from leaf `start` on.
+    pub fn take_any(&self, cursor: &Cursor, start: usize) -> Scan {
+        let mut scan = Scan::default();
+        self.scan_roots(start, cursor, |_| true, &mut scan);
+        scan
+    }
+
+    /// Looks into those leaves that are in the root and `wanted`, from leaf `start` on.
+    fn scan_roots(
+        &self,
+        start: usize,
+        cursor: &Cursor,
+        wanted: impl Fn(usize) -> bool,
+        scan: &mut Scan,
+    ) {
+        let roots = self.tree.root_count();
+        let (first, skipped) = (start / 64 % roots, start % 64);
+        for turn in 0..=roots {
+            let root = (first + turn) % roots;
+            let mut bits = self.tree.root(root);
+            if turn == 0 {
+                bits &= u64::MAX << skipped;
+            }
+            while bits != 0 {
+                let leaf = root * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                if wanted(leaf) && self.scan_leaf(leaf, cursor, scan) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Looks into one leaf; says whether it found a task.
+    #[inline]
+    fn scan_leaf(&self, index: usize, cursor: &Cursor, scan: &mut Scan) -> bool {
+        let Some(leaf) = self.leaves.get(index) else { return false };
+        let summary = leaf.branch.leaf();
+        if summary == 0 {
+            if leaf.branch.is_in_root() {
+                scan.keep(leaf.branch.clear_root());
+            }
+            return false;
+        }
+        let from = if cursor.leaf.get() == index { cursor.slot.get() } else { 0 };
+        let (first, skipped) = (from / BITS, from % BITS);
+        let mut taken = None;
+        if summary >> first & 1 != 0 {
+            taken = leaf.take_from(first, u64::MAX << skipped);
+        }
+        if taken.is_none() {
+            taken = leaf.take_behind(first, summary, scan);
+        }
+        let Some((task, slot)) = taken else { return false };
+        scan.task = Some(task);
+        cursor.leaf.set(index);
+        cursor.slot.set((slot + 1) % SLOTS_PER_LEAF);
+        true
+    }
+
+    /// Whether there may be a task that is signalled.
+    #[inline]
+    pub fn has_any(&self) -> bool {
+        self.tree.has_any()
+    }
+
+    /// How many tasks are signalled, counted one word after the other.
+    pub fn count(&self) -> usize {
+        let words = self.leaves.iter().flat_map(|leaf| leaf.words.iter());
+        words.map(|word| word.signals.load(Relaxed).count_ones() as usize).sum()
+    }
+
+    /// The tasks that have slots, seen one after the other.
+    pub fn tenants(&self) -> Vec<Tenant> {
+        let mut tenants = Vec::new();
+        for (leaf, words) in self.leaves.iter().enumerate() {
+            for (word, row) in words.words.iter().enumerate() {
+                let signals = row.signals.load(Relaxed);
+                tenants.extend(row.tenants().map(|(bit, generation)| {
+                    let place = Position { leaf, word, bit }.place();
+                    let id = SlotId::new(place, generation);
+                    Tenant { id, signalled: signals >> bit & 1 != 0 }
+                }));
+            }
+        }
+        tenants
+    }
+
+    /// The worker is about to look for the last time, and to sleep then.
+    pub fn lie_down(&self) -> Sleeper {
+        self.tree.lie_down()
+    }
+
+    /// The worker is awake, or has not slept after all. It has to look for tasks now, or to pass that on.
+    pub fn get_up(&self, sleeper: Sleeper) -> Option<Permit> {
+        self.tree.get_up(sleeper)
+    }
+
+    /// A permit, if there is one. For a worker that may have been woken although it did not count as a sleeper.
+    #[inline]
+    pub fn try_acquire(&self) -> Option<Permit> {
+        self.tree.try_acquire()
+    }
+
+    /// Nobody looks for tasks any more, but for the caller, who does so once after this.
+    pub fn close(&self) {
+        self.tree.close();
+    }
+}
+
+impl Scan {
+    fn keep(&mut self, again: Option<Marked>) {
+        if !broken(Step::SignalAgainTells) {
+            self.again = again.or(self.again.take());
+        }
+    }
+}
+
+impl Leaf {
+    /// Looks into every signal word that the summary names, from the one behind `first` on.
+    fn take_behind(
+        &self,
+        first: usize,
+        summary: u64,
+        scan: &mut Scan,
+    ) -> Option<(Runnable, usize)> {
+        for word in (1..=SIGNALS_PER_LEAF).map(|i| (first + i) % SIGNALS_PER_LEAF) {
+            if summary >> word & 1 == 0 {
+                continue;
+            }
+            let taken = self.take_from(word, u64::MAX);
+            if taken.is_some() {
+                return taken;
+            }
+            let is_set = || self.words[word].signals.load(Acquire) != 0;
+            scan.keep(self.branch.mark_signal_inactive(word, is_set));
+        }
+        None
+    }
+
+    /// Takes a task of a signal word, the lowest in `mask`, and says which slot of the leaf it has.
+    #[inline]
+    fn take_from(&self, word: usize, mask: u64) -> Option<(Runnable, usize)> {
+        let row = &self.words[word];
+        let mut seen = row.signals.load(Acquire) & mask;
+        while seen != 0 {
+            let bit = seen.trailing_zeros() as usize;
+            let before = row.signals.fetch_and(!(1 << bit), AcqRel); // O1
+            if before >> bit & 1 != 0 {
+                return Some((row.entry(bit), word * BITS + bit));
+            }
+            seen = before & mask;
+        }
+        None
+    }
+}
+
+impl arena::Word {
+    /// The queue entry of a task whose bit the caller has just cleared.
+    #[inline]
+    fn entry(&self, bit: usize) -> Runnable {
+        let Some(task) = NonNull::new(self.slot(bit).task()) else {
+            unreachable!("a signalled slot has a task");
+        };
+        // SAFETY: `signal` took the entry apart when it set the bit, and by O1 one caller clears it.
+        unsafe { Runnable::from_raw(task) }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        if model_has_failed() {
+            return;
+        }
+        while let Some(task) = self.take_any(&Cursor::default(), 0).task {
+            drop(task);
+        }
+    }
+}
+
+impl fmt::Debug for Signals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signals")
+            .field("tree", &self.tree)
+            .field("signalled", &self.count())
+            .finish_non_exhaustive()
+    }
+}

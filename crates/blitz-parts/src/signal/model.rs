@@ -1,0 +1,1 @@
+//! The arena and the tree under the model checker.

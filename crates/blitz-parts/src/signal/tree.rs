@@ -1,0 +1,226 @@
+//! Two levels of summaries above the signal words: where there may be a runnable task.
+
+#![forbid(unsafe_code)]
+
+use super::crew::Crew;
+use super::{Marked, Permit, Sleeper, Told};
+use crate::barrier;
+use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed, Step, broken};
+use crate::slots::Slots;
+use crossbeam_utils::CachePadded;
+use std::sync::Arc;
+
+/// The summaries, and who sleeps until there is something in them.
+#[derive(Debug)]
+pub struct SummaryTree {
+    roots: Slots<Arc<CachePadded<AtomicU64>>>,
+    leaves: Slots<Arc<Branch>>,
+    crew: CachePadded<Crew>,
+}
+
+/// A leaf word, and the way from it to the root.
+#[derive(Debug)]
+pub struct Branch {
+    /// Bit i: signal word i may have a bit.
+    leaf: CachePadded<AtomicU64>,
+    root: Arc<CachePadded<AtomicU64>>,
+    /// The leaf's bit in its root word.
+    bit: u64,
+}
+
+impl SummaryTree {
+    /// Without leaves.
+    pub fn new() -> SummaryTree {
+        let crew = CachePadded::new(Crew::new());
+        SummaryTree { roots: Slots::new(), leaves: Slots::new(), crew }
+    }
+
+    /// Adds a leaf. Callers take turns.
+    pub(super) fn add_leaf(&self) -> Arc<Branch> {
+        let index = self.leaves.len();
+        while self.roots.len() * 64 <= index {
+            self.roots.add(Arc::new(CachePadded::new(AtomicU64::new(0))));
+        }
+        let Some(root) = self.roots.get(index / 64) else {
+            unreachable!("the word was added above");
+        };
+        let leaf = CachePadded::new(AtomicU64::new(0));
+        let branch = Branch { leaf, root: root.clone(), bit: 1 << (index % 64) };
+        self.leaves.add(Arc::new(branch)).1.clone()
+    }
+
+    /// How many leaves there are.
+    pub fn leaf_count(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// How many root words there are: one for each 64 leaves.
+    pub(super) fn root_count(&self) -> usize {
+        self.roots.len()
+    }
+
+    /// Which leaves of root word `root` may have a task.
+    #[inline]
+    pub(super) fn root(&self, root: usize) -> u64 {
+        self.roots.get(root).map_or(0, |word| word.load(Acquire))
+    }
+
+    /// Whether any leaf may have a task.
+    #[inline]
+    pub fn has_any(&self) -> bool {
+        self.roots.iter().any(|word| word.load(Acquire) != 0)
+    }
+
+    /// The root words at about one moment, for those who want to know why nobody works.
+    ///
+    /// ```
+    /// use blitz_parts::signal::SummaryTree;
+    /// assert_eq!(SummaryTree::new().snapshot_summary(), []);
+    /// ```
+    pub fn snapshot_summary(&self) -> Vec<u64> {
+        self.roots.iter().map(|word| word.load(Acquire)).collect()
+    }
+
+    /// The leaf words at about one moment.
+    pub fn snapshot_leaves(&self) -> Vec<u64> {
+        self.leaves.iter().map(|branch| branch.leaf()).collect()
+    }
+
+    /// Which of `workers` looks into `leaf` first. Leaves are dealt one by one, so that they keep their owners
+    /// when more are added, and are dealt anew when the number of workers changes.
+    ///
+    /// ```
+    /// use blitz_parts::signal::SummaryTree;
+    /// assert_eq!(SummaryTree::compute_partition_owner(5, 4), 1);
+    /// ```
+    #[inline]
+    pub fn compute_partition_owner(leaf: usize, workers: usize) -> usize {
+        leaf % workers.max(1)
+    }
+
+    /// Which leaves of the partition of `worker`, one of `workers`, have a bit: the i-th, modulo 64, is bit i.
+    pub(super) fn partition_summary(&self, worker: usize, workers: usize) -> u64 {
+        let own = (worker..self.leaf_count()).step_by(workers.max(1));
+        let leaves = own.filter_map(|leaf| self.leaves.get(leaf));
+        let bit = |(i, branch): (usize, &Arc<Branch>)| u64::from(branch.leaf() != 0) << (i % 64);
+        leaves.enumerate().map(bit).fold(0, |all, bit| all | bit)
+    }
+
+    /// Permits that no worker has taken yet.
+    pub fn permits(&self) -> usize {
+        self.crew.load().permits()
+    }
+
+    /// Workers that sleep, or are about to, or get up.
+    pub fn sleepers(&self) -> usize {
+        self.crew.load().sleepers()
+    }
+
+    /// Says what who has marked a task has to do: perhaps wake somebody. `somebody_looks`: a worker is awake and
+    /// looks for work; it finds the task, or sees it when it stops looking.
+    #[inline]
+    pub(super) fn release(&self, task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
+        self.crew.release(task, somebody_looks)
+    }
+
+    pub(super) fn lie_down(&self) -> Sleeper {
+        self.crew.lie_down()
+    }
+
+    pub(super) fn get_up(&self, sleeper: Sleeper) -> Option<Permit> {
+        self.crew.get_up(sleeper)
+    }
+
+    pub(super) fn try_acquire(&self) -> Option<Permit> {
+        self.crew.try_acquire()
+    }
+
+    pub(super) fn close(&self) {
+        self.crew.close();
+    }
+}
+
+impl Default for SummaryTree {
+    fn default() -> SummaryTree {
+        SummaryTree::new()
+    }
+}
+
+impl Branch {
+    /// Which signal words may have a bit.
+    #[inline]
+    pub(super) fn leaf(&self) -> u64 {
+        self.leaf.load(Acquire)
+    }
+
+    /// Whether the root says that there is something.
+    pub(super) fn is_in_root(&self) -> bool {
+        self.root.load(Acquire) & self.bit != 0
+    }
+
+    /// Signal word `word` has got a bit, by an exchange of the caller: makes both levels say so. Every setter
+    /// looks, and relies on nobody's having begun. Says whether the leaf was not in the root.
+    #[inline]
+    pub(super) fn mark_signal_active(&self, word: usize) -> bool {
+        let bit = 1 << word;
+        if !broken(Step::SignalSetFence) {
+            barrier::after_exchange(); // O2
+        }
+        if self.leaf.load(Relaxed) & bit == 0 {
+            self.leaf.fetch_or(bit, AcqRel);
+        }
+        self.activate_root()
+    }
+
+    #[inline]
+    fn activate_root(&self) -> bool {
+        // After an exchange of a level below, of the leaf or of the signal word.
+        if !broken(Step::SignalLeafFence) {
+            barrier::after_exchange(); // O2
+        }
+        let was_clear = self.root.load(Relaxed) & self.bit == 0;
+        if was_clear && !broken(Step::SignalRootSet) {
+            self.root.fetch_or(self.bit, AcqRel);
+        }
+        if !broken(Step::SignalRootFence) {
+            barrier::after_exchange(); // O4
+        }
+        was_clear
+    }
+
+    /// Signal word `word` was seen without a bit: clears it in the leaf, unless `is_set` says that it has got one
+    /// meanwhile. Then who set it may have relied on the bit that was gone for a moment, and somebody may have
+    /// gone to sleep in that moment.
+    #[cold]
+    pub(super) fn mark_signal_inactive(
+        &self,
+        word: usize,
+        is_set: impl Fn() -> bool,
+    ) -> Option<Marked> {
+        let bit = 1 << word;
+        let left = self.leaf.fetch_and(!bit, AcqRel) & !bit;
+        if !broken(Step::SignalClearFence) {
+            barrier::after_exchange(); // O3
+        }
+        if is_set() && !broken(Step::SignalClearLooks) {
+            self.leaf.fetch_or(bit, AcqRel);
+            self.activate_root();
+            return Some(Marked(()));
+        }
+        if left == 0 { self.clear_root() } else { None }
+    }
+
+    /// The leaf was seen without a bit: clears it in the root, with the same precaution.
+    #[cold]
+    pub(super) fn clear_root(&self) -> Option<Marked> {
+        self.root.fetch_and(!self.bit, AcqRel);
+        if !broken(Step::SignalRootClearFence) {
+            barrier::after_exchange(); // O3
+        }
+        if self.leaf.load(Acquire) != 0 && !broken(Step::SignalRootClearLooks) {
+            self.activate_root();
+            return Some(Marked(()));
+        }
+        None
+    }
+}
