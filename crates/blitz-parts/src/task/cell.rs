@@ -172,18 +172,16 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         let word = state.load();
         let mut due = word.cancel_is_due();
         let newly_linked = !due && !word.is_linked() && !word.is_notified();
-        // SAFETY: the cell is live.
-        let scheduler = unsafe { Self::scheduler(header) };
         if newly_linked && !broken(Step::TaskLinkFirst) {
             // SAFETY: this thread runs the task, which is in no list; the list stays (Scheduler 2).
-            due = !unsafe { owned::link(scheduler.owned(Self::settle(header)), header) };
+            due = !unsafe { Self::link(header) };
         }
         if !due {
             match state.rest(newly_linked) {
                 Rest::Idle => {
                     if newly_linked && broken(Step::TaskLinkFirst) {
                         // SAFETY: none; the canary shows what comes of it.
-                        unsafe { owned::link(scheduler.owned(Self::settle(header)), header) };
+                        unsafe { Self::link(header) };
                     }
                     return Ran::Idle;
                 }
@@ -217,6 +215,19 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         // SAFETY: nobody but the runner is at the place.
         unsafe { place.write(Some(settled)) };
         settled
+    }
+
+    /// Puts the task into its list; says whether that is still open.
+    ///
+    /// # Safety
+    /// 1. The task is RUNNING, run by the caller, and in no list.
+    unsafe fn link(header: NonNull<Header>) -> bool {
+        // SAFETY: the cell is live.
+        let scheduler = unsafe { Self::scheduler(header) };
+        // SAFETY: the caller runs the task.
+        let owned = scheduler.owned(unsafe { Self::settle(header) });
+        // SAFETY: obligation 1; the list stays (Scheduler 2).
+        unsafe { owned::link(owned, header) }
     }
 
     /// Takes the task out of its list.
