@@ -4,6 +4,7 @@ use crate::error::BuildError;
 use crate::global;
 use crate::panic::Payload;
 use crate::pool::Pool;
+use crate::sched::Scheduler;
 use crate::task;
 use crate::team::Team;
 use crate::worker::current;
@@ -53,6 +54,8 @@ pub(crate) struct Config {
     pub(crate) queue_capacity: usize,
     /// Workers take tasks from each other.
     pub(crate) stealing: bool,
+    /// By default what the environment says.
+    pub(crate) scheduler: Option<Scheduler>,
     pub(crate) blocking_threads: usize,
     pub(crate) blocking_keep_alive: Duration,
     /// For whoever plugs a driver in.
@@ -74,6 +77,7 @@ impl Default for Config {
             slow_poll: None,
             queue_capacity: QUEUE_CAPACITY,
             stealing: true,
+            scheduler: None,
             blocking_threads: BLOCKING_THREADS_MAX,
             blocking_keep_alive: BLOCKING_KEEP_ALIVE,
             driver_options: None,
@@ -252,8 +256,22 @@ impl PoolBuilder {
         self
     }
 
+    /// How tasks find a worker. Default: [`Scheduler::Stealing`], unless `BLITZ_SCHEDULER` says otherwise.
+    ///
+    /// ```
+    /// use blitz::{Pool, Scheduler};
+    /// let pool = Pool::builder().workers(2).scheduler(Scheduler::Signal).build()?;
+    /// assert_eq!(pool.scheduler(), Scheduler::Signal);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
+        self.config.scheduler = Some(scheduler);
+        self
+    }
+
     /// Whether workers take tasks from each other. Default: yes. If not, a task that was woken on a worker
-    /// is polled there; tasks from elsewhere still go to whoever is free, and jobs are stolen in any case.
+    /// is polled there; tasks from elsewhere still go to whoever is free, and jobs are stolen in any case. The signal
+    /// scheduler does so with tasks that yield only.
     pub fn enable_stealing(mut self, stealing: bool) -> Self {
         self.config.stealing = stealing;
         self
@@ -438,7 +456,12 @@ impl PoolBuilder {
             return Err(BuildError::already_worker());
         }
         let stack_size = self.config.stack_size;
-        let mut starting = Starting::new(Team::new(self.config, workers), workers - first);
+        let scheduler = match self.config.scheduler {
+            Some(scheduler) => scheduler,
+            None => Scheduler::from_env()?,
+        };
+        let team = Team::new(self.config, workers, scheduler);
+        let mut starting = Starting::new(team, workers - first);
         for index in first..workers {
             let thread = ThreadBuilder {
                 name: match &mut self.name {

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::dump::Dump;
 use crate::global;
 use crate::metrics::PoolMetrics;
 use crate::ops::detached::Hold;
@@ -119,10 +120,10 @@ impl Handle {
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
-    /// assert!(pool.handle().dump().contains("worker 1"));
+    /// assert!(pool.handle().dump().to_string().contains("worker 1"));
     /// ```
-    pub fn dump(&self) -> String {
-        self.team.dump()
+    pub fn dump(&self) -> Dump {
+        Dump::of(&self.team)
     }
 
     pub(crate) fn team(&self) -> &Arc<Team> {

@@ -4,6 +4,7 @@ mod blocking;
 mod builder;
 mod diagnostics;
 pub mod driver;
+mod dump;
 mod error;
 mod global;
 mod handle;
@@ -21,6 +22,7 @@ pub use blitz_parts::sleep::SleepPolicy;
 pub use blocking::spawn_blocking;
 pub use builder::{PoolBuilder, ThreadBuilder, WaitPolicy};
 pub use diagnostics::{Diagnostics, diagnostics};
+pub use dump::{Dump, SignalDump, TaskDump, WorkerDump};
 pub use error::{BuildError, JoinError};
 pub use global::{
     build_global, current_num_workers, current_worker_has_jobs, current_worker_index, global,
@@ -37,5 +39,5 @@ pub use ops::scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use ops::spawn::spawn_cpu;
 pub use ops::yield_now::{Yield, yield_local, yield_now};
 pub use pool::Pool;
-pub use sched::{Histogram, TaskMetrics};
+pub use sched::{Histogram, Scheduler, SignalMetrics, TaskMetrics};
 pub use task::{AbortHandle, JoinHandle, JoinSet, LocalSet, TrySpawnError, spawn, spawn_local};

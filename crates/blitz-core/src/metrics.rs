@@ -6,8 +6,7 @@ use crate::sched::TaskMetrics;
 use crate::team::Team;
 use crate::worker::Worker;
 use blitz_parts::counter::Counter;
-use blitz_parts::prim::Relaxed;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::time::Duration;
 
 /// A worker's own counters. The fork's fast path writes none of them: pushes are counted by the
@@ -58,7 +57,7 @@ pub struct WorkerMetrics {
 }
 
 impl WorkerMetrics {
-    fn of(worker: &Worker) -> WorkerMetrics {
+    pub(crate) fn of(worker: &Worker) -> WorkerMetrics {
         let own = &worker.counters;
         let deque = worker.deque();
         let sleep = worker.bed().stats();
@@ -168,42 +167,5 @@ impl fmt::Display for PoolMetrics {
             0 => Ok(()),
             panics => writeln!(f, "panics that nobody waited for: {panics}"),
         }
-    }
-}
-
-impl Team {
-    /// Every counter, latch and deque, for people.
-    pub(crate) fn dump(&self) -> String {
-        let counts = self.sleep().counters().load();
-        let mut text = format!(
-            "pool: {} workers, sleeping {}, inactive {}, jec {} ({}), alive {}, task holds {}, \
-             stopping {}, injector {}, task queue {}, watch {}\n",
-            self.num_workers(),
-            counts.sleeping(),
-            counts.inactive(),
-            counts.jec(),
-            if counts.is_sleepy() { "sleepy" } else { "active" },
-            self.alive.load(Relaxed),
-            self.task_holds.load(Relaxed),
-            self.sleep().is_stopping(),
-            if self.injector().is_empty() { "empty" } else { "has jobs" },
-            self.tasks.len(),
-            if self.watch.is_on() { "on" } else { "off" },
-        );
-        for worker in self.workers() {
-            let parked = self.sleep().parked_word(worker.index() / 64) >> (worker.index() % 64) & 1;
-            // Writing to a string does not fail.
-            let _ = writeln!(
-                text,
-                "worker {}: word {}, parked bit {parked}, {:?}, mail {}, tasks {:?}, {:?}",
-                worker.index(),
-                worker.bed().core().state_name(),
-                worker.deque(),
-                if worker.has_mail() { "yes" } else { "no" },
-                worker.tasks(),
-                WorkerMetrics::of(worker),
-            );
-        }
-        text
     }
 }

@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 use crate::builder::PoolBuilder;
+use crate::dump::Dump;
 use crate::handle::Entered;
 use crate::metrics::PoolMetrics;
+use crate::sched::Scheduler;
 use crate::team::Team;
 use crate::worker::current;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -79,6 +81,17 @@ impl Pool {
         current::with_worker(|worker| worker.is_in(&self.team).then(|| worker.index())).flatten()
     }
 
+    /// How tasks find a worker.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().scheduler(blitz::Scheduler::Stealing).build()?;
+    /// assert_eq!(pool.scheduler(), blitz::Scheduler::Stealing);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn scheduler(&self) -> Scheduler {
+        self.team.scheduler()
+    }
+
     /// What the workers have done so far. Counting is always on.
     ///
     /// ```
@@ -90,14 +103,14 @@ impl Pool {
         PoolMetrics::of(&self.team)
     }
 
-    /// The state of every counter, latch and deque, as text for people: what a watchdog prints.
+    /// The state of every counter, latch, deque and task, as data, text and JSON: what a watchdog prints.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
-    /// assert!(pool.dump().contains("worker 1"));
+    /// assert!(pool.dump().to_string().contains("worker 1"));
     /// ```
-    pub fn dump(&self) -> String {
-        self.team.dump()
+    pub fn dump(&self) -> Dump {
+        Dump::of(&self.team)
     }
 
     pub(crate) fn team(&self) -> &Team {

@@ -4,8 +4,8 @@ use crate::blocking::Blocking;
 use crate::builder::{Config, WaitPolicy, default_workers};
 use crate::driver::Slot;
 use crate::ops::fifo::Fifo;
-use crate::sched::TaskCounters;
 use crate::sched::watch::Watch;
+use crate::sched::{Scheduler, Shared, SignalPart, SignalTotals, TaskCounters, TaskQueues};
 use crate::task::context;
 use crate::worker::{Help, Worker, current, stack};
 use blitz_parts::barrier;
@@ -14,7 +14,6 @@ use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{CountLatch, Latch, OnceLatch};
 use blitz_parts::prim::{AcqRel, AtomicBool, AtomicUsize, Relaxed};
-use blitz_parts::queue::Queue;
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
 use crossbeam_utils::CachePadded;
@@ -49,7 +48,10 @@ pub(crate) struct Team {
     guest_count: AtomicUsize,
     asymmetric: bool,
     /// Tasks that no worker has yet.
-    pub(crate) tasks: CachePadded<Queue>,
+    pub(crate) tasks: CachePadded<Shared>,
+    pub(crate) signal_totals: SignalTotals,
+    /// How many lists of waiting tasks there are: one per worker that there was at first.
+    pub(crate) lists: usize,
     /// What was counted outside of the workers.
     pub(crate) outside: CachePadded<TaskCounters>,
     pub(crate) watch: Watch,
@@ -90,10 +92,11 @@ impl Drop for Team {
 
 impl Team {
     /// A team of `workers` workers, none of which has a thread yet.
-    pub(crate) fn new(config: Config, workers: usize) -> Arc<Team> {
+    pub(crate) fn new(config: Config, workers: usize, scheduler: Scheduler) -> Arc<Team> {
         let threads = workers - usize::from(config.use_current_thread);
         let asymmetric = barrier::available() && !config.publish_all;
         let blocking = Blocking::new(config.blocking_threads, config.blocking_keep_alive);
+        let tasks = Shared::new(scheduler, workers);
         let team = Arc::new_cyclic(|me| Team {
             sleep: Sleep::new(config.sleep, asymmetric, default_workers()),
             injector: CachePadded::new(Injector::new()),
@@ -110,7 +113,9 @@ impl Team {
             guests: Mutex::new(Vec::new()),
             guest_count: AtomicUsize::new(0),
             asymmetric,
-            tasks: CachePadded::new(Queue::new()),
+            tasks: CachePadded::new(tasks),
+            signal_totals: SignalTotals::default(),
+            lists: workers,
             outside: CachePadded::default(),
             watch: Watch::new(workers, asymmetric),
             blocking,
@@ -133,7 +138,9 @@ impl Team {
         };
         let bed = self.sleep.add_bed();
         let all_timed = self.config.slow_poll.is_some();
-        let worker = Worker::new(NonNull::from(self), bed, demand, self.asymmetric, all_timed);
+        let part = self.signals().map(|_| SignalPart::new(bed.index()));
+        let tasks = TaskQueues::new(all_timed, part);
+        let worker = Worker::new(NonNull::from(self), bed, demand, self.asymmetric, tasks);
         self.fifos.add(Fifo::default());
         self.workers.add(CachePadded::new(worker));
     }

@@ -5,11 +5,11 @@ use crate::{Error, Kind};
 use proc_macro::{Delimiter, Span, TokenStream, TokenTree};
 
 /// How each scheduler is called in an attribute, and by its variant of `Scheduler`.
-const SCHEDULERS: &[(&str, &str)] = &[("stealing", "Stealing")];
+const SCHEDULERS: &[(&str, &str)] = &[("stealing", "Stealing"), ("signal", "Signal")];
 
 /// What may stand in the parentheses.
 const KNOWN: &str =
-    "`workers = N`, `scheduler = \"stealing\"`, `start_paused = true`, `crate = path`";
+    "`workers = N`, `scheduler = \"signal\"`, `start_paused = true`, `crate = path`";
 
 /// The arguments, checked, as tokens.
 #[derive(Default)]

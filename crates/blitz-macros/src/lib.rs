@@ -41,7 +41,7 @@ use tokens::{group, parse};
 /// | argument | meaning | default |
 /// |---|---|---|
 /// | `workers = N` | how many workers, any expression of type `usize` | one per core |
-/// | `scheduler = "stealing"` | how tasks find a worker: a name, or a path as `Scheduler::Stealing` | `"stealing"` |
+/// | `scheduler = "signal"` | how tasks find a worker: a name, `"stealing"` or `"signal"`, or a path as `Scheduler::Signal` | what `Builder` has |
 /// | `start_paused = true` | the clock stands from the beginning, for tests: see `blitz::time::pause` | `false` |
 /// | `crate = path` | where the library is, for those who re-export it | `::blitz` |
 ///

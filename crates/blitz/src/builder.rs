@@ -1,19 +1,10 @@
 //! The settings of a runtime.
 
-use crate::{Runtime, SleepPolicy, WaitPolicy};
+use crate::{Runtime, Scheduler, SleepPolicy, WaitPolicy};
 use blitz_core::{BuildError, PoolBuilder};
 use blitz_io::{Backend, IoDriver, IoOptions};
 use std::any::Any;
 use std::time::Duration;
-
-/// How a runtime's tasks find a worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Scheduler {
-    /// Each worker has queues of its own, and takes from others when they are empty.
-    #[default]
-    Stealing,
-}
 
 /// Settings for a [`Runtime`]; [`PoolBuilder`] has those that concern threads and handlers, and
 /// [`Builder::from_pool`] takes them over.
@@ -33,7 +24,6 @@ pub enum Scheduler {
 #[must_use = "a builder does nothing until `build`"]
 pub struct Builder {
     pool: PoolBuilder,
-    scheduler: Scheduler,
     io: IoOptions,
 }
 
@@ -64,9 +54,9 @@ impl Builder {
         self
     }
 
-    /// How tasks find a worker. Default: [`Scheduler::Stealing`].
+    /// How tasks find a worker. Default: [`Scheduler::Stealing`], unless `BLITZ_SCHEDULER` says otherwise.
     pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
-        self.scheduler = scheduler;
+        self.pool = self.pool.scheduler(scheduler);
         self
     }
 
@@ -198,9 +188,7 @@ impl Builder {
         if self.io.start_paused && blitz_core::current_worker_index().is_none() {
             pool = pool.use_current_thread();
         }
-        let runtime = match self.scheduler {
-            Scheduler::Stealing => Runtime::of(pool.build()?),
-        };
+        let runtime = Runtime::of(pool.build()?);
         if self.io.start_paused || self.io.backend == Backend::IoUring {
             // So that the clock stands from now on, and not from the first sleep; and what cannot be had is said
             // at once.

@@ -111,7 +111,7 @@
 
 // Pools.
 pub use blitz_core::{
-    BuildError, Pool, PoolBuilder, SleepPolicy, ThreadBuilder, WaitPolicy, global,
+    BuildError, Pool, PoolBuilder, Scheduler, SleepPolicy, ThreadBuilder, WaitPolicy, global,
 };
 // Fork and join.
 pub use blitz_core::{FnContext, join, join_context};
@@ -127,7 +127,7 @@ pub use blitz_core::{AbortHandle, JoinSet, LocalSet, TrySpawnError, block_on};
 pub use blitz_core::{spawn, spawn_blocking, spawn_local, task, task_local};
 // The runtime.
 pub use blitz_core::{EnterGuard, Handle};
-pub use builder::{Builder, Scheduler};
+pub use builder::Builder;
 pub use runtime::Runtime;
 // Async functions as programs and tests.
 pub use blitz_macros::{main, test};
@@ -142,7 +142,8 @@ pub use tokio::{join, pin, select, try_join};
 pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, signal, time};
 // Looking inside.
 pub use blitz_core::{
-    Diagnostics, Histogram, PoolMetrics, TaskMetrics, WorkerMetrics, diagnostics,
+    Diagnostics, Dump, Histogram, PoolMetrics, SignalDump, SignalMetrics, TaskDump, TaskMetrics,
+    WorkerDump, WorkerMetrics, diagnostics,
 };
 
 mod attributes;

@@ -98,7 +98,7 @@ fn sleeping_pools_are_woken_every_time() {
             for round in 0..300u64 {
                 // Half of the rounds post into a pool that sleeps for certain, the others into one
                 // that is anywhere on its way to sleep.
-                while round % 2 == 0 && !pool.dump().contains(&asleep) {
+                while round % 2 == 0 && !pool.dump().to_string().contains(&asleep) {
                     std::thread::yield_now();
                 }
                 assert_eq!(pool.install(|| shaky_tree(3, round)), 8);

@@ -303,7 +303,7 @@ fn sleeping_runtimes_are_woken_every_time() {
             for round in 1..=rounds {
                 // Half of the rounds begin with a runtime that sleeps for certain, the others with one that
                 // is anywhere on its way to sleep.
-                wait_for(|| round % 2 == 0 || handle.dump().contains(&asleep));
+                wait_for(|| round % 2 == 0 || handle.dump().to_string().contains(&asleep));
                 let (reply, answer) = oneshot::channel();
                 send.send(reply).unwrap();
                 assert_eq!(answer.blocking_recv(), Ok(round));

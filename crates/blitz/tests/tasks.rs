@@ -285,7 +285,7 @@ fn what_happens_to_tasks_is_counted() {
         assert!(tasks.poll_times.count() > 0 && tasks.poll_times.count() < tasks.polled);
         assert!(tasks.schedule_latencies.count() > 0);
         assert!(metrics.to_string().contains("1011 spawned"));
-        assert!(runtime.handle().dump().contains("waiting: 9"));
+        assert!(runtime.handle().dump().to_string().contains("waiting: 9"));
     });
 }
 

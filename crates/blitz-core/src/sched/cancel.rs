@@ -61,7 +61,7 @@ impl Team {
             yield_now();
         }
         // What came between the last look and now.
-        drop(self.tasks.close());
+        self.tasks.close();
     }
 
     /// Has some worker cancel every task, while the others go on with jobs. The caller has a reason to
@@ -80,7 +80,7 @@ impl Team {
     /// itself be called by the drop of a task.
     pub(super) fn cancel_late(&self, task: Runnable) {
         self.late.fetch_add(1, AcqRel);
-        drop(self.tasks.push(task));
+        self.tasks.leave_to_the_end(task);
         self.late.fetch_sub(1, AcqRel);
     }
 
@@ -94,7 +94,7 @@ impl Team {
     /// Cancels what is in the queue, one by one, and returns how many there were.
     fn cancel_queued(&self) -> usize {
         let mut cancelled = 0;
-        while let Some(task) = self.tasks.pop_batch(1).next() {
+        while let Some(task) = self.tasks.take_one() {
             drop(task);
             cancelled += 1;
         }

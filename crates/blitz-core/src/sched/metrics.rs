@@ -108,10 +108,57 @@ pub struct TaskMetrics {
     pub blocking_threads: u64,
     /// Closures that wait for one of them.
     pub blocking_queue_depth: u64,
+    /// What the signal tree did; `None` in the stealing scheduler.
+    pub signal: Option<SignalMetrics>,
     /// How long polls took, of one in some.
     pub poll_times: Histogram,
     /// How long tasks waited between becoming runnable and being polled, of one in some.
     pub schedule_latencies: Histogram,
+}
+
+/// A reading of what a pool's signal tree did.
+///
+/// ```
+/// let builder = blitz::Pool::builder().workers(2).scheduler(blitz::Scheduler::Signal);
+/// let pool = builder.build().unwrap();
+/// pool.spawn(async {}).join().unwrap();
+/// assert_eq!(pool.metrics().tasks.signal.unwrap().signals, 1);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SignalMetrics {
+    /// Tasks that were signalled: put into the tree.
+    pub signals: u64,
+    /// Signals whose leaf was not in the root yet.
+    pub leaves_activated: u64,
+    /// Tasks that workers took from their own part of the tree.
+    pub taken_own: u64,
+    /// Tasks that they took from the parts of others; they are among the stolen ones, too.
+    pub taken_elsewhere: u64,
+    /// Permits given: sleepers that were to be woken for a task.
+    pub permits_given: u64,
+    /// Permits taken by who got up.
+    pub permits_taken: u64,
+}
+
+impl SignalMetrics {
+    fn of(team: &Team) -> Option<SignalMetrics> {
+        let left = team.signals()?.count() as u64;
+        let totals = &team.signal_totals;
+        let mut metrics = SignalMetrics {
+            leaves_activated: totals.activated.get(),
+            permits_given: totals.permits_given.get(),
+            ..Self::default()
+        };
+        for part in team.workers().filter_map(|worker| worker.tasks().signal.as_ref()) {
+            metrics.taken_own += part.counters.taken_own.get();
+            metrics.taken_elsewhere += part.counters.taken_elsewhere.get();
+            metrics.permits_taken += part.counters.permits_taken.get();
+        }
+        // Nobody counts them: each was taken, or is still there.
+        metrics.signals = metrics.taken_own + metrics.taken_elsewhere + left;
+        Some(metrics)
+    }
 }
 
 impl TaskMetrics {
@@ -121,6 +168,7 @@ impl TaskMetrics {
             queue_depth: team.tasks.len() as u64,
             blocking_threads: threads as u64,
             blocking_queue_depth: errands as u64,
+            signal: SignalMetrics::of(team),
             ..Self::default()
         };
         metrics.add(&team.outside);
@@ -130,6 +178,7 @@ impl TaskMetrics {
             metrics.waiting += tasks.owned.len() as u64;
             metrics.worker_queue_depths.push(tasks.len() as u64);
         }
+        metrics.stolen += metrics.signal.map_or(0, |signal| signal.taken_elsewhere);
         metrics
     }
 

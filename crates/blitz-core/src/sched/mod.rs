@@ -14,22 +14,30 @@
 //! to the queue.
 
 pub(crate) mod cancel;
+mod choice;
 mod histogram;
 mod metrics;
+mod shared;
+mod signal;
 mod steal;
 mod tick;
+mod trace;
 pub(crate) mod watch;
 
+pub use choice::Scheduler;
 pub use histogram::Histogram;
 pub(crate) use metrics::TaskCounters;
-pub use metrics::TaskMetrics;
+pub use metrics::{SignalMetrics, TaskMetrics};
+pub(crate) use shared::Shared;
+pub(crate) use signal::{SignalPart, SignalTotals};
 
 use crate::panic::Payload;
 use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::lifo::LifoSlot;
 use blitz_parts::ring::Ring;
-use blitz_parts::task::{Header, LateReport, Owned, Place, Runnable, Scheduler};
+use blitz_parts::signal::Position;
+use blitz_parts::task::{self, Header, LateReport, Owned, Place, Runnable};
 use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
 use std::cell::Cell;
 use std::fmt;
@@ -42,6 +50,8 @@ pub(crate) struct TaskQueues {
     /// Taken from the queue in one batch; a ring, so that others can take them back.
     batch: Ring<BATCH_SLOTS>,
     ring: Ring<RING_SLOTS>,
+    /// What the signal scheduler adds; `None` in the stealing one.
+    pub(crate) signal: Option<Box<SignalPart>>,
     /// Tasks that wait after a first poll on this worker.
     pub(crate) owned: Owned,
     pub(crate) counters: TaskCounters,
@@ -56,12 +66,13 @@ pub(crate) struct TaskQueues {
 }
 
 impl TaskQueues {
-    /// `all_timed`: every poll is timed.
-    pub(crate) fn new(all_timed: bool) -> TaskQueues {
+    /// `all_timed`: every poll is timed. `signal`: this worker's part in the signal scheduler.
+    pub(crate) fn new(all_timed: bool, signal: Option<SignalPart>) -> TaskQueues {
         TaskQueues {
             lifo: LifoSlot::new(),
             batch: Ring::new(),
             ring: Ring::new(),
+            signal: signal.map(Box::new),
             owned: Owned::new(),
             counters: TaskCounters::default(),
             tick: Tick::new(all_timed),
@@ -121,7 +132,7 @@ impl Home {
 // team meanwhile: workers do, `try_arc` does, and a team that is being dropped waits (`late`). The lists are
 // the workers', which the team keeps in place. Nothing here unwinds: the panic handler's own panics are
 // caught.
-unsafe impl Scheduler for Home {
+unsafe impl task::Scheduler for Home {
     fn schedule(&self, task: Runnable) {
         let team = self.team();
         match current::current() {
@@ -135,15 +146,24 @@ unsafe impl Scheduler for Home {
         }
     }
 
-    fn settle(&self, _: NonNull<Header>) -> Place {
-        match current::current() {
-            Some(worker) => Place::new(worker.index()),
-            None => unreachable!("tasks are polled on workers"),
+    fn settle(&self, task: NonNull<Header>) -> Place {
+        let Some(worker) = current::current() else {
+            unreachable!("tasks are polled on workers");
+        };
+        match self.team().signals() {
+            None => Place::new(worker.index()),
+            Some(signals) => worker.reserve_slot(signals, task),
         }
     }
 
     fn owned(&self, place: Place) -> &Owned {
-        match self.team().worker(place.index()) {
+        let team = self.team();
+        let list = match team.signals() {
+            None => place.index(),
+            // Not whose the leaf is now: a task stays in its list.
+            Some(_) => Position::of(place).leaf % team.lists,
+        };
+        match team.worker(list) {
             Some(worker) => &worker.tasks().owned,
             None => unreachable!("workers stay"),
         }

@@ -1,6 +1,6 @@
 //! The work-stealing scheduler: putting tasks into queues, taking them out, polling them.
 
-use super::TaskQueues;
+use super::{Shared, TaskQueues};
 use crate::task::Id;
 use crate::task::context::{self, Polling};
 use crate::team::Team;
@@ -21,7 +21,10 @@ impl Worker {
         tasks.counters.stamp(&task);
         // SAFETY: own thread.
         match unsafe { tasks.lifo.put(task) } {
-            Some(evicted) => self.put_back(evicted, true),
+            Some(evicted) => match self.team().signals() {
+                None => self.put_back(evicted, true),
+                Some(signals) => self.signal_task(signals, evicted),
+            },
             None => self.team().watch.lifo_in_use(self.team()),
         }
     }
@@ -38,11 +41,11 @@ impl Worker {
             }
             Pushed::Overflow(tasks) => {
                 self.tasks().counters.overflowed.add(tasks.len() as u64);
-                self.team().queue_chain(tasks);
+                self.team().share_all(tasks);
             }
             Pushed::Busy(task) => {
                 self.tasks().counters.overflowed.add(1);
-                self.team().queue_one(task);
+                self.team().share(task);
             }
         }
     }
@@ -84,8 +87,27 @@ impl Worker {
         if polls != 0 {
             tasks.lifo_polls.set(0);
         }
+        let next = match &tasks.signal {
+            None => self.pop_ring(),
+            Some(part) => self.next_signalled(part),
+        };
+        next.or_else(|| tasks.lifo.take())
+    }
+
+    /// The oldest task in the ring. Own thread only.
+    #[inline]
+    pub(super) fn pop_ring(&self) -> Option<Runnable> {
         // SAFETY: own thread.
-        unsafe { tasks.ring.owner() }.pop().or_else(|| tasks.lifo.take())
+        unsafe { self.tasks().ring.owner() }.pop()
+    }
+
+    /// Any task that only this worker is sure to come to. Own thread only, or when no thread is this worker any
+    /// more.
+    fn next_private(&self) -> Option<Runnable> {
+        let tasks = self.tasks();
+        // SAFETY: own thread.
+        let batched = || unsafe { tasks.batch.owner() }.pop();
+        tasks.lifo.take().or_else(batched).or_else(|| self.pop_ring())
     }
 
     /// Whether it is time to let the work of others go first. Own thread only.
@@ -110,7 +132,11 @@ impl Worker {
     /// thread only.
     pub(crate) fn take_queued(&self, most: usize) -> Option<Runnable> {
         let team = self.team();
-        let len = team.tasks.len();
+        let queue = match &*team.tasks {
+            Shared::Queue(queue) => queue,
+            Shared::Signals(signals) => return self.take_signalled(signals),
+        };
+        let len = queue.len();
         if len == 0 {
             return None;
         }
@@ -122,7 +148,7 @@ impl Worker {
         // What does not fit into the buffer goes to the ring, and only as much as fits there.
         let room = batch.room() + ring.room();
         let fair = fair_batch(len, team.num_workers());
-        let mut taken = team.tasks.pop_batch(fair.min(most).min(room + 1));
+        let mut taken = queue.pop_batch(fair.min(most).min(room + 1));
         let first = taken.next()?;
         tasks.counters.from_queue.add(1);
         let more = !taken.is_empty();
@@ -131,8 +157,8 @@ impl Worker {
             if batch.room() > 0 {
                 match batch.push(task) {
                     Pushed::Ok => {}
-                    Pushed::Overflow(chain) => team.queue_chain(chain),
-                    Pushed::Busy(task) => team.queue_one(task),
+                    Pushed::Overflow(chain) => team.share_all(chain),
+                    Pushed::Busy(task) => team.share(task),
                 }
             } else {
                 self.put_back(task, false);
@@ -167,12 +193,13 @@ impl Worker {
             tasks.counters.cancelled.add(1);
             return drop(task);
         }
+        let slot = self.slot_of(&task);
         let timed = tasks.tick.begin_poll();
         tasks.counters.polled.add(1);
         tasks.counters.note_latency(&task);
         let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
         match ran {
-            Ran::Idle => {}
+            Ran::Idle => return,
             Ran::Complete => tasks.counters.completed.add(1),
             Ran::Cancelled => tasks.counters.cancelled.add(1),
             Ran::Again(task) => {
@@ -181,7 +208,14 @@ impl Worker {
                 // take it.
                 let tell = !tasks.ring.is_empty() || tasks.has_lifo();
                 self.put_back(task, tell);
+                if let Some(part) = &tasks.signal {
+                    part.waker.mark_yield();
+                }
+                return;
             }
+        }
+        if let Some(slot) = slot {
+            self.free_slot(slot);
         }
     }
 
@@ -229,7 +263,7 @@ impl Worker {
     /// when no thread is this worker any more.
     pub(super) fn cancel_queued(&self) -> usize {
         let mut cancelled = 0;
-        while let Some(task) = self.next_task() {
+        while let Some(task) = self.next_private() {
             drop(task);
             cancelled += 1;
         }
@@ -240,11 +274,11 @@ impl Worker {
     /// Hands every task of this worker to the queue: its thread has other things to do. Own thread only.
     pub(crate) fn give_tasks_away(&self) {
         let mut chain = Chain::new();
-        while let Some(task) = self.next_task() {
+        while let Some(task) = self.next_private() {
             chain.push(task);
         }
         if !chain.is_empty() {
-            self.team().queue_chain(chain);
+            self.team().share_all(chain);
         }
     }
 }
@@ -264,27 +298,6 @@ impl Team {
     /// Puts a task into the queue, from any thread that keeps the team alive.
     pub(crate) fn schedule_from_outside(&self, task: Runnable) {
         self.outside.stamp(&task);
-        self.queue_one(task);
-    }
-
-    fn queue_one(&self, task: Runnable) {
-        match self.tasks.push(task) {
-            Ok(_) => self.tell_of_queued(),
-            // The team has ended, and with it the task.
-            Err(task) => drop(task),
-        }
-    }
-
-    pub(crate) fn queue_chain(&self, chain: Chain) {
-        match self.tasks.push_chain(chain) {
-            Ok(_) => self.tell_of_queued(),
-            Err(chain) => drop(chain),
-        }
-    }
-
-    fn tell_of_queued(&self) {
-        // One worker is told of however many, and only if nobody looks for work already: whoever takes
-        // a part and leaves some wakes the next (SLEEP-3).
-        self.sleep().new_jobs(1, true);
+        self.share(task);
     }
 }

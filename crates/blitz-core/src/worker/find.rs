@@ -248,7 +248,7 @@ impl Team {
     pub(crate) fn has_work(&self) -> bool {
         let steals_tasks = self.config.stealing;
         !self.injector().is_empty()
-            || !self.tasks.is_empty()
+            || self.tasks.may_have()
             || self.workers().any(|worker| {
                 !worker.deque.is_empty() || steals_tasks && worker.tasks().has_public()
             })

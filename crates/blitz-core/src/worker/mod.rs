@@ -56,7 +56,7 @@ pub(crate) struct Worker {
     pub(crate) counters: WorkerCounters,
     tasks: TaskQueues,
     // ------
-    rng: XorShift64Star,
+    pub(crate) rng: XorShift64Star,
     runs: Cell<u32>,
     /// Whether tasks go before own jobs next time.
     tasks_first: Cell<bool>,
@@ -73,13 +73,13 @@ unsafe impl Sync for Worker {}
 unsafe impl Send for Worker {}
 
 impl Worker {
-    /// A worker of `team`, which must hold it and the bed. `all_timed`: each poll of a task is timed.
+    /// A worker of `team`, which must hold it and the bed. `tasks`: its queues, empty.
     pub(crate) fn new(
         team: NonNull<Team>,
         bed: &Bed,
         demand: Arc<CachePadded<Counters>>,
         lazy: bool,
-        all_timed: bool,
+        tasks: TaskQueues,
     ) -> Worker {
         Worker {
             deque: Deque::new(),
@@ -94,7 +94,7 @@ impl Worker {
             gone: AtomicBool::new(false),
             watched: AtomicU64::new(0),
             counters: WorkerCounters::default(),
-            tasks: TaskQueues::new(all_timed),
+            tasks,
             rng: XorShift64Star::new(bed.index() as u64 + 1),
             runs: Cell::new(0),
             tasks_first: Cell::new(false),

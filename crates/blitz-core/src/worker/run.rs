@@ -13,8 +13,9 @@
 use super::{Found, Look, Worker};
 use crate::panic::AbortOnUnwind;
 use blitz_parts::job::Work;
-use blitz_parts::latch::Runner;
+use blitz_parts::latch::{JobLatch, Runner};
 use blitz_parts::prim::{Acquire, Relaxed, Release};
+use blitz_parts::sleep::Idle;
 
 impl Worker {
     /// Works until the pool ends. Own thread only.
@@ -36,12 +37,7 @@ impl Worker {
                 if sleep.is_stopping() {
                     break None;
                 }
-                let seat = self.while_parking(|| {
-                    sleep.no_work_found(self.bed(), &mut idle, None, || self.sees_work())
-                });
-                if let Some(seat) = seat {
-                    self.dispatch(seat);
-                }
+                self.no_work_found(&mut idle, None);
             };
             let woken = sleep.work_found(self.bed(), idle, || self.team().has_work());
             self.counters.wakes_sent.add(woken as u64);
@@ -52,8 +48,24 @@ impl Worker {
         }
     }
 
+    /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Own thread only.
+    pub(super) fn no_work_found(&self, idle: &mut Idle, latch: Option<&JobLatch>) {
+        let mut sleeper = None;
+        let seat = self.while_parking(|| {
+            let look = || {
+                sleeper = self.lie_down();
+                self.sees_work()
+            };
+            self.team().sleep().no_work_found(self.bed(), idle, latch, look)
+        });
+        self.get_up(sleeper);
+        if let Some(seat) = seat {
+            self.dispatch(seat);
+        }
+    }
+
     /// Whether there is a reason for this worker not to sleep: what it looks at last.
-    pub(super) fn sees_work(&self) -> bool {
+    fn sees_work(&self) -> bool {
         let sees = self.has_mail() || self.team().has_work();
         if !sees {
             self.tell_idle_driver();

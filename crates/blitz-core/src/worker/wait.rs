@@ -80,12 +80,7 @@ impl Worker {
             if idle.is_driver_turn() && self.poll_driver() {
                 continue;
             }
-            let seat = self.while_parking(|| {
-                sleep.no_work_found(self.bed(), idle, Some(latch), || self.sees_work())
-            });
-            if let Some(seat) = seat {
-                self.dispatch(seat);
-            }
+            self.no_work_found(idle, Some(latch));
         }
         stop_looking(&mut idle);
         // A task that yielded in here is alone in the ring, of which nobody was told, and what goes on now

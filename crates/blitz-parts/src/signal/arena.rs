@@ -112,11 +112,11 @@ impl Word {
     }
 
     /// The task in each slot, for dumps: addresses, which may be gone already.
-    pub(super) fn tenants(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+    pub(super) fn tenants(&self) -> impl Iterator<Item = (usize, u32, usize)> + '_ {
         let slots = self.slots.get().map(|slots| slots.iter()).into_iter().flatten();
         slots.enumerate().filter_map(|(bit, slot)| {
-            let taken = !slot.task.load(Relaxed).is_null();
-            taken.then(|| (bit, slot.generation.load(Relaxed)))
+            let task = slot.task.load(Relaxed);
+            (!task.is_null()).then(|| (bit, slot.generation.load(Relaxed), task.addr()))
         })
     }
 

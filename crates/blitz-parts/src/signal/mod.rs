@@ -143,6 +143,8 @@ pub struct Tenant {
     pub id: SlotId,
     /// Whether its bit is set.
     pub signalled: bool,
+    /// Where the task is, or was: it may be gone by now.
+    pub address: usize,
 }
 
 impl Signals {
@@ -359,10 +361,10 @@ impl Signals {
         for (leaf, words) in self.leaves.iter().enumerate() {
             for (word, row) in words.words.iter().enumerate() {
                 let signals = row.signals.load(Relaxed);
-                tenants.extend(row.tenants().map(|(bit, generation)| {
+                tenants.extend(row.tenants().map(|(bit, generation, address)| {
                     let place = Position { leaf, word, bit }.place();
                     let id = SlotId::new(place, generation);
-                    Tenant { id, signalled: signals >> bit & 1 != 0 }
+                    Tenant { id, signalled: signals >> bit & 1 != 0, address }
                 }));
             }
         }

@@ -4,7 +4,7 @@
 //! # Who calls it
 //! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
 //! `work_found`, `wait_parked`, `new_task`, `try_seat`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's
-//! watch: `seat_is_free`, `fill_seat`. Whoever brings a berth: `plug`. The pool's end: `stop`.
+//! watch: `seat_is_free`, `fill_seat`. Whoever signals a task: `somebody_looks`, `wake_one`. Whoever brings a berth: `plug`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -517,6 +517,18 @@ impl Sleep {
         if seen.sleeping() == 0 || seen.awake_but_idle() > 0 || broken(Step::SleepTaskWakes) {
             return 0;
         }
+        self.wake_any(1)
+    }
+
+    /// Whether a worker is awake and looks for work: then what was just put where it looks needs no wake-up (as in
+    /// `new_task`). After a fence, or an exchange that is one.
+    #[inline]
+    pub fn somebody_looks(&self) -> bool {
+        self.counters.peek().awake_but_idle() > 0
+    }
+
+    /// Wakes a sleeper that was granted a permit elsewhere. Returns how many it woke.
+    pub fn wake_one(&self) -> usize {
         self.wake_any(1)
     }
 

@@ -47,6 +47,11 @@ impl TaskRef {
         self.as_header().state.load().is_shielded()
     }
 
+    /// What its word says, at some recent moment, for people.
+    pub fn state(&self) -> impl fmt::Display {
+        self.as_header().state.load()
+    }
+
     /// The task's identity, unique while anybody has a reference to it.
     pub fn id(&self) -> NonZeroU64 {
         let address = self.0.addr().get() as u64;

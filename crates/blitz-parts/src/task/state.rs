@@ -486,6 +486,12 @@ impl fmt::Debug for State {
 
 impl fmt::Debug for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let life = match self.life() {
             IDLE => "IDLE",
             SCHEDULED => "SCHEDULED",

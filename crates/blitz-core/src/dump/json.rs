@@ -1,0 +1,130 @@
+//! A dump as JSON.
+
+#![forbid(unsafe_code)]
+
+use super::{Dump, SignalDump, TaskDump, WorkerDump};
+use crate::sched::Scheduler;
+use std::fmt::{Display, Write};
+
+pub(super) fn of(dump: &Dump) -> String {
+    object([
+        ("scheduler", string(scheduler_name(dump.scheduler))),
+        ("sleeping", dump.sleeping.to_string()),
+        ("inactive", dump.inactive.to_string()),
+        ("jec", dump.jec.to_string()),
+        ("alive", dump.alive.to_string()),
+        ("task_holds", dump.task_holds.to_string()),
+        ("stopping", dump.stopping.to_string()),
+        ("injected", dump.injected.to_string()),
+        ("queued", dump.queued.to_string()),
+        ("watch", dump.watch.to_string()),
+        ("signal", dump.signal.as_ref().map_or_else(null, signal)),
+        ("workers", list(dump.workers.iter().map(worker))),
+        ("tasks", list(dump.tasks.iter().map(task))),
+    ])
+}
+
+fn scheduler_name(scheduler: Scheduler) -> &'static str {
+    match scheduler {
+        Scheduler::Stealing => "stealing",
+        Scheduler::Signal => "signal",
+    }
+}
+
+fn signal(signal: &SignalDump) -> String {
+    object([
+        ("permits", signal.permits.to_string()),
+        ("sleepers", signal.sleepers.to_string()),
+        ("roots", list(signal.roots.iter().map(bits))),
+        ("leaves", list(signal.leaves.iter().map(bits))),
+        ("owners", list(&signal.owners)),
+    ])
+}
+
+fn worker(worker: &WorkerDump) -> String {
+    let metrics = &worker.metrics;
+    object([
+        ("index", worker.index.to_string()),
+        ("word", string(worker.word)),
+        ("parked", worker.parked.to_string()),
+        ("deque", string(&worker.deque)),
+        ("mail", worker.mail.to_string()),
+        ("queues", string(&worker.queues)),
+        ("queued", worker.queued.to_string()),
+        ("status", worker.status.map_or_else(null, |status| status.to_string())),
+        ("partition_summary", worker.partition_summary.as_ref().map_or_else(null, bits)),
+        ("jobs", metrics.jobs.to_string()),
+        ("parks", metrics.parks.to_string()),
+        ("wakes_sent", metrics.wakes_sent.to_string()),
+        ("wakes_received", metrics.wakes_received.to_string()),
+    ])
+}
+
+fn task(task: &TaskDump) -> String {
+    let slot = task.slot.map_or_else(null, |(leaf, word, bit, generation)| {
+        object([
+            ("leaf", leaf.to_string()),
+            ("word", word.to_string()),
+            ("bit", bit.to_string()),
+            ("generation", generation.to_string()),
+        ])
+    });
+    object([
+        ("id", task.id.map_or_else(null, |id| string(&id.to_string()))),
+        ("slot", slot),
+        ("state", string(&task.state)),
+    ])
+}
+
+fn null() -> String {
+    "null".to_owned()
+}
+
+/// Numbers of 64 bits are more than many readers of JSON can hold.
+fn bits(word: &u64) -> String {
+    format!("\"{word:#018x}\"")
+}
+
+fn object<const N: usize>(fields: [(&str, String); N]) -> String {
+    let fields = fields.map(|(name, value)| format!("\"{name}\":{value}"));
+    format!("{{{}}}", fields.join(","))
+}
+
+fn list(items: impl IntoIterator<Item = impl Display>) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
+    format!("[{}]", items.join(","))
+}
+
+fn string(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            // Writing to a string does not fail.
+            control if control.is_control() => drop(write!(quoted, "\\u{:04x}", control as u32)),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bits, list, object, string};
+
+    #[test]
+    fn strings_are_quoted() {
+        assert_eq!(string("a \"b\" \\ \n"), r#""a \"b\" \\ \u000a""#);
+    }
+
+    #[test]
+    fn objects_and_lists_nest() {
+        let inner = list([1, 2]);
+        assert_eq!(
+            object([("a", inner), ("b", bits(&3))]),
+            r#"{"a":[1,2],"b":"0x0000000000000003"}"#
+        );
+        assert_eq!(list(Vec::<u8>::new()), "[]");
+    }
+}

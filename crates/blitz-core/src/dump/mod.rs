@@ -1,0 +1,224 @@
+//! The state of a pool, for those who ask why it does nothing: as data, as text and as JSON.
+
+mod json;
+mod text;
+
+use crate::metrics::WorkerMetrics;
+use crate::sched::Scheduler;
+use crate::task::Id;
+use crate::team::Team;
+use crate::worker::Worker;
+use blitz_parts::prim::Relaxed;
+use blitz_parts::signal::{Position, Signals, SummaryTree};
+use blitz_parts::task::TaskRef;
+
+/// The state of a pool, read piece by piece while it works: what a watchdog prints. [`Display`](std::fmt::Display)
+/// writes it for people, [`to_json`](Dump::to_json) for programs.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+/// let dump = pool.dump();
+/// assert_eq!(dump.workers.len(), 2);
+/// assert!(dump.to_string().contains("worker 1"));
+/// assert!(dump.to_json().starts_with("{\"scheduler\":\"stealing\""));
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Dump {
+    /// How tasks find a worker.
+    pub scheduler: Scheduler,
+    /// Workers that are registered as sleepers.
+    pub sleeping: usize,
+    /// Workers that run nothing, those that sleep included.
+    pub inactive: usize,
+    /// The jobs event counter: even if somebody is about to sleep.
+    pub jec: u32,
+    /// Reasons for the pool to go on: its handle, and jobs that nobody waits for.
+    pub alive: usize,
+    /// Reasons for tasks to be polled: the handle, and shielded sections.
+    pub task_holds: usize,
+    /// Whether the workers end.
+    pub stopping: bool,
+    /// Whether jobs from outside wait.
+    pub injected: bool,
+    /// Runnable tasks that no worker has.
+    pub queued: usize,
+    /// Whether the watch looks for stuck workers.
+    pub watch: bool,
+    /// The signal tree, if the pool has one.
+    pub signal: Option<SignalDump>,
+    /// Each worker.
+    pub workers: Vec<WorkerDump>,
+    /// Tasks that wait, or have waited and not ended; and those that have a slot of the signal tree.
+    pub tasks: Vec<TaskDump>,
+}
+
+/// The state of a signal tree.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SignalDump {
+    /// Wake-ups that no worker has taken yet: 0 when nothing is going on.
+    pub permits: usize,
+    /// Workers that count as sleepers: all of them when nothing is going on.
+    pub sleepers: usize,
+    /// Bit l of word r: leaf 64 r + l may have runnable tasks.
+    pub roots: Vec<u64>,
+    /// Bit w of each: signal word w may have runnable tasks.
+    pub leaves: Vec<u64>,
+    /// Which worker looks into each leaf first.
+    pub owners: Vec<usize>,
+}
+
+/// The state of one worker.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WorkerDump {
+    /// Its index.
+    pub index: usize,
+    /// Its word: UNSET, SLEEPY, SLEEPING or SET.
+    pub word: &'static str,
+    /// Whether its bit says that it may sleep.
+    pub parked: bool,
+    /// Its jobs, for people.
+    pub deque: String,
+    /// Whether jobs for it alone wait.
+    pub mail: bool,
+    /// Its tasks, for people.
+    pub queues: String,
+    /// Tasks in its own queues.
+    pub queued: usize,
+    /// In the signal scheduler: bit 0, it has tasks that yielded; bit 1, its part of the tree had tasks when it last
+    /// looked.
+    pub status: Option<u64>,
+    /// In the signal scheduler: which leaves of its part had tasks when it last looked.
+    pub partition_summary: Option<u64>,
+    /// What it did.
+    pub metrics: WorkerMetrics,
+}
+
+/// The state of one task.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TaskDump {
+    /// Its id, if it has waited already.
+    pub id: Option<Id>,
+    /// Its slot in the signal tree: leaf, signal word, bit, and how many tasks had the slot before.
+    pub slot: Option<(usize, usize, usize, u32)>,
+    /// IDLE, SCHEDULED, RUNNING or COMPLETE, and what else its word says.
+    pub state: String,
+}
+
+impl Dump {
+    pub(crate) fn of(team: &Team) -> Dump {
+        let counts = team.sleep().counters().load();
+        Dump {
+            scheduler: team.scheduler(),
+            sleeping: counts.sleeping(),
+            inactive: counts.inactive(),
+            jec: counts.jec(),
+            alive: team.alive.load(Relaxed),
+            task_holds: team.task_holds.load(Relaxed),
+            stopping: team.sleep().is_stopping(),
+            injected: !team.injector().is_empty(),
+            queued: team.tasks.len(),
+            watch: team.watch.is_on(),
+            signal: team.signals().map(|signals| SignalDump::of(signals.tree(), team)),
+            workers: team.workers().map(|worker| WorkerDump::of(worker, team)).collect(),
+            tasks: tasks(team),
+        }
+    }
+
+    /// As one line of JSON.
+    ///
+    /// ```
+    /// let builder = blitz::Pool::builder().workers(2).scheduler(blitz::Scheduler::Signal);
+    /// let json = builder.build().unwrap().dump().to_json();
+    /// assert!(json.contains("\"permits\":0"));
+    /// ```
+    pub fn to_json(&self) -> String {
+        json::of(self)
+    }
+}
+
+impl SignalDump {
+    fn of(tree: &SummaryTree, team: &Team) -> SignalDump {
+        let leaves = tree.snapshot_leaves();
+        let owner = |leaf| SummaryTree::compute_partition_owner(leaf, team.num_workers());
+        SignalDump {
+            permits: tree.permits(),
+            sleepers: tree.sleepers(),
+            roots: tree.snapshot_summary(),
+            owners: (0..leaves.len()).map(owner).collect(),
+            leaves,
+        }
+    }
+}
+
+impl WorkerDump {
+    fn of(worker: &Worker, team: &Team) -> WorkerDump {
+        let index = worker.index();
+        let tasks = worker.tasks();
+        let waker = tasks.signal.as_ref().map(|part| &part.waker);
+        WorkerDump {
+            index,
+            word: worker.bed().core().state_name(),
+            parked: team.sleep().parked_word(index / 64) >> (index % 64) & 1 != 0,
+            deque: format!("{:?}", worker.deque()),
+            mail: worker.has_mail(),
+            queues: format!("{tasks:?}"),
+            queued: tasks.len(),
+            status: waker.map(|waker| waker.status()),
+            partition_summary: waker.map(|waker| waker.partition_summary()),
+            metrics: WorkerMetrics::of(worker),
+        }
+    }
+}
+
+/// The tasks that the team knows of, those in slots in the order of their slots.
+fn tasks(team: &Team) -> Vec<TaskDump> {
+    let mut waiting = Vec::new();
+    for worker in team.workers() {
+        // SAFETY: a task in the list is alive while the list is locked.
+        worker.tasks().owned.for_each(|task| waiting.push(unsafe { TaskRef::from_header(task) }));
+    }
+    let known = |task: &TaskRef, slot| TaskDump {
+        id: Some(Id::of(task)),
+        slot,
+        state: task.state().to_string(),
+    };
+    match team.signals() {
+        None => waiting.iter().map(|task| known(task, None)).collect(),
+        Some(signals) => in_slots(signals, &waiting, known),
+    }
+}
+
+/// Where a task is, and how many were there before it.
+type Slot = Option<(usize, usize, usize, u32)>;
+
+fn in_slots(
+    signals: &Signals,
+    waiting: &[TaskRef],
+    known: impl Fn(&TaskRef, Slot) -> TaskDump,
+) -> Vec<TaskDump> {
+    let mut by_address: Vec<_> = waiting.iter().map(|task| (task.id(), task)).collect();
+    by_address.sort_unstable_by_key(|&(id, _)| id);
+    let find = |address| {
+        let at = by_address.binary_search_by_key(&address, |&(id, _)| id.get());
+        at.ok().map(|at| by_address[at].1)
+    };
+    let of_tenant = |tenant: blitz_parts::signal::Tenant| {
+        let Position { leaf, word, bit } = Position::of(tenant.id.place());
+        let slot = Some((leaf, word, bit, tenant.id.generation()));
+        match find(tenant.address as u64) {
+            Some(task) => known(task, slot),
+            // It has never waited, so nobody but the tree and its runner knows it.
+            None => TaskDump {
+                id: None,
+                slot,
+                state: if tenant.signalled { "SCHEDULED" } else { "SCHEDULED or RUNNING" }
+                    .to_owned(),
+            },
+        }
+    };
+    signals.tenants().into_iter().map(of_tenant).collect()
+}

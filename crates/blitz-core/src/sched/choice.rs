@@ -1,0 +1,70 @@
+//! Which scheduler a pool has.
+
+#![forbid(unsafe_code)]
+
+use crate::error::BuildError;
+use std::ffi::OsStr;
+
+/// How a pool's tasks find a worker. Jobs do not come into it: they are stolen in any case.
+///
+/// `docs/schedulers.md` of the repository says, from measurements, which to choose when.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(2).scheduler(blitz::Scheduler::Signal).build()?;
+/// assert_eq!(pool.scheduler(), blitz::Scheduler::Signal);
+/// assert_eq!(pool.block_on(pool.spawn(async { 6 * 7 })).unwrap(), 42);
+/// # Ok::<(), blitz::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scheduler {
+    /// Each worker has queues of its own, and takes from others when they are empty. The default.
+    #[default]
+    Stealing,
+    /// Each runnable task is a bit in a tree that all workers share: to find one costs the same however many workers
+    /// there are, and waking a task takes no lock and allocates nothing.
+    Signal,
+}
+
+impl Scheduler {
+    /// Chooses for builders that choose none; a developer's way to try the other scheduler.
+    pub const VARIABLE: &'static str = "BLITZ_SCHEDULER";
+
+    /// What the variable asks for.
+    pub(crate) fn from_env() -> Result<Scheduler, BuildError> {
+        match std::env::var_os(Self::VARIABLE) {
+            None => Ok(Scheduler::default()),
+            Some(name) => Self::parse(&name),
+        }
+    }
+
+    fn parse(name: &OsStr) -> Result<Scheduler, BuildError> {
+        match name.to_str().map(str::trim) {
+            // `VARIABLE=` is how unit files and shells unset one.
+            Some("") => Ok(Scheduler::default()),
+            Some("stealing") => Ok(Scheduler::Stealing),
+            Some("signal") => Ok(Scheduler::Signal),
+            _ => Err(BuildError::config(format!(
+                "{} is {name:?}; it must be \"stealing\" or \"signal\"",
+                Self::VARIABLE
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scheduler;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn schedulers_have_names_and_others_are_refused() {
+        let parse = |name: &str| Scheduler::parse(OsStr::new(name));
+        assert_eq!(parse("stealing").unwrap(), Scheduler::Stealing);
+        assert_eq!(parse(" signal ").unwrap(), Scheduler::Signal);
+        assert_eq!(parse("").unwrap(), Scheduler::default());
+        let error = parse("fair").unwrap_err();
+        assert!(error.is_invalid_config());
+        assert!(error.to_string().contains("\"signal\""), "{error}");
+    }
+}

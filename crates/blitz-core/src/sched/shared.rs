@@ -1,0 +1,143 @@
+//! Where runnable tasks wait that no worker has: a queue, or the signal tree.
+
+#![forbid(unsafe_code)]
+
+use super::Scheduler;
+use crate::team::Team;
+use blitz_parts::queue::{Chain, Queue};
+use blitz_parts::signal::{Cursor, Signals, Told};
+use blitz_parts::task::Runnable;
+
+/// What all workers take tasks from.
+pub(crate) enum Shared {
+    /// Of the stealing scheduler.
+    Queue(Queue),
+    /// Of the signal scheduler.
+    Signals(Signals),
+}
+
+impl Shared {
+    pub(crate) fn new(scheduler: Scheduler, workers: usize) -> Shared {
+        match scheduler {
+            Scheduler::Stealing => Shared::Queue(Queue::new()),
+            Scheduler::Signal => Shared::Signals(Signals::new(workers)),
+        }
+    }
+
+    /// How many tasks wait, at some recent moment.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Shared::Queue(queue) => queue.len(),
+            Shared::Signals(signals) => signals.count(),
+        }
+    }
+
+    /// Whether a task may wait.
+    #[inline]
+    pub(crate) fn may_have(&self) -> bool {
+        match self {
+            Shared::Queue(queue) => !queue.is_empty(),
+            Shared::Signals(signals) => signals.has_any(),
+        }
+    }
+
+    /// Any task.
+    pub(super) fn take_one(&self) -> Option<Runnable> {
+        match self {
+            Shared::Queue(queue) => queue.pop_batch(1).next(),
+            Shared::Signals(signals) => {
+                // Everybody is being told anyhow: the pool ends.
+                signals.take_any(&Cursor::default(), 0).task
+            }
+        }
+    }
+
+    /// Puts a task where whoever ends the team finds it, and tells nobody.
+    pub(super) fn leave_to_the_end(&self, task: Runnable) {
+        match self {
+            Shared::Queue(queue) => drop(queue.push(task)),
+            Shared::Signals(signals) => {
+                settle(signals, &task);
+                if signals.signal(task, || true).told == Told::Closed {
+                    self.cancel_rest();
+                }
+            }
+        }
+    }
+
+    /// Takes no more tasks, and cancels those that are there.
+    pub(super) fn close(&self) {
+        match self {
+            Shared::Queue(queue) => drop(queue.close()),
+            Shared::Signals(signals) => {
+                signals.close();
+                self.cancel_rest();
+            }
+        }
+    }
+
+    /// Cancels what is there.
+    pub(super) fn cancel_rest(&self) {
+        while let Some(task) = self.take_one() {
+            drop(task);
+        }
+    }
+}
+
+/// Sees to it that a task has a slot; on any thread.
+fn settle(signals: &Signals, task: &Runnable) {
+    if task.place().is_none() {
+        task.set_place(signals.reserve_outside(task.header()));
+    }
+}
+
+impl Team {
+    /// The signal tree, if this team has one.
+    #[inline]
+    pub(crate) fn signals(&self) -> Option<&Signals> {
+        match &*self.tasks {
+            Shared::Signals(signals) => Some(signals),
+            Shared::Queue(_) => None,
+        }
+    }
+
+    /// How tasks find a worker.
+    pub(crate) fn scheduler(&self) -> Scheduler {
+        match &*self.tasks {
+            Shared::Queue(_) => Scheduler::Stealing,
+            Shared::Signals(_) => Scheduler::Signal,
+        }
+    }
+
+    /// Puts a task where all workers look, from any thread that keeps the team alive.
+    pub(super) fn share(&self, task: Runnable) {
+        match &*self.tasks {
+            Shared::Queue(queue) => match queue.push(task) {
+                Ok(_) => self.tell_of_queued(),
+                // The team has ended, and with it the task.
+                Err(task) => drop(task),
+            },
+            Shared::Signals(signals) => {
+                settle(signals, &task);
+                self.signal(signals, task);
+            }
+        }
+    }
+
+    /// The same, for many.
+    pub(super) fn share_all(&self, chain: Chain) {
+        match &*self.tasks {
+            Shared::Queue(queue) => match queue.push_chain(chain) {
+                Ok(_) => self.tell_of_queued(),
+                Err(chain) => drop(chain),
+            },
+            Shared::Signals(_) => chain.for_each(|task| self.share(task)),
+        }
+    }
+
+    fn tell_of_queued(&self) {
+        // One worker is told of however many, and only if nobody looks for work already: whoever takes
+        // a part and leaves some wakes the next (SLEEP-3).
+        self.sleep().new_jobs(1, true);
+    }
+}

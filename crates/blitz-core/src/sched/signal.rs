@@ -1,0 +1,218 @@
+//! The signal scheduler: runnable tasks are bits in a tree; see `blitz_parts::signal`.
+//!
+//! ```text
+//!  woken or spawned on a worker ─▶ its LIFO slot ─evicts─▶ the tree
+//!  woken during its own poll ────▶ its yield queue (the ring) ─overflows─▶ the tree
+//!  woken or spawned elsewhere ───────────────────────────────────────────▶ the tree
+//!
+//!  a worker takes: LIFO slot (three in a row at most), yield queue and its own part of the tree in turns, then
+//!  any part of the tree, then half of another's yield queue
+//! ```
+//!
+//! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So a task that ends
+//! in its first poll, by the worker that spawned it, never has one; and waking one that waits allocates nothing.
+
+#![forbid(unsafe_code)]
+
+use super::trace;
+use crate::team::Team;
+use crate::worker::Worker;
+use blitz_parts::counter::Counter;
+use blitz_parts::signal::{Cursor, Marked, SignalWaker, Signals, Sleeper, SlotId, Stock, Told};
+use blitz_parts::task::{Header, Place, Runnable};
+use std::cell::{Cell, RefCell};
+use std::ptr::NonNull;
+
+/// One worker's part in the signal scheduler. The fields below the line are touched by its own thread only.
+pub(crate) struct SignalPart {
+    pub(crate) waker: SignalWaker,
+    pub(crate) counters: SignalCounters,
+    // ------
+    stock: RefCell<Stock>,
+    cursor: Cursor,
+    /// The yield queue goes before the tree next time.
+    yielded_first: Cell<bool>,
+}
+
+/// What one worker did with signals. Its own thread writes them.
+#[derive(Default)]
+pub(crate) struct SignalCounters {
+    /// Permits taken.
+    pub(crate) permits_taken: Counter,
+    /// Tasks taken from the own part of the tree.
+    pub(crate) taken_own: Counter,
+    /// Tasks taken from others' parts.
+    pub(crate) taken_elsewhere: Counter,
+}
+
+/// What was done with signals by whomever: rare things, that any thread counts.
+#[derive(Default)]
+pub(crate) struct SignalTotals {
+    /// Signals that put their leaf into the root.
+    pub(crate) activated: Counter,
+    /// Permits given, each with a wake-up.
+    pub(crate) permits_given: Counter,
+}
+
+impl SignalPart {
+    pub(crate) fn new(index: usize) -> SignalPart {
+        SignalPart {
+            waker: SignalWaker::new(),
+            counters: SignalCounters::default(),
+            stock: RefCell::new(Stock::of_worker(index)),
+            cursor: Cursor::default(),
+            yielded_first: Cell::new(false),
+        }
+    }
+}
+
+impl Team {
+    /// Signals a task that has a slot, from any thread that keeps the team alive.
+    pub(super) fn signal(&self, signals: &Signals, task: Runnable) {
+        let place = task.place();
+        let signalled = signals.signal(task, || self.sleep().somebody_looks());
+        trace::signal_set(place, signalled.activated);
+        if signalled.activated {
+            self.signal_totals.activated.add_shared(1);
+        }
+        self.act_on(signalled.told);
+    }
+
+    /// Wakes a sleeper for which there is a permit, if there is one.
+    fn act_on(&self, told: Told) {
+        match told {
+            Told::Nobody => {}
+            Told::WakeOne => {
+                self.signal_totals.permits_given.add_shared(1);
+                self.sleep().wake_one();
+            }
+            // The team has ended, and with it the task.
+            Told::Closed => self.tasks.cancel_rest(),
+        }
+    }
+
+    /// Somebody has to be told of tasks that a look has found again.
+    fn tell_again(&self, signals: &Signals, again: Option<Marked>) {
+        if let Some(marked) = again {
+            self.act_on(signals.tell(marked, || self.sleep().somebody_looks()));
+        }
+    }
+}
+
+impl Worker {
+    fn signal_part(&self) -> &SignalPart {
+        match &self.tasks().signal {
+            Some(part) => part,
+            None => unreachable!("a team with a signal tree has workers with a part in it"),
+        }
+    }
+
+    /// Puts a task into the tree. Own thread only.
+    pub(super) fn signal_task(&self, signals: &Signals, task: Runnable) {
+        if task.place().is_none() {
+            task.set_place(self.reserve_slot(signals, task.header()));
+        }
+        self.team().signal(signals, task);
+    }
+
+    /// A slot for a task. Own thread only.
+    pub(super) fn reserve_slot(&self, signals: &Signals, task: NonNull<Header>) -> Place {
+        let mut stock = self.signal_part().stock.borrow_mut();
+        signals.reserve(&mut stock, self.team().num_workers(), task)
+    }
+
+    /// The slot of a task that is about to be run, if it has one. Own thread only.
+    #[inline]
+    pub(super) fn slot_of(&self, task: &Runnable) -> Option<SlotId> {
+        // Only a signal scheduler's places are slots.
+        self.tasks().signal.as_ref()?;
+        let place = task.place()?;
+        self.team().signals().map(|signals| signals.identity(place))
+    }
+
+    /// The task of a slot has ended. Own thread only.
+    pub(super) fn free_slot(&self, slot: SlotId) {
+        if let Some(signals) = self.team().signals() {
+            let freed = signals.free(&mut self.signal_part().stock.borrow_mut(), slot);
+            debug_assert!(freed, "a slot is freed once");
+        }
+    }
+
+    /// The next task in signal mode, when the LIFO slot has had its turn. Own thread only.
+    pub(super) fn next_signalled(&self, part: &SignalPart) -> Option<Runnable> {
+        let Some(signals) = self.team().signals() else { return None };
+        let yielded_first = part.yielded_first.replace(!part.yielded_first.get());
+        if yielded_first {
+            if let Some(task) = self.pop_yielded(part) {
+                return Some(task);
+            }
+        }
+        if let Some(task) = self.take_own(signals, part) {
+            // What yielded is not told of while this worker comes to it next; now another poll comes first.
+            self.tell_of_ring();
+            return Some(task);
+        }
+        if yielded_first { None } else { self.pop_yielded(part) }
+    }
+
+    fn pop_yielded(&self, part: &SignalPart) -> Option<Runnable> {
+        let task = self.pop_ring();
+        if task.is_none() {
+            part.waker.try_unmark_yield();
+        }
+        task
+    }
+
+    /// A task of the own part of the tree. Own thread only.
+    fn take_own(&self, signals: &Signals, part: &SignalPart) -> Option<Runnable> {
+        let team = self.team();
+        let scan = signals.take_own(&part.cursor, self.index(), team.num_workers());
+        team.tell_again(signals, scan.again);
+        if let Some(task) = &scan.task {
+            part.counters.taken_own.add(1);
+            trace::task_acquired(task.place(), self.index());
+        }
+        scan.task
+    }
+
+    /// A task of any part of the tree. Own thread only.
+    pub(super) fn take_signalled(&self, signals: &Signals) -> Option<Runnable> {
+        let (team, part) = (self.team(), self.signal_part());
+        let own = self.take_own(signals, part);
+        if own.is_some() {
+            return own;
+        }
+        let start = self.rng.below(signals.tree().leaf_count());
+        let scan = signals.take_any(&part.cursor, start);
+        team.tell_again(signals, scan.again);
+        if let Some(task) = &scan.task {
+            part.counters.taken_elsewhere.add(1);
+            trace::task_acquired(task.place(), self.index());
+        }
+        scan.task
+    }
+
+    /// This worker is about to look for the last time before it sleeps. Own thread only.
+    pub(crate) fn lie_down(&self) -> Option<Sleeper> {
+        let signals = self.team().signals()?;
+        let sleeper = signals.lie_down();
+        let waker = &self.signal_part().waker;
+        let workers = self.team().num_workers();
+        waker.sync_partition_summary(signals.tree(), self.index(), workers);
+        Some(sleeper)
+    }
+
+    /// This worker may have slept, or been notified. Own thread only.
+    pub(crate) fn get_up(&self, sleeper: Option<Sleeper>) {
+        let Some(signals) = self.team().signals() else { return };
+        let permit = match sleeper {
+            Some(sleeper) => signals.get_up(sleeper),
+            // Whoever wakes a worker does not know whether it is one of those that count as sleepers.
+            None => signals.try_acquire(),
+        };
+        if permit.is_some() {
+            self.signal_part().counters.permits_taken.add(1);
+            trace::permit_taken(self.index());
+        }
+    }
+}
