@@ -9,6 +9,10 @@ use blitz_parts::signal::{Cursor, Signals, Told};
 use blitz_parts::task::Runnable;
 
 /// What all workers take tasks from.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a team has one, and following a pointer costs each task"
+)]
 pub(crate) enum Shared {
     /// Of the stealing scheduler.
     Queue(Queue),

@@ -140,7 +140,7 @@ impl Worker {
 
     /// The next task in signal mode, when the LIFO slot has had its turn. Own thread only.
     pub(super) fn next_signalled(&self, part: &SignalPart) -> Option<Runnable> {
-        let Some(signals) = self.team().signals() else { return None };
+        let signals = self.team().signals()?;
         let yielded_first = part.yielded_first.replace(!part.yielded_first.get());
         if yielded_first {
             if let Some(task) = self.pop_yielded(part) {
