@@ -1,7 +1,7 @@
 //! Where tasks are kept: slots that are known by leaf, signal word and bit, and never move.
 
 use super::tree::{Branch, SummaryTree};
-use crate::prim::{AcqRel, Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Witness};
+use crate::prim::{AcqRel, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Witness};
 use crate::slots::Slots;
 use crate::task::{Header, Place};
 use crate::tuning::{SIGNALS_PER_LEAF, STOCK_MAX};
@@ -148,15 +148,17 @@ impl Slot {
         self.task.load(Relaxed)
     }
 
-    /// The task moves out, if it is the tenant that is meant.
+    /// The task moves out, if it is the tenant that is meant. For whoever has run it to its end.
+    #[inline]
     pub(super) fn move_out(&self, generation: u32) -> bool {
-        let next = generation.wrapping_add(1);
-        let exchanged = self.generation.compare_exchange(generation, next, AcqRel, Acquire).is_ok();
-        if exchanged {
+        let is_meant = self.generation() == generation;
+        if is_meant {
             self.uses.write();
+            // No exchange: who has run a task is alone with its slot.
+            self.generation.store(generation.wrapping_add(1), Relaxed);
             self.task.store(null_mut(), Relaxed);
         }
-        exchanged
+        is_meant
     }
 
     pub(super) fn generation(&self) -> u32 {

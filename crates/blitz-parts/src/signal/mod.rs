@@ -351,7 +351,11 @@ impl Signals {
 
     /// How many tasks are signalled, counted one word after the other.
     pub fn count(&self) -> usize {
-        let words = self.leaves.iter().flat_map(|leaf| leaf.words.iter());
+        if !self.has_any() {
+            return 0;
+        }
+        let leaves = self.leaves.iter().filter(|leaf| leaf.branch.leaf() != 0);
+        let words = leaves.flat_map(|leaf| leaf.words.iter());
         words.map(|word| word.signals.load(Relaxed).count_ones() as usize).sum()
     }
 
