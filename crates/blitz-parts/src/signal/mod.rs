@@ -49,7 +49,7 @@
 //! - **SIGNAL-10** A task that is signalled after `close` is taken by who closed, or its setter is told.
 //! - **SIGNAL-11** Of the words that say what a worker has (see [`SignalWaker`]) only that worker writes any, and
 //!   nothing but its own next look rests on them.
-//! - **SIGNAL-12** Tasks behind one leaf leave in turn: none waits for more than all others once.
+//! - **SIGNAL-12** Tasks of a partition leave in turn: for one that takes them, each comes before any other comes twice.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -88,8 +88,7 @@ pub use waker::SignalWaker;
 use crate::prim::{AcqRel, Acquire, Mutex, MutexGuard, Relaxed, Step, broken, model_has_failed};
 use crate::slots::Slots;
 use crate::task::{Header, Place, Runnable};
-use crate::tuning::SIGNALS_PER_LEAF;
-use arena::{BITS, Leaf, SLOTS_PER_LEAF};
+use arena::{BITS, Leaf};
 use core::cell::Cell;
 use core::fmt;
 use core::ptr::NonNull;
@@ -133,6 +132,7 @@ pub struct Scan {
 #[derive(Debug, Default)]
 pub struct Cursor {
     leaf: Cell<usize>,
+    /// Behind the slot of the last task; perhaps behind the leaf's last.
     slot: Cell<usize>,
 }
 
@@ -273,20 +273,23 @@ impl Signals {
     /// A task of the partition of `worker`, one of `workers`: from where the last was taken on.
     #[inline]
     pub fn take_own(&self, cursor: &Cursor, worker: usize, workers: usize) -> Scan {
-        let mut scan = Scan::default();
-        let at = cursor.leaf.get();
         let owns = |leaf| SummaryTree::compute_partition_owner(leaf, workers) == worker;
-        if owns(at) && self.scan_leaf(at, cursor, &mut scan) {
-            return scan;
-        }
-        self.scan_roots(at + 1, cursor, owns, &mut scan);
-        scan
+        self.take(cursor, cursor.leaf.get() + 1, owns)
     }
 
-    /// A task of any partition, from leaf `start` on.
+    /// A task of any partition: from where the last was taken on, then from leaf `start` on.
     pub fn take_any(&self, cursor: &Cursor, start: usize) -> Scan {
+        self.take(cursor, start, |_| true)
+    }
+
+    /// A task of one of the leaves that are `wanted`.
+    #[inline]
+    fn take(&self, cursor: &Cursor, start: usize, wanted: impl Fn(usize) -> bool) -> Scan {
         let mut scan = Scan::default();
-        self.scan_roots(start, cursor, |_| true, &mut scan);
+        let at = cursor.leaf.get();
+        if !wanted(at) || !self.scan_leaf(at, cursor.slot.get(), cursor, &mut scan) {
+            self.scan_roots(start, cursor, wanted, &mut scan);
+        }
         scan
     }
 
@@ -309,16 +312,16 @@ impl Signals {
             while bits != 0 {
                 let leaf = root * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                if wanted(leaf) && self.scan_leaf(leaf, cursor, scan) {
+                if wanted(leaf) && self.scan_leaf(leaf, 0, cursor, scan) {
                     return;
                 }
             }
         }
     }
 
-    /// Looks into one leaf; says whether it found a task.
+    /// Looks into one leaf, from slot `from` to its end; says whether it found a task.
     #[inline]
-    fn scan_leaf(&self, index: usize, cursor: &Cursor, scan: &mut Scan) -> bool {
+    fn scan_leaf(&self, index: usize, from: usize, cursor: &Cursor, scan: &mut Scan) -> bool {
         let Some(leaf) = self.leaves.get(index) else { return false };
         let summary = leaf.branch.leaf();
         if summary == 0 {
@@ -327,20 +330,24 @@ impl Signals {
             }
             return false;
         }
-        let from = if cursor.leaf.get() == index { cursor.slot.get() } else { 0 };
         let (first, skipped) = (from / BITS, from % BITS);
-        let mut taken = None;
-        if summary >> first & 1 != 0 {
-            taken = leaf.take_from(first, u64::MAX << skipped);
+        let mut words = summary & u64::MAX.checked_shl(first as u32).unwrap_or(0);
+        while words != 0 {
+            let word = words.trailing_zeros() as usize;
+            words &= words - 1;
+            let mask = if word == first { u64::MAX << skipped } else { u64::MAX };
+            if let Some((task, bit)) = leaf.words[word].take(mask) {
+                scan.task = Some(task);
+                cursor.leaf.set(index);
+                cursor.slot.set(word * BITS + bit + 1);
+                return true;
+            }
+            if mask == u64::MAX {
+                let is_set = || leaf.words[word].signals.load(Acquire) != 0;
+                scan.keep(leaf.branch.mark_signal_inactive(word, is_set));
+            }
         }
-        if taken.is_none() {
-            taken = leaf.take_behind(first, summary, scan);
-        }
-        let Some((task, slot)) = taken else { return false };
-        scan.task = Some(task);
-        cursor.leaf.set(index);
-        cursor.slot.set((slot + 1) % SLOTS_PER_LEAF);
-        true
+        false
     }
 
     /// Whether there may be a task that is signalled.
@@ -405,46 +412,22 @@ impl Scan {
     }
 }
 
-impl Leaf {
-    /// Looks into every signal word that the summary names, from the one behind `first` on.
-    fn take_behind(
-        &self,
-        first: usize,
-        summary: u64,
-        scan: &mut Scan,
-    ) -> Option<(Runnable, usize)> {
-        for word in (1..=SIGNALS_PER_LEAF).map(|i| (first + i) % SIGNALS_PER_LEAF) {
-            if summary >> word & 1 == 0 {
-                continue;
-            }
-            let taken = self.take_from(word, u64::MAX);
-            if taken.is_some() {
-                return taken;
-            }
-            let is_set = || self.words[word].signals.load(Acquire) != 0;
-            scan.keep(self.branch.mark_signal_inactive(word, is_set));
-        }
-        None
-    }
-
-    /// Takes a task of a signal word, the lowest in `mask`, and says which slot of the leaf it has.
+impl arena::Word {
+    /// Takes a task, that of the lowest bit in `mask`, and says which bit it was.
     #[inline]
-    fn take_from(&self, word: usize, mask: u64) -> Option<(Runnable, usize)> {
-        let row = &self.words[word];
-        let mut seen = row.signals.load(Acquire) & mask;
+    fn take(&self, mask: u64) -> Option<(Runnable, usize)> {
+        let mut seen = self.signals.load(Acquire) & mask;
         while seen != 0 {
             let bit = seen.trailing_zeros() as usize;
-            let before = row.signals.fetch_and(!(1 << bit), AcqRel); // O1
+            let before = self.signals.fetch_and(!(1 << bit), AcqRel); // O1
             if before >> bit & 1 != 0 {
-                return Some((row.entry(bit), word * BITS + bit));
+                return Some((self.entry(bit), bit));
             }
             seen = before & mask;
         }
         None
     }
-}
 
-impl arena::Word {
     /// The queue entry of a task whose bit the caller has just cleared.
     #[inline]
     fn entry(&self, bit: usize) -> Runnable {
