@@ -453,6 +453,8 @@ mod randomised {
 pub enum Step {
     /// `barrier`: the light half of the asymmetric fence.
     BarrierLight,
+    /// `barrier`: the fence between an exchange and the loads that follow it.
+    BarrierAfterExchange,
     /// `deque`: the release store that makes a pushed item count.
     DequePushRelease,
     /// `deque`: the release store of a grown buffer's address.

@@ -12,7 +12,6 @@
 //!   `y = 1; heavy(); read x`, at least one of the two reads sees the other's write.
 //! - **BARRIER-2** Where the system lacks the means, `available()` is false and nobody relies on
 //!   BARRIER-1: deques then publish every job and use two ordinary fences.
-//!
 //! - **BARRIER-3** If two threads each exchange a word of their own, call `after_exchange` and read the other's
 //!   word, at least one of them sees the other's exchange.
 //!
@@ -72,8 +71,8 @@ pub fn light() {
 #[inline(always)]
 pub fn after_exchange() {
     if cfg!(target_arch = "x86_64") && !prim::MODELLED {
-        prim::compiler_fence();
-    } else {
+        prim::compiler_fence(); // O3
+    } else if !prim::broken(prim::Step::BarrierAfterExchange) {
         prim::fence(prim::SeqCst); // O3
     }
 }

@@ -1,7 +1,7 @@
 //! The pair of fences under the model checker.
 
-use super::{heavy, light};
-use crate::prim::{AtomicUsize, Relaxed, Step, canary, check, thread};
+use super::{after_exchange, heavy, light};
+use crate::prim::{AcqRel, AtomicUsize, Relaxed, SeqCst, Step, canary, check, fence, thread};
 use std::sync::Arc;
 
 /// Each side writes its word and then reads the other's.
@@ -30,4 +30,41 @@ fn barrier_1_neither_side_misses_the_other() {
 #[test]
 fn canary_no_light_half() {
     canary(&[Step::BarrierLight], None, neither_misses_the_other);
+}
+
+/// Each side exchanges its word and then reads the other's. The second side may have an ordinary fence.
+fn neither_exchange_is_missed(ordinary: bool) {
+    let words = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let first = thread::spawn({
+        let words = words.clone();
+        move || {
+            words[0].swap(1, AcqRel);
+            after_exchange();
+            words[1].load(Relaxed)
+        }
+    });
+    if ordinary {
+        words[1].store(1, Relaxed);
+        fence(SeqCst);
+    } else {
+        words[1].swap(1, AcqRel);
+        after_exchange();
+    }
+    let seen_by_second = words[0].load(Relaxed);
+    assert!(first.join().unwrap() + seen_by_second > 0, "both missed the other");
+}
+
+#[test]
+fn barrier_3_neither_exchange_is_missed() {
+    check(7, None, || neither_exchange_is_missed(false));
+}
+
+#[test]
+fn barrier_3_an_exchange_pairs_with_an_ordinary_fence() {
+    check(7, None, || neither_exchange_is_missed(true));
+}
+
+#[test]
+fn canary_no_fence_after_an_exchange() {
+    canary(&[Step::BarrierAfterExchange], None, || neither_exchange_is_missed(true));
 }

@@ -1,16 +1,17 @@
 //! The pair of fences on the real machine.
 
-use super::{available, heavy, light};
-use crate::prim::{Acquire, AtomicUsize, Relaxed, Release};
+use super::{after_exchange, available, heavy, light};
+use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
 use std::sync::Barrier;
 
-#[test]
-fn barrier_1_neither_side_misses_the_other_on_this_machine() {
-    if !available() {
-        // BARRIER-2: nobody relies on the pair here.
-        return;
-    }
-    const ROUNDS: usize = 20_000;
+const ROUNDS: usize = 20_000;
+
+/// Two threads each announce themselves in a word of their own, the rare one and the frequent one in their ways, and
+/// read the other's: in no round do both miss the other.
+fn assert_neither_misses_the_other(
+    announce_frequent: impl Fn(&AtomicUsize) + Sync,
+    announce_rare: impl Fn(&AtomicUsize),
+) {
     // One pair of words per round; `turn` starts both sides of a round as closely as a spin can.
     let words: Vec<[AtomicUsize; 2]> = (0..ROUNDS).map(|_| Default::default()).collect();
     let turn = AtomicUsize::new(0);
@@ -27,8 +28,7 @@ fn barrier_1_neither_side_misses_the_other_on_this_machine() {
                         std::thread::yield_now();
                     }
                 }
-                mine.store(1, Relaxed);
-                light();
+                announce_frequent(mine);
                 seen.push(theirs.load(Relaxed));
             }
             seen
@@ -39,8 +39,7 @@ fn barrier_1_neither_side_misses_the_other_on_this_machine() {
             .enumerate()
             .map(|(round, [theirs, mine])| {
                 turn.store(round, Release);
-                mine.store(1, Relaxed);
-                heavy();
+                announce_rare(mine);
                 theirs.load(Relaxed)
             })
             .collect();
@@ -51,6 +50,37 @@ fn barrier_1_neither_side_misses_the_other_on_this_machine() {
         seen_by_frequent
     });
     assert_eq!(seen_by_frequent.len(), ROUNDS);
+}
+
+#[test]
+fn barrier_1_neither_side_misses_the_other_on_this_machine() {
+    if !available() {
+        // BARRIER-2: nobody relies on the pair here.
+        return;
+    }
+    let frequent = |mine: &AtomicUsize| {
+        mine.store(1, Relaxed);
+        light();
+    };
+    let rare = |mine: &AtomicUsize| {
+        mine.store(1, Relaxed);
+        heavy();
+    };
+    assert_neither_misses_the_other(frequent, rare);
+}
+
+#[test]
+fn barrier_3_neither_exchange_is_missed_on_this_machine() {
+    let exchange = |mine: &AtomicUsize| {
+        mine.swap(1, AcqRel);
+        after_exchange();
+    };
+    assert_neither_misses_the_other(exchange, exchange);
+    let store = |mine: &AtomicUsize| {
+        mine.store(1, Relaxed);
+        fence(SeqCst);
+    };
+    assert_neither_misses_the_other(exchange, store);
 }
 
 #[test]
