@@ -625,7 +625,7 @@ pub enum Step {
     SignalSetFence,
     /// `signal`: the fence between setting a leaf bit and reading the root.
     SignalLeafFence,
-    /// `signal`: every setter looks at the root.
+    /// `signal`: every setter looks at the root, also if the leaf is marked.
     SignalRootSet,
     /// `signal`: the fence between setting a root bit and reading who sleeps.
     SignalRootFence,
@@ -649,4 +649,6 @@ pub enum Step {
     SignalUpFence,
     /// `signal`: the fence between closing and the last look.
     SignalCloseFence,
+    /// `signal`: giving a slot back releases.
+    SignalGiveBackRelease,
 }

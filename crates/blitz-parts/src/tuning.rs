@@ -191,6 +191,9 @@ pub const DIR_ENTRIES_BATCH: usize = 64;
 /// Signal words behind one leaf of the signal tree: as many as a leaf word has bits; two under the model checker.
 pub const SIGNALS_PER_LEAF: usize = if MODELLED { 2 } else { 64 };
 
+/// Slots of one signal word: as many as it has bits; two under the model checker, which watches each of them.
+pub const SLOTS_PER_SIGNAL: usize = if MODELLED { 2 } else { 64 };
+
 /// Free slots of the task arena that one worker keeps at most. Reserving brings 64 at once; several times as many
 /// keep a worker that spawns and one that ends tasks from passing single slots through the shared words.
-pub const STOCK_MAX: usize = if MODELLED { 64 } else { 256 };
+pub const STOCK_MAX: usize = if MODELLED { 2 } else { 256 };

@@ -1,16 +1,19 @@
 //! Where tasks are kept: slots that are known by leaf, signal word and bit, and never move.
 
+use super::bits::Bits;
 use super::tree::{Branch, SummaryTree};
-use crate::prim::{AcqRel, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Witness};
+use crate::prim::{AcqRel, AtomicPtr, AtomicU32, Relaxed, Release, Step, Witness, broken};
 use crate::slots::Slots;
 use crate::task::{Header, Place};
-use crate::tuning::{SIGNALS_PER_LEAF, STOCK_MAX};
+use crate::tuning::{SIGNALS_PER_LEAF, SLOTS_PER_SIGNAL, STOCK_MAX};
 use core::array;
 use core::ptr::{NonNull, null_mut};
 use std::sync::{Arc, OnceLock};
 
-/// Bits of a signal word.
-pub(super) const BITS: usize = 64;
+/// Bits of a signal word that stand for slots.
+pub(super) const BITS: usize = SLOTS_PER_SIGNAL;
+/// All of them.
+const ALL: u64 = u64::MAX >> (64 - BITS);
 /// Slots behind one leaf.
 pub(super) const SLOTS_PER_LEAF: usize = SIGNALS_PER_LEAF * BITS;
 
@@ -79,9 +82,9 @@ pub(super) struct Leaf {
 #[derive(Default)]
 pub(super) struct Word {
     /// Bit i: the task in slot i is runnable, and whoever clears the bit has its queue entry.
-    pub(super) signals: AtomicU64,
+    pub(super) signals: Bits,
     /// Bit i: slot i is a task's, or in somebody's stock.
-    reserved: AtomicU64,
+    reserved: Bits,
     /// Made when the first of them is reserved.
     slots: OnceLock<Box<[Slot; BITS]>>,
 }
@@ -122,15 +125,16 @@ impl Word {
 
     /// Reserves all slots that are free, and returns them as bits.
     fn reserve_all(&self) -> u64 {
-        if self.reserved.load(Relaxed) == u64::MAX {
+        if self.reserved.load(Relaxed) == ALL {
             return 0;
         }
         self.slots.get_or_init(|| Box::new(array::from_fn(|_| Slot::default())));
-        !self.reserved.fetch_or(u64::MAX, AcqRel) // O7
+        ALL & !self.reserved.set(ALL, AcqRel) // O7
     }
 
     fn give_back(&self, bits: u64) {
-        self.reserved.fetch_and(!bits, Release); // O7
+        let order = if broken(Step::SignalGiveBackRelease) { Relaxed } else { Release };
+        self.reserved.clear(bits, order); // O7
     }
 }
 
@@ -237,7 +241,7 @@ impl Stock {
             self.next = (at + 1) % words;
             while bits != 0 {
                 // Highest first, so that the lowest is taken first.
-                let bit = BITS - 1 - bits.leading_zeros() as usize;
+                let bit = bits.ilog2() as usize;
                 bits &= !(1 << bit);
                 self.free.push(Position { leaf, word, bit }.place());
             }

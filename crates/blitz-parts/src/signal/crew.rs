@@ -4,7 +4,7 @@
 
 use super::Marked;
 use crate::barrier;
-use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed, Step, broken};
+use crate::prim::{AcqRel, Acquire, AtomicU64, Ordering, Relaxed, Step, Turns, broken};
 use core::fmt;
 
 const SLEEPER: u64 = 1;
@@ -17,6 +17,7 @@ const CLOSED: u64 = 1 << 63;
 /// The word, shared.
 pub(super) struct Crew {
     word: AtomicU64,
+    turns: Turns,
 }
 
 /// The word at one moment.
@@ -74,11 +75,25 @@ pub struct Permit(());
 
 impl Crew {
     pub(super) fn new() -> Crew {
-        Crew { word: AtomicU64::new(0) }
+        Crew { word: AtomicU64::new(0), turns: Turns::default() }
     }
 
     pub(super) fn load(&self) -> Counts {
-        Counts(self.word.load(Acquire))
+        self.look(Acquire)
+    }
+
+    #[inline]
+    fn look(&self, order: Ordering) -> Counts {
+        self.turns.take();
+        Counts(self.word.load(order))
+    }
+
+    /// One attempt to change it: `Err` has what it is now.
+    #[inline]
+    fn exchange(&self, seen: Counts, next: Counts) -> Result<(), Counts> {
+        self.turns.take();
+        let exchanged = self.word.compare_exchange(seen.0, next.0, AcqRel, Acquire);
+        exchanged.map(drop).map_err(Counts)
     }
 
     /// A permit for one task, unless each sleeper has one already, or `somebody_looks`.
@@ -97,10 +112,9 @@ impl Crew {
     #[cold]
     fn grant(&self, mut seen: Counts) -> Told {
         while seen.has_room() || broken(Step::SignalPermitCap) {
-            let next = seen.with_permit();
-            match self.word.compare_exchange(seen.0, next.0, AcqRel, Acquire) {
-                Ok(_) => return Told::WakeOne,
-                Err(now) => seen = Counts(now),
+            match self.exchange(seen, seen.with_permit()) {
+                Ok(()) => return Told::WakeOne,
+                Err(now) => seen = now,
             }
         }
         if seen.is_closed() { Told::Closed } else { Told::Nobody }
@@ -108,6 +122,7 @@ impl Crew {
 
     /// One sleeper more. What it looks at next it sees, or whoever changes that sees the sleeper.
     pub(super) fn lie_down(&self) -> Sleeper {
+        self.turns.take();
         self.word.fetch_add(SLEEPER, AcqRel);
         if !broken(Step::SignalSleeperFence) {
             barrier::after_exchange(); // O4
@@ -124,17 +139,17 @@ impl Crew {
     #[inline]
     pub(super) fn try_acquire(&self) -> Option<Permit> {
         // A permit that is not seen here was given for a sleeper that has not been woken yet.
-        if Counts(self.word.load(Relaxed)).permits() == 0 { None } else { self.take(0) }
+        if self.look(Relaxed).permits() == 0 { None } else { self.take(0) }
     }
 
     fn take(&self, sleepers: u64) -> Option<Permit> {
-        let mut seen = Counts(self.word.load(Relaxed));
+        let mut seen = self.look(Relaxed);
         loop {
             let left = Counts(seen.0 - sleepers);
             let next = if broken(Step::SignalPermitTaken) { left } else { left.without_permit() };
-            match self.word.compare_exchange(seen.0, next.0, AcqRel, Relaxed) {
-                Ok(_) => break,
-                Err(now) => seen = Counts(now),
+            match self.exchange(seen, next) {
+                Ok(()) => break,
+                Err(now) => seen = now,
             }
         }
         if !broken(Step::SignalUpFence) {
@@ -145,6 +160,7 @@ impl Crew {
 
     /// From now on nobody looks for tasks.
     pub(super) fn close(&self) {
+        self.turns.take();
         self.word.fetch_or(CLOSED, AcqRel);
         if !broken(Step::SignalCloseFence) {
             barrier::after_exchange(); // O6

@@ -72,6 +72,7 @@
 //! late. The condition variable is gone: who is to be woken sleeps on its own word.
 
 mod arena;
+mod bits;
 mod crew;
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -257,7 +258,7 @@ impl Signals {
         assert_eq!(word.slot(at.bit).task(), task.header().as_ptr(), "another task's slot");
         let ordering = if broken(Step::SignalSetRelease) { Relaxed } else { AcqRel };
         let _entry = task.into_raw();
-        let before = word.signals.fetch_or(at.mask(), ordering); // O1
+        let before = word.signals.set(at.mask(), ordering); // O1
         debug_assert_eq!(before & at.mask(), 0, "a task has one queue entry");
         let activated = leaf.branch.mark_signal_active(at.word);
         Signalled { told: self.tell(Marked(()), somebody_looks), activated }
@@ -419,7 +420,7 @@ impl arena::Word {
         let mut seen = self.signals.load(Acquire) & mask;
         while seen != 0 {
             let bit = seen.trailing_zeros() as usize;
-            let before = self.signals.fetch_and(!(1 << bit), AcqRel); // O1
+            let before = self.signals.clear(1 << bit, AcqRel); // O1
             if before >> bit & 1 != 0 {
                 return Some((self.entry(bit), bit));
             }

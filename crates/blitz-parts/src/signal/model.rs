@@ -1,1 +1,475 @@
 //! The arena and the tree under the model checker.
+//!
+//! The workers of these models sleep in beds of a lock and a condition variable. Whoever is told to wake
+//! somebody takes the lock, and nobody else does but sleepers, so that nothing but the tree can make a worker see a
+//! task. A task that is lost shows as a deadlock, or as one that the last look does not find.
+
+use super::{Cursor, Scan, Signals, Stock, Told};
+use crate::prim::{AtomicUsize, Condvar, Mutex, Relaxed, Step, canary, check, thread};
+use crate::queue::fixture::Numbered;
+use crate::task::Runnable;
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+/// The signal words in which models put their tasks: two of one leaf, one of the next.
+const FIRST: usize = 0;
+const BESIDE: usize = 1;
+const ELSEWHERE: usize = 2;
+
+/// An arena, tasks whose takers check what was written for them, and workers that sleep.
+struct Rig {
+    signals: Signals,
+    tasks: Numbered,
+    written: Vec<AtomicUsize>,
+    /// Of each worker: whether it lies in its bed.
+    beds: Mutex<Vec<bool>>,
+    woken: Condvar,
+}
+
+impl Rig {
+    /// Two workers, who sleep in their time, and task i in signal word `words[i]`.
+    fn new(words: &[usize]) -> Arc<Rig> {
+        let rig = Rig {
+            signals: Signals::new(2),
+            tasks: Numbered::new(words.len()),
+            written: words.iter().map(|_| AtomicUsize::new(0)).collect(),
+            beds: Mutex::new(vec![false; 2]),
+            woken: Condvar::new(),
+        };
+        // A stock that reserves while others have theirs gets the next signal word.
+        let mut stocks: Vec<_> = (0..=words.iter().copied().max().unwrap_or(0))
+            .map(|_| {
+                let mut stock = Stock::of_worker(0);
+                assert!(stock.refill(&rig.signals.leaves, 1));
+                stock
+            })
+            .collect();
+        for (number, &word) in words.iter().enumerate() {
+            let task = rig.tasks.give(number);
+            task.set_place(rig.signals.reserve(&mut stocks[word], 1, task.header()));
+            assert_eq!(rig.tasks.take(task), number);
+        }
+        Arc::new(rig)
+    }
+
+    /// The same, after each task was there once: the summaries say so still.
+    fn used(words: &[usize]) -> Arc<Rig> {
+        let rig = Rig::new(words);
+        for number in 0..words.len() {
+            assert_eq!(rig.signals.signal(rig.tasks.give(number), || false).told, Told::Nobody);
+            let scan = rig.signals.take_any(&Cursor::default(), 0);
+            assert_eq!(rig.tasks.take_all(scan.task), [number]);
+        }
+        assert!(rig.signals.has_any());
+        rig
+    }
+
+    /// Writes a task's word, signals the task and wakes whom it has to. Says whether nobody looks any more.
+    fn signal(&self, number: usize) -> bool {
+        self.written[number].store(1, Relaxed);
+        let told = self.signals.signal(self.tasks.give(number), || false).told;
+        let closed = told == Told::Closed;
+        self.act_on(told);
+        closed
+    }
+
+    /// Does the same with all of the tasks.
+    fn signal_all(&self) {
+        (0..self.written.len()).for_each(|number| assert!(!self.signal(number)));
+    }
+
+    fn act_on(&self, told: Told) {
+        match told {
+            Told::Nobody => {}
+            Told::WakeOne => {
+                let mut beds = self.beds.lock().unwrap();
+                if let Some(bed) = beds.iter_mut().find(|bed| **bed) {
+                    *bed = false;
+                    self.woken.notify_all();
+                }
+            }
+            // Who is told so takes what is left.
+            Told::Closed => {}
+        }
+    }
+
+    fn spawn_signal(self: &Arc<Rig>, number: usize) -> thread::JoinHandle<()> {
+        let rig = self.clone();
+        thread::spawn(move || assert!(!rig.signal(number)))
+    }
+
+    /// The number of a task, for which its taker sees what was written (SIGNAL-2).
+    fn got(&self, task: Runnable) -> usize {
+        let number = self.tasks.take(task);
+        assert_eq!(self.written[number].load(Relaxed), 1, "what was written before the signal");
+        number
+    }
+
+    /// One look, and what it obliges to.
+    fn look(&self, cursor: &Cursor) -> Option<usize> {
+        let Scan { task, again } = self.signals.take_any(cursor, 0);
+        if let Some(marked) = again {
+            self.act_on(self.signals.tell(marked, || false));
+        }
+        task.map(|task| self.got(task))
+    }
+
+    /// The worker's next task, for which it may sleep.
+    fn next(&self, worker: usize, cursor: &Cursor) -> usize {
+        loop {
+            if let Some(number) = self.look(cursor) {
+                return number;
+            }
+            self.lie_down(worker);
+            let sleeper = self.signals.lie_down();
+            if self.signals.has_any() {
+                self.wake(worker);
+            }
+            self.sleep(worker);
+            let _permit = self.signals.get_up(sleeper);
+        }
+    }
+
+    /// From now on the worker can be woken.
+    fn lie_down(&self, worker: usize) {
+        self.beds.lock().unwrap()[worker] = true;
+    }
+
+    fn wake(&self, worker: usize) {
+        self.beds.lock().unwrap()[worker] = false;
+    }
+
+    /// Blocks until the worker has been woken.
+    fn sleep(&self, worker: usize) {
+        let mut beds = self.beds.lock().unwrap();
+        while beds[worker] {
+            beds = self.woken.wait(beds).unwrap();
+        }
+    }
+
+    /// A worker that takes `count` tasks.
+    fn spawn_worker(
+        self: &Arc<Rig>,
+        worker: usize,
+        count: usize,
+    ) -> thread::JoinHandle<Vec<usize>> {
+        let rig = self.clone();
+        thread::spawn(move || {
+            let cursor = Cursor::default();
+            (0..count).map(|_| rig.next(worker, &cursor)).collect()
+        })
+    }
+
+    /// All that is left.
+    fn take_rest(&self) -> Vec<usize> {
+        let cursor = Cursor::default();
+        core::iter::from_fn(|| self.look(&cursor)).collect()
+    }
+
+    /// How many bits are set, whatever the summaries say.
+    fn count(&self) -> u32 {
+        let words = self.signals.leaves.iter().flat_map(|leaf| leaf.words.iter());
+        words.map(|word| word.signals.load(Relaxed).count_ones()).sum()
+    }
+
+    /// All threads have ended. What was taken and what is left are all tasks, each once; then nothing is left.
+    fn finish(&self, mut taken: Vec<usize>) {
+        taken.extend(self.take_rest());
+        assert_eq!(self.count(), 0, "a task that no look finds");
+        assert!(!self.signals.has_any(), "an idle tree is empty");
+        assert_eq!((self.signals.tree().sleepers(), self.signals.tree().permits()), (0, 0));
+        self.tasks.assert_each_once(taken);
+    }
+}
+
+/// A task is signalled while a scanner looks twice at summaries that say more than there is.
+fn set_against_clear(words: &[usize]) {
+    let rig = Rig::used(words);
+    let scanner = thread::spawn({
+        let rig = rig.clone();
+        move || {
+            let cursor = Cursor::default();
+            [rig.look(&cursor), rig.look(&cursor)].into_iter().flatten().collect::<Vec<_>>()
+        }
+    });
+    rig.signal_all();
+    let taken = scanner.join().unwrap();
+    rig.finish(taken);
+}
+
+#[test]
+fn signal_3_a_bit_is_not_lost_to_who_clears_its_leaf() {
+    check(1, Some(3), || set_against_clear(&[FIRST]));
+}
+
+#[test]
+fn signal_3_two_bits_of_one_word() {
+    check(1, Some(3), || set_against_clear(&[FIRST, FIRST]));
+}
+
+#[test]
+fn signal_3_two_words_of_one_leaf() {
+    check(1, Some(3), || set_against_clear(&[FIRST, BESIDE]));
+}
+
+#[test]
+fn signal_3_two_leaves() {
+    check(1, Some(3), || set_against_clear(&[FIRST, ELSEWHERE]));
+}
+
+#[test]
+fn canary_a_bit_is_set_without_fence() {
+    canary(&[Step::SignalSetFence], Some(3), || set_against_clear(&[FIRST]));
+}
+
+#[test]
+fn canary_a_leaf_is_set_without_fence() {
+    canary(&[Step::SignalLeafFence], Some(3), || set_against_clear(&[FIRST]));
+}
+
+#[test]
+fn canary_a_leaf_is_cleared_without_fence() {
+    canary(&[Step::SignalClearFence], Some(3), || set_against_clear(&[FIRST]));
+}
+
+#[test]
+fn canary_who_clears_a_leaf_does_not_look() {
+    canary(&[Step::SignalClearLooks], Some(3), || set_against_clear(&[FIRST]));
+}
+
+#[test]
+fn canary_a_root_is_cleared_without_fence() {
+    canary(&[Step::SignalRootClearFence], Some(3), || set_against_clear(&[FIRST]));
+}
+
+#[test]
+fn canary_who_clears_a_root_does_not_look() {
+    canary(&[Step::SignalRootClearLooks], Some(3), || set_against_clear(&[FIRST]));
+}
+
+/// Two setters, and a worker that takes both of their tasks, and sleeps before, between or not at all.
+fn two_setters(words: &[usize]) {
+    let rig = Rig::new(words);
+    let worker = rig.spawn_worker(0, 2);
+    let setter = rig.spawn_signal(1);
+    assert!(!rig.signal(0));
+    setter.join().unwrap();
+    let taken = worker.join().unwrap();
+    rig.finish(taken);
+}
+
+/// One setter and one worker.
+fn one_setter(words: &[usize]) {
+    let rig = Rig::new(words);
+    let worker = rig.spawn_worker(0, words.len());
+    rig.signal_all();
+    let taken = worker.join().unwrap();
+    rig.finish(taken);
+}
+
+#[test]
+fn signal_4_a_sleeper_misses_nothing() {
+    check(1, Some(3), || one_setter(&[FIRST]));
+}
+
+#[test]
+fn signal_4_a_sleeper_misses_no_second_task() {
+    check(1, Some(3), || one_setter(&[FIRST, FIRST]));
+}
+
+#[test]
+fn signal_4_two_setters_in_one_word() {
+    check(1, Some(2), || two_setters(&[FIRST, FIRST]));
+}
+
+#[test]
+fn signal_4_two_setters_in_one_leaf() {
+    check(1, Some(2), || two_setters(&[FIRST, BESIDE]));
+}
+
+#[test]
+fn signal_4_two_setters_in_two_leaves() {
+    check(1, Some(2), || two_setters(&[FIRST, ELSEWHERE]));
+}
+
+#[test]
+fn canary_a_root_is_set_without_fence() {
+    canary(&[Step::SignalRootFence], Some(3), || one_setter(&[FIRST]));
+}
+
+#[test]
+fn canary_a_last_look_without_fence() {
+    canary(&[Step::SignalSleeperFence], Some(3), || one_setter(&[FIRST]));
+}
+
+#[test]
+fn canary_a_task_is_signalled_without_release() {
+    canary(&[Step::SignalSetRelease], Some(2), || two_setters(&[FIRST, FIRST]));
+}
+
+#[test]
+fn canary_more_permits_than_sleepers() {
+    canary(&[Step::SignalPermitCap], Some(2), || two_setters(&[FIRST, FIRST]));
+}
+
+#[test]
+fn canary_a_permit_stays() {
+    canary(&[Step::SignalPermitTaken], Some(2), || two_setters(&[FIRST, FIRST]));
+}
+
+/// Two workers, each of which takes one task and waits until the other has got its own. One thread signals both
+/// tasks, or one each.
+fn together(words: &[usize], setters: usize) {
+    let rig = Rig::used(words);
+    let met = Arc::new((Mutex::new(0), Condvar::new()));
+    let workers = [0, 1].map(|worker| {
+        let (rig, met) = (rig.clone(), met.clone());
+        thread::spawn(move || {
+            let number = rig.next(worker, &Cursor::default());
+            let mut count = met.0.lock().unwrap();
+            *count += 1;
+            met.1.notify_all();
+            while *count < 2 {
+                count = met.1.wait(count).unwrap();
+            }
+            number
+        })
+    });
+    if setters == 1 {
+        rig.signal_all();
+    } else {
+        let setter = rig.spawn_signal(1);
+        assert!(!rig.signal(0));
+        setter.join().unwrap();
+    }
+    let taken = workers.map(|worker| worker.join().unwrap());
+    rig.finish(taken.to_vec());
+}
+
+#[test]
+fn signal_5_two_tasks_of_one_word_run_at_the_same_time() {
+    check(1, Some(2), || together(&[FIRST, FIRST], 1));
+}
+
+#[test]
+fn signal_5_two_tasks_of_one_leaf_run_at_the_same_time() {
+    check(1, Some(2), || together(&[FIRST, BESIDE], 1));
+}
+
+#[test]
+fn signal_5_two_tasks_of_two_leaves_run_at_the_same_time() {
+    check(1, Some(2), || together(&[FIRST, ELSEWHERE], 1));
+}
+
+#[test]
+fn signal_5_two_setters_tasks_run_at_the_same_time() {
+    check(1, Some(1), || together(&[FIRST, FIRST], 2));
+}
+
+#[test]
+fn canary_who_sets_a_bit_again_tells_nobody() {
+    canary(&[Step::SignalAgainTells], Some(2), || together(&[FIRST, FIRST], 1));
+}
+
+#[test]
+fn canary_a_setter_relies_on_another() {
+    canary(&[Step::SignalRootSet], Some(1), || together(&[FIRST, FIRST], 2));
+}
+
+/// Two setters. The first to give a permit wakes a worker that does not count as a sleeper, takes the permit, and
+/// looks once; the one that does count sleeps on unless it is woken, too.
+fn a_permit_is_taken_by_another() {
+    let rig = Rig::new(&[FIRST, BESIDE]);
+    let sleeper = rig.signals.lie_down();
+    (0..2).for_each(|worker| rig.lie_down(worker));
+    let woken = thread::spawn({
+        let rig = rig.clone();
+        move || {
+            rig.sleep(0);
+            let _permit = rig.signals.try_acquire();
+            rig.take_rest()
+        }
+    });
+    let setter = rig.spawn_signal(1);
+    assert!(!rig.signal(0));
+    setter.join().unwrap();
+    let taken = woken.join().unwrap();
+    let sleeps = rig.beds.lock().unwrap()[1];
+    assert!(!sleeps || rig.count() == 0, "a task is left, and all sleep");
+    let _permit = rig.signals.get_up(sleeper);
+    rig.finish(taken);
+}
+
+#[test]
+fn signal_6_who_takes_a_permit_sees_what_was_left_to_it() {
+    check(1, Some(2), a_permit_is_taken_by_another);
+}
+
+#[test]
+fn canary_who_takes_a_permit_looks_without_fence() {
+    canary(&[Step::SignalUpFence], Some(1), a_permit_is_taken_by_another);
+}
+
+/// Two setters against who closes; `sleepers`: so many workers sleep meanwhile.
+fn close_against_signal(sleepers: usize) {
+    let rig = Rig::new(&[FIRST, ELSEWHERE]);
+    let sleepers: Vec<_> = (0..sleepers).map(|_| rig.signals.lie_down()).collect();
+    let setters = [0, 1].map(|number| {
+        let rig = rig.clone();
+        thread::spawn(move || if rig.signal(number) { rig.take_rest() } else { Vec::new() })
+    });
+    rig.signals.close();
+    let mut taken = rig.take_rest();
+    setters.into_iter().for_each(|setter| taken.extend(setter.join().unwrap()));
+    assert_eq!(rig.count(), 0, "a task that nobody ends");
+    for sleeper in sleepers {
+        let _permit = rig.signals.get_up(sleeper);
+    }
+    rig.finish(taken);
+}
+
+#[test]
+fn signal_10_what_is_signalled_while_it_is_closed_ends_once() {
+    check(1, Some(3), || close_against_signal(0));
+}
+
+#[test]
+fn signal_10_sleepers_do_not_keep_it_open() {
+    check(1, Some(3), || close_against_signal(1));
+}
+
+#[test]
+fn canary_a_look_after_closing_without_fence() {
+    canary(&[Step::SignalCloseFence], Some(3), || close_against_signal(0));
+}
+
+/// Two threads, each with a stock of its own, reserve and free slots of one leaf, and keep one.
+fn two_stocks() {
+    let rig = Rig::new(&[]);
+    let use_slots = |rig: &Rig| {
+        let mut stock = Stock::of_worker(1);
+        let reserve = |stock: &mut Stock| rig.signals.reserve(stock, 2, NonNull::dangling());
+        let places: [_; 3] = core::array::from_fn(|_| reserve(&mut stock));
+        for place in places {
+            assert!(rig.signals.free(&mut stock, rig.signals.identity(place)));
+        }
+        reserve(&mut stock)
+    };
+    let other = thread::spawn({
+        let rig = rig.clone();
+        move || use_slots(&rig)
+    });
+    let mine = use_slots(&rig);
+    assert_ne!(mine, other.join().unwrap(), "a slot has one tenant");
+    assert_eq!(rig.signals.tenants().len(), 2);
+}
+
+#[test]
+fn signal_8_slots_go_from_stock_to_stock() {
+    check(1, Some(4), two_stocks);
+}
+
+#[test]
+fn canary_a_slot_is_given_back_without_release() {
+    canary(&[Step::SignalGiveBackRelease], Some(4), two_stocks);
+}

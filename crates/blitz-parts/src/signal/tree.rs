@@ -2,10 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+use super::bits::Bits;
 use super::crew::Crew;
 use super::{Marked, Permit, Sleeper, Told};
 use crate::barrier;
-use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed, Step, broken};
+use crate::prim::{AcqRel, Acquire, Relaxed, Step, broken};
 use crate::slots::Slots;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 /// The summaries, and who sleeps until there is something in them.
 #[derive(Debug)]
 pub struct SummaryTree {
-    roots: Slots<Arc<CachePadded<AtomicU64>>>,
+    roots: Slots<Arc<CachePadded<Bits>>>,
     leaves: Slots<Arc<Branch>>,
     crew: CachePadded<Crew>,
 }
@@ -22,8 +23,8 @@ pub struct SummaryTree {
 #[derive(Debug)]
 pub struct Branch {
     /// Bit i: signal word i may have a bit.
-    leaf: CachePadded<AtomicU64>,
-    root: Arc<CachePadded<AtomicU64>>,
+    leaf: CachePadded<Bits>,
+    root: Arc<CachePadded<Bits>>,
     /// The leaf's bit in its root word.
     bit: u64,
 }
@@ -39,12 +40,12 @@ impl SummaryTree {
     pub(super) fn add_leaf(&self) -> Arc<Branch> {
         let index = self.leaves.len();
         while self.roots.len() * 64 <= index {
-            self.roots.add(Arc::new(CachePadded::new(AtomicU64::new(0))));
+            self.roots.add(Arc::new(CachePadded::new(Bits::default())));
         }
         let Some(root) = self.roots.get(index / 64) else {
             unreachable!("the word was added above");
         };
-        let leaf = CachePadded::new(AtomicU64::new(0));
+        let leaf = CachePadded::new(Bits::default());
         let branch = Branch { leaf, root: root.clone(), bit: 1 << (index % 64) };
         self.leaves.add(Arc::new(branch)).1.clone()
     }
@@ -167,7 +168,9 @@ impl Branch {
             barrier::after_exchange(); // O2
         }
         if self.leaf.load(Relaxed) & bit == 0 {
-            self.leaf.fetch_or(bit, AcqRel);
+            self.leaf.set(bit, AcqRel);
+        } else if broken(Step::SignalRootSet) {
+            return false;
         }
         self.activate_root()
     }
@@ -179,8 +182,8 @@ impl Branch {
             barrier::after_exchange(); // O2
         }
         let was_clear = self.root.load(Relaxed) & self.bit == 0;
-        if was_clear && !broken(Step::SignalRootSet) {
-            self.root.fetch_or(self.bit, AcqRel);
+        if was_clear {
+            self.root.set(self.bit, AcqRel);
         }
         if !broken(Step::SignalRootFence) {
             barrier::after_exchange(); // O4
@@ -198,12 +201,12 @@ impl Branch {
         is_set: impl Fn() -> bool,
     ) -> Option<Marked> {
         let bit = 1 << word;
-        let left = self.leaf.fetch_and(!bit, AcqRel) & !bit;
+        let left = self.leaf.clear(bit, AcqRel) & !bit;
         if !broken(Step::SignalClearFence) {
             barrier::after_exchange(); // O3
         }
         if is_set() && !broken(Step::SignalClearLooks) {
-            self.leaf.fetch_or(bit, AcqRel);
+            self.leaf.set(bit, AcqRel);
             self.activate_root();
             return Some(Marked(()));
         }
@@ -213,7 +216,7 @@ impl Branch {
     /// The leaf was seen without a bit: clears it in the root, with the same precaution.
     #[cold]
     pub(super) fn clear_root(&self) -> Option<Marked> {
-        self.root.fetch_and(!self.bit, AcqRel);
+        self.root.clear(self.bit, AcqRel);
         if !broken(Step::SignalRootClearFence) {
             barrier::after_exchange(); // O3
         }

@@ -1,1 +1,0 @@
-//! The arena and the tree, invariant by invariant.

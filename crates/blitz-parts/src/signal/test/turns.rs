@@ -1,0 +1,59 @@
+//! In which order tasks leave.
+
+use super::Arena;
+use crate::signal::arena::SLOTS_PER_LEAF;
+use crate::signal::{Cursor, Told};
+use crate::tuning::SLOTS_PER_SIGNAL;
+
+#[test]
+fn signal_12_tasks_of_one_leaf_take_turns() {
+    const COUNT: usize = 2 * SLOTS_PER_SIGNAL + 7;
+    let mut arena = Arena::new();
+    let tasks = arena.settle_all(COUNT);
+    tasks.give_all(0..COUNT).for_each(|task| assert_eq!(arena.signal(task), Told::Nobody));
+    let cursor = Cursor::default();
+    for turn in 0..3 * COUNT {
+        let task = arena.signals.take_own(&cursor, 0, 1).task;
+        let number = tasks.take_all(task)[0];
+        assert_eq!(number, turn % COUNT, "each is signalled at once, and waits for all others");
+        assert_eq!(arena.signal(tasks.give(number)), Told::Nobody);
+    }
+    let taken = tasks.take_all(arena.take_all(&cursor));
+    tasks.assert_each_once(taken);
+}
+
+#[test]
+fn signal_12_tasks_of_several_leaves_take_turns() {
+    let mut arena = Arena::new();
+    let tasks = arena.settle_all(2 * SLOTS_PER_LEAF + 1);
+    let busy = [0, 5, SLOTS_PER_LEAF - 1, SLOTS_PER_LEAF, 2 * SLOTS_PER_LEAF];
+    busy.iter().for_each(|&number| assert_eq!(arena.signal(tasks.give(number)), Told::Nobody));
+    let cursor = Cursor::default();
+    for turn in 0..3 * busy.len() {
+        let task = arena.signals.take_own(&cursor, 0, 1).task;
+        let number = tasks.take_all(task)[0];
+        assert_eq!(number, busy[turn % busy.len()]);
+        assert_eq!(arena.signal(tasks.give(number)), Told::Nobody);
+    }
+    let mut taken = tasks.take_all(arena.take_all(&cursor));
+    assert_eq!(taken.len(), busy.len());
+    taken.extend((0..2 * SLOTS_PER_LEAF).filter(|number| !busy.contains(number)));
+    tasks.assert_each_once(taken);
+}
+
+#[test]
+fn signal_12_a_look_begins_where_it_is_told() {
+    const COUNT: usize = 2 * SLOTS_PER_LEAF + 2;
+    let mut arena = Arena::new();
+    let tasks = arena.settle_all(COUNT);
+    let (low, high) = (SLOTS_PER_LEAF, [2 * SLOTS_PER_LEAF, 2 * SLOTS_PER_LEAF + 1]);
+    for number in [low, high[0], high[1]] {
+        assert_eq!(arena.signal(tasks.give(number)), Told::Nobody);
+    }
+    let cursor = Cursor::default();
+    let take_from = |leaf| tasks.take(arena.signals.take_any(&cursor, leaf).task.unwrap());
+    let mut taken = vec![take_from(2), take_from(1), take_from(0)];
+    assert_eq!(taken, [high[0], high[1], low], "a leaf that was begun goes first");
+    taken.extend((0..COUNT).filter(|&number| number != low && !high.contains(&number)));
+    tasks.assert_each_once(taken);
+}

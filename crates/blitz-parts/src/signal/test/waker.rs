@@ -1,0 +1,62 @@
+//! What a worker knows of its own part of the tree.
+
+use super::Arena;
+use crate::queue::fixture::Numbered;
+use crate::signal::{Cursor, SignalWaker, Signals, Stock, SummaryTree, Told};
+
+#[test]
+fn signal_11_a_waker_is_small() {
+    assert!(size_of::<SignalWaker>() <= 384);
+}
+
+#[test]
+fn signal_11_a_workers_bits_are_its_own() {
+    let waker = SignalWaker::new();
+    assert!(!waker.try_unmark_yield());
+    waker.mark_yield();
+    waker.mark_yield();
+    assert_eq!(waker.status(), 0b01);
+    assert!(!waker.sync_partition_summary(Arena::new().signals.tree(), 0, 1));
+    assert_eq!(waker.status(), 0b01, "either bit changes alone");
+    assert!(waker.try_unmark_yield() && !waker.try_unmark_yield());
+    assert_eq!(waker.status(), 0);
+}
+
+#[test]
+fn signal_11_a_worker_knows_its_own_leaves() {
+    let signals = Signals::new(4);
+    let tasks = Numbered::new(2);
+    for (number, worker) in [(0, 1), (1, 3)] {
+        let task = tasks.give(number);
+        let mut stock = Stock::of_worker(worker);
+        task.set_place(signals.reserve(&mut stock, 4, task.header()));
+        assert_eq!(signals.signal(task, || false).told, Told::Nobody);
+    }
+    let waker = SignalWaker::new();
+    let sync = |worker, workers| {
+        let some = waker.sync_partition_summary(signals.tree(), worker, workers);
+        assert_eq!((some, waker.status()), (waker.partition_summary() != 0, u64::from(some) << 1));
+        waker.partition_summary()
+    };
+    assert_eq!([0, 1, 2, 3].map(|worker| sync(worker, 4)), [0, 1, 0, 1]);
+    assert_eq!([0, 1].map(|worker| sync(worker, 2)), [0, 0b11], "dealt among two workers");
+    assert_eq!(sync(0, 1), 0b1010);
+    let cursor = Cursor::default();
+    let own = signals.take_own(&cursor, 1, 4).task;
+    assert!(signals.take_own(&cursor, 1, 4).task.is_none(), "the other is not in its part");
+    let other = signals.take_any(&cursor, 0).task;
+    assert_eq!([0, 1, 2, 3].map(|worker| sync(worker, 4)), [0, 0, 0, 1], "summaries go late");
+    let taken = tasks.take_all([own, other].into_iter().flatten());
+    assert_eq!(taken, [0, 1]);
+    tasks.assert_each_once(taken);
+}
+
+#[test]
+fn signal_11_leaves_have_one_owner_each() {
+    for workers in 1..5 {
+        let owners = (0..20).map(|leaf| SummaryTree::compute_partition_owner(leaf, workers));
+        assert!(owners.enumerate().all(|(leaf, owner)| owner == leaf % workers));
+    }
+    assert_eq!(SummaryTree::compute_partition_owner(7, 0), 0, "no workers count as one");
+    assert!(!Arena::new().signals.has_any());
+}
