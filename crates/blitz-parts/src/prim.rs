@@ -573,8 +573,12 @@ pub enum Step {
     TaskCompleteUnwanted,
     /// `task`: a task that ends wakes who waits for it.
     TaskCompleteWakes,
-    /// `task`: a wake is an exchange even if the task is in a queue already.
+    /// `task`: a wake is an exchange even if the task is in a queue by then.
     TaskWakeExchanges,
+    /// `task`: the fence of a wake before it finds the task in a queue still.
+    TaskWakeFence,
+    /// `task`: the fence between the beginning of a run and its poll.
+    TaskStartFence,
     /// `task`: a task that was aborted but is shielded is woken.
     TaskWakeShielded,
     /// `task`: the abort of an idle task puts it into a queue.

@@ -43,7 +43,7 @@
 //! - **TASK-1** At most one thread runs a task: the one that made it RUNNING. It sees all that the
 //!   runners before it did.
 //! - **TASK-2** After each wake a poll begins that sees what the waker's thread wrote before, unless the task
-//!   ends.
+//!   ends. Of a wake that comes while a poll is to begin anyway that is said of atomics.
 //! - **TASK-3** A task has at most one queue entry, and one exactly while it is SCHEDULED.
 //! - **TASK-4** A future is dropped once, in place, before its task is COMPLETE.
 //! - **TASK-5** An outcome is given to the join handle or dropped, once.
@@ -73,17 +73,20 @@
 //! | O7 | giving up a reference | AcqRel | O7, O8 | TASK-6 |
 //! | O8 | load that finds no reference but one's own | Acquire | O7 | TASK-6; no exchange is needed, since only who has a reference can make another |
 //! | O9 | one reference more | Relaxed | – | made from one that is there |
+//! | O10 | fence of a wake before it finds, by a load, that a poll is to begin; fence after the exchange to RUNNING | SeqCst; after_exchange | each other | TASK-2: the wake sees RUNNING, or the poll sees what the waker's thread wrote |
 //!
 //! What an exchange costs is what tasks cost. A task that is ready at once has its entry run with one
 //! (none if the join handle is gone already) and ends with one; a poll that leaves the task pending has two;
-//! a wake has one.
+//! a wake has one, or none but a fence while a poll is to begin anyway: then any number of threads wake the task
+//! without taking its word from each other.
 //!
 //! # What this does not do
 //! It chooses no thread, no queue and no order, and wakes no worker: that is the scheduler's. It does not
-//! free a task that waits for what will never happen; the list ends it when it is closed.
+//! free a task that waits for what will never happen; the list ends it when it is closed. A wake is no means to hand
+//! over memory that is not atomic: who does so releases and acquires it by something else.
 //!
 //! # Lineage
-//! The word is seed 003's, as its errata have it: every wake is an exchange; IDLE or SCHEDULED again is
+//! The word is seed 003's, as its errata have it: every wake is an exchange, or a fence between two loads; IDLE or SCHEDULED again is
 //! decided by one exchange, in which the run's reference goes; the abort of an idle task queues it; COMPLETE
 //! captures the join handle. LINKED, KILLED and FAILED are new.
 

@@ -70,8 +70,13 @@ fn task_2_a_wake_by_reference_is_not_lost_to_a_run() {
 }
 
 #[test]
-fn canary_a_wake_of_a_queued_task_is_no_exchange() {
-    canary(&[Step::TaskWakeExchanges], Some(3), || a_wake_meets_a_run(by_reference));
+fn canary_a_wake_of_a_queued_task_has_no_fence() {
+    canary(&[Step::TaskWakeFence], Some(3), || a_wake_meets_a_run(by_reference));
+}
+
+#[test]
+fn canary_a_poll_begins_without_fence() {
+    canary(&[Step::TaskStartFence], Some(3), || a_wake_meets_a_run(by_reference));
 }
 
 #[test]
@@ -112,28 +117,38 @@ fn canary_a_task_goes_idle_without_release() {
 }
 
 /// Two threads wake the task in their ways while a third runs it.
-fn two_wakes_meet_a_run() {
+fn two_wakes_meet_a_run(wake: fn(Waker)) {
     let (rig, gate, join, waker) = waiting();
-    let by_reference = thread::spawn({
+    let in_vain = thread::spawn({
         let waker = waker.clone();
         move || waker.wake_by_ref()
     });
-    let by_value = thread::spawn({
+    let opening = thread::spawn({
         let gate = gate.clone();
         move || {
             gate.open();
-            waker.wake();
+            wake(waker);
         }
     });
     rig.run_one();
-    by_reference.join().unwrap();
-    by_value.join().unwrap();
+    in_vain.join().unwrap();
+    opening.join().unwrap();
     passes(&rig, &gate, join);
 }
 
 #[test]
 fn task_3_two_wakes_make_one_queue_entry() {
-    check(3_000, Some(3), two_wakes_meet_a_run);
+    check(3_000, Some(3), || two_wakes_meet_a_run(Waker::wake));
+}
+
+#[test]
+fn task_2_the_second_of_two_wakes_is_not_lost() {
+    check(3_000, Some(3), || two_wakes_meet_a_run(by_reference));
+}
+
+#[test]
+fn canary_a_wake_of_a_queued_task_is_no_exchange() {
+    canary(&[Step::TaskWakeExchanges], Some(3), || two_wakes_meet_a_run(by_reference));
 }
 
 /// The task is aborted while a thread runs it.

@@ -3,8 +3,10 @@
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
+use crate::barrier;
 use crate::prim::{
-    self, AcqRel, Acquire, AtomicU64, MODELLED, Ordering, Relaxed, Release, Step, Turns, broken,
+    self, AcqRel, Acquire, AtomicU64, MODELLED, Ordering, Relaxed, Release, SeqCst, Step, Turns,
+    broken, fence,
 };
 use core::fmt;
 
@@ -205,6 +207,15 @@ impl Word {
         self.has(NOTIFIED)
     }
 
+    /// Whether a poll is to come in any case, or none any more.
+    fn needs_no_wake(self) -> bool {
+        match self.life() {
+            SCHEDULED | COMPLETE => true,
+            RUNNING => self.is_notified(),
+            _ => false,
+        }
+    }
+
     /// Whether somebody waits for the output, or may.
     pub(super) fn is_wanted(self) -> bool {
         self.has(JOIN_INTEREST)
@@ -284,6 +295,9 @@ impl State {
         } else {
             let order = if acquire { AcqRel } else { Release };
             word = self.add(RUNNING - SCHEDULED, order); // O1
+            if !broken(Step::TaskStartFence) {
+                barrier::after_exchange(); // O10
+            }
         }
         debug_assert_eq!(word.life(), SCHEDULED, "only a scheduled task is run");
         if word.cancel_is_due() { Start::Cancel } else { Start::Poll }
@@ -358,6 +372,9 @@ impl State {
     /// A wake that keeps its reference.
     #[inline]
     pub(super) fn wake_by_ref(&self) -> Wake {
+        if self.is_woken() {
+            return Wake::Nothing;
+        }
         self.exchange(AcqRel, |word| match word.life() {
             _ if broken(Step::TaskWakeShielded) && word.has(CANCELLED) => Next::Stay(Wake::Nothing),
             IDLE => Next::To(word.to(SCHEDULED).one_more(), Wake::Schedule),
@@ -367,6 +384,20 @@ impl State {
             RUNNING => Next::To(word.with(NOTIFIED), Wake::Nothing),
             _ => Next::Stay(Wake::Nothing),
         }) // O2
+    }
+
+    /// Whether a poll is to come that sees what this thread has written, or none at all. Many who wake one task only
+    /// read its word.
+    #[inline]
+    fn is_woken(&self) -> bool {
+        if !self.look(Relaxed).needs_no_wake() {
+            return false;
+        }
+        if !broken(Step::TaskWakeFence) {
+            fence(SeqCst); // O10
+        }
+        // A poll that has not seen what this thread wrote had not begun before the fence: it would show here.
+        self.look(Relaxed).needs_no_wake()
     }
 
     /// A wake that uses its reference up.
