@@ -276,11 +276,12 @@ impl Worker {
 mod tests {
     use crate::builder::Config;
     use crate::ops::detached::{self, Hold};
+    use crate::sched::Scheduler;
     use crate::team::Team;
 
     #[test]
     fn a_pool_whose_worker_has_mail_is_not_asleep() {
-        let team = Team::new(Config::default(), 1);
+        let team = Team::new(Config::default(), 1, Scheduler::default());
         let worker = team.worker(0).unwrap();
         let (word, counters) = (worker.bed().core(), team.sleep().counters());
         assert!(!team.is_asleep());

@@ -16,7 +16,6 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-core/src/ops/latch.rs",
     "crates/blitz-core/src/ops/scope.rs",
     "crates/blitz-core/src/ops/scope_fifo.rs",
-    "crates/blitz-core/src/sched/cancel.rs",
     "crates/blitz-core/src/sched/mod.rs",
     "crates/blitz-core/src/sched/steal.rs",
     "crates/blitz-core/src/shutdown.rs",

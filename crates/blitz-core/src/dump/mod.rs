@@ -1,5 +1,7 @@
 //! The state of a pool, for those who ask why it does nothing: as data, as text and as JSON.
 
+#![forbid(unsafe_code)]
+
 mod json;
 mod text;
 
@@ -176,11 +178,7 @@ impl WorkerDump {
 
 /// The tasks that the team knows of, those in slots in the order of their slots.
 fn tasks(team: &Team) -> Vec<TaskDump> {
-    let mut waiting = Vec::new();
-    for worker in team.workers() {
-        // SAFETY: a task in the list is alive while the list is locked.
-        worker.tasks().owned.for_each(|task| waiting.push(unsafe { TaskRef::from_header(task) }));
-    }
+    let waiting: Vec<_> = team.workers().flat_map(|worker| worker.tasks().owned.tasks()).collect();
     let known = |task: &TaskRef, slot| TaskDump {
         id: Some(Id::of(task)),
         slot,

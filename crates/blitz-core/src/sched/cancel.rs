@@ -15,6 +15,8 @@
 //! in their turn, never on top of each other), spawn new ones (which are cancelled at once), and wait for
 //! others, which therefore are never all in the hands of the thread that cancels.
 
+#![forbid(unsafe_code)]
+
 use crate::ops::detached::{self, Hold};
 use crate::team::Team;
 use crate::worker::Worker;
@@ -112,8 +114,5 @@ impl Team {
 
 /// Brings every task that waits into a queue. There are no shields any more.
 fn abort_all(owned: &Owned) {
-    let mut tasks = Vec::new();
-    // SAFETY: a task in the list is alive while the list is locked.
-    owned.for_each(|task| tasks.push(unsafe { TaskRef::from_header(task) }));
-    tasks.iter().for_each(TaskRef::abort);
+    owned.tasks().iter().for_each(TaskRef::abort);
 }

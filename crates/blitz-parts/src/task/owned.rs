@@ -1,7 +1,7 @@
 //! The tasks that wait: who would otherwise be known to their wakers only.
 
-use super::Header;
 use super::state::Kill;
+use super::{Header, TaskRef};
 use crate::prim::{Mutex, MutexGuard, Step, broken};
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -88,6 +88,14 @@ impl Owned {
             }
         }
         (taken, list.len)
+    }
+
+    /// The tasks in it.
+    pub fn tasks(&self) -> Vec<TaskRef> {
+        let mut tasks = Vec::new();
+        // SAFETY: a task in the list is alive while the list is locked.
+        self.for_each(|task| tasks.push(unsafe { TaskRef::from_header(task) }));
+        tasks
     }
 
     /// Calls `f` for every task in the list, under its lock: `f` must not use the list, nor end a task.

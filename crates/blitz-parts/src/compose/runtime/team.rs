@@ -313,10 +313,7 @@ fn add_unless_zero(count: &AtomicUsize) -> bool {
 
 /// Brings every task that waits into a queue.
 fn abort_all(owned: &Owned) {
-    let mut tasks = Vec::new();
-    // SAFETY: a task in the list is alive while the list is locked.
-    owned.for_each(|task| tasks.push(unsafe { TaskRef::from_header(task) }));
-    tasks.iter().for_each(TaskRef::abort);
+    owned.tasks().iter().for_each(TaskRef::abort);
 }
 
 impl Drop for Team {
