@@ -24,8 +24,8 @@ impl Watch {
         })
     }
 
-    /// How many processors others have kept busy since then, on average. What contestants used
-    /// counts as ours once they have ended.
+    /// How many processors others have kept busy since then, on average. What contestants and the
+    /// clients that they started used counts as ours once they have ended.
     #[must_use]
     pub fn others_cpus(&self) -> Option<f64> {
         let now = Self::start()?;

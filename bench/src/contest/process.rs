@@ -36,10 +36,9 @@ impl<F: FnMut(&Case, Contestant) -> Command> Processes<F> {
 
 impl<F: FnMut(&Case, Contestant) -> Command> Arena for Processes<F> {
     fn open(&mut self, case: &Case, contestant: Contestant) -> Result<Box<dyn Contest>, String> {
-        let child = (self.command)(case, contestant)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
+        let mut command = (self.command)(case, contestant);
+        let child = os::apart(command.stdin(Stdio::piped()).stdout(Stdio::piped()))
+            .and_then(Command::spawn)
             .map_err(|error| format!("cannot be started: {error}"))?;
         Ok(Box::new(Process::new(child)))
     }
@@ -114,8 +113,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         // Not by closing its input: taking down 16 million nodes takes a second, some pools cannot
         // be taken down, and a process that hangs would not notice. It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = os::end(&mut self.child);
     }
 }
 

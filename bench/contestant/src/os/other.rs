@@ -1,6 +1,10 @@
 //! Systems on which nothing of this is known: see the module above for what is missing then.
 
-use std::{io, process::Child, time::Duration};
+use std::{
+    io,
+    process::{Child, Command},
+    time::Duration,
+};
 
 /// Not known.
 #[must_use]
@@ -12,6 +16,26 @@ pub fn cpu_time() -> Option<Duration> {
 #[must_use]
 pub fn thread_cpu_time() -> Option<Duration> {
     None
+}
+
+/// Does nothing.
+///
+/// # Errors
+///
+/// Never.
+pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
+    Ok(command)
+}
+
+/// Kills the process and waits for its end. What it has started notices by itself.
+///
+/// # Errors
+///
+/// Returns the system's error.
+pub fn end(child: &mut Child) -> io::Result<usize> {
+    child.kill()?;
+    child.wait()?;
+    Ok(0)
 }
 
 /// Does nothing.

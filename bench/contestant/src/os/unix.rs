@@ -1,9 +1,14 @@
 //! Unix, by rustix.
 
-use std::{io, process::Child, time::Duration};
+use std::{
+    io,
+    os::unix::process::CommandExt,
+    process::{Child, Command},
+    time::Duration,
+};
 
 use rustix::{
-    process::{Pid, Signal, kill_process},
+    process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpgid},
     time::{ClockId, clock_gettime},
 };
 
@@ -22,6 +27,39 @@ pub fn thread_cpu_time() -> Option<Duration> {
 fn read(clock: ClockId) -> Option<Duration> {
     let time = clock_gettime(clock);
     Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
+}
+
+/// Has what `command` starts be found by [`end`], together with all that it starts in its turn.
+///
+/// # Errors
+///
+/// Returns the system's error.
+pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
+    // The children of a process that is killed become somebody else's, who is then told what CPU time
+    // they have used: they become ours.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    Ok(command.process_group(0))
+}
+
+/// Kills a process that was started [`apart`] with all that it has started, and waits for their end:
+/// only then their CPU time counts as that of this process's children. Says how many there were
+/// besides `child`, where the system tells.
+///
+/// # Errors
+///
+/// Returns the system's error, for example if none of them is left.
+pub fn end(child: &mut Child) -> io::Result<usize> {
+    let group = Pid::from_child(child);
+    // Before the wait: as long as there is the process, or another of its group, nobody else has its
+    // number.
+    kill_process_group(group, Signal::KILL)?;
+    child.wait()?;
+    let mut others = 0;
+    while let Ok(Some(_)) = waitpgid(group, WaitOptions::empty()) {
+        others += 1;
+    }
+    Ok(others)
 }
 
 /// Stops every thread of a contestant, so that a pool that ticks while idle cannot disturb others.
@@ -65,4 +103,27 @@ pub fn affinity() -> Option<Vec<usize>> {
     }
     #[cfg(not(target_os = "linux"))]
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        io::{BufRead, BufReader},
+        process::Stdio,
+    };
+
+    #[test]
+    fn what_a_contestant_has_started_ends_with_it_and_is_waited_for() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "(echo begun; read x; read x) & read x"]);
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = apart(&mut shell).unwrap().spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "begun\n");
+        let left_behind = end(&mut child).unwrap();
+        assert_eq!(left_behind, usize::from(cfg!(target_os = "linux")));
+        assert!(end(&mut child).is_err(), "there is nobody any more");
+    }
 }
