@@ -2,16 +2,41 @@
 
 #![forbid(unsafe_code)]
 
+use crate::shutdown::Place;
 use crate::{BlitzExecutor, BlitzIo, BoxError, Running};
+use blitz::sync::mpsc;
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
+
+/// A connection is there as long as this is: for the coordinator, and for the server, of which one that was upgraded
+/// is no longer a task.
+pub(crate) struct Presence {
+    _to_coordinator: Arc<Place>,
+    _to_server: mpsc::Sender<Infallible>,
+}
+
+impl Presence {
+    /// Of the connection that is `running`. The server waits until there is no clone of `present` any more.
+    pub(crate) fn new(running: &Running, present: &mpsc::Sender<Infallible>) -> Presence {
+        Presence { _to_coordinator: running.place(), _to_server: present.clone() }
+    }
+}
+
+impl fmt::Debug for Presence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Presence")
+    }
+}
 
 /// Answers what comes through `stream` until either side ends it, or `running` is to come to its end.
 ///
@@ -22,6 +47,7 @@ pub(crate) async fn drive<I, S, B>(
     stream: I,
     service: S,
     running: &mut Running,
+    present: &mpsc::Sender<Infallible>,
 ) -> Result<(), BoxError>
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -33,7 +59,8 @@ where
     B::Error: Into<BoxError>,
 {
     let service = TowerToHyperService::new(service);
-    let connection = builder.serve_connection_with_upgrades(BlitzIo::new(stream), service);
+    let stream = BlitzIo::of_server(stream, Presence::new(running, present));
+    let connection = builder.serve_connection_with_upgrades(stream, service);
     let mut connection = pin!(connection);
     let mut told = false;
     poll_fn(|cx| {

@@ -1,5 +1,6 @@
 //! Streams for hyper: its traits on Tokio's, and Tokio's on its.
 
+use crate::connection::Presence;
 use hyper::rt::ReadBufCursor;
 use pin_project_lite::pin_project;
 use std::io::{self, IoSlice};
@@ -35,13 +36,20 @@ pin_project! {
     pub struct BlitzIo<T> {
         #[pin]
         stream: T,
+        presence: Option<Presence>,
     }
 }
 
 impl<T> BlitzIo<T> {
     /// Wraps `stream`.
     pub fn new(stream: T) -> BlitzIo<T> {
-        BlitzIo { stream }
+        BlitzIo { stream, presence: None }
+    }
+
+    /// Wraps the stream of a server's connection, which is `presence` as long as the stream is in here, whoever has
+    /// it then: hyper hands it out after an upgrade.
+    pub(crate) fn of_server(stream: T, presence: Presence) -> BlitzIo<T> {
+        BlitzIo { stream, presence: Some(presence) }
     }
 
     /// The stream.
@@ -54,7 +62,8 @@ impl<T> BlitzIo<T> {
         &mut self.stream
     }
 
-    /// The stream, without the wrapper.
+    /// The stream, without the wrapper. If it is that of a server's connection, the server does not wait for it any
+    /// more.
     pub fn into_inner(self) -> T {
         self.stream
     }

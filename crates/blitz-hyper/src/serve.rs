@@ -6,11 +6,13 @@ use crate::connection;
 use crate::listener::{Accepted, AfterError, Listener, after};
 use crate::{BlitzExecutor, BlitzTimer, BoxError, Report, Shutdown};
 use blitz::JoinSet;
+use blitz::sync::mpsc;
 use blitz::time::{Sleep, sleep};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use hyper_util::server::conn::auto::Builder;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, IntoFuture, Ready, pending, poll_fn, ready};
 use std::io;
@@ -95,7 +97,8 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
 /// What [`serve`] and [`serve_make`] return: a server that runs once it is awaited.
 ///
 /// Its output is the [report](Report) of what was left, which is nothing unless a deadline passed, or the error
-/// that made it impossible to accept any more. Dropped, it ends its connections at once.
+/// that made it impossible to accept any more. Dropped, it ends its connections at once. A connection that was
+/// upgraded, to a WebSocket for example, is waited for as others are, but ends when its handler is done with it.
 #[must_use = "a server does nothing unless awaited"]
 pub struct Serve<L, M, H> {
     listener: L,
@@ -223,82 +226,56 @@ where
     type IntoFuture = Pin<Box<dyn Future<Output = io::Result<Report>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
-    }
-}
+        Box::pin(async move {
+            let Serve {
+                listener,
+                mut make,
+                handshake,
+                builder,
+                signal,
+                shutdown,
+                patience,
+                on_error,
+            } = self;
+            let builder = Arc::new(builder);
+            let signal = signal.unwrap_or_else(|| Box::pin(pending()));
+            let stop = pin!(until_either(signal, shutdown.draining()));
+            let mut accepting =
+                Accepting { listener, stop, pause: None, connections: JoinSet::new() };
 
-impl<L, M, H, R, I, S, B> Serve<L, M, H>
-where
-    L: Listener,
-    M: Service<L::Peer, Response = S> + Send + 'static,
-    M::Future: Send + 'static,
-    M::Error: Into<BoxError>,
-    H: Fn(L::Stream) -> R + Send + Sync + 'static,
-    R: Future<Output = io::Result<I>> + Send + 'static,
-    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
-    S::Future: Send + 'static,
-    S::Error: Into<BoxError>,
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
-{
-    async fn run(self) -> io::Result<Report> {
-        let Serve { listener, mut make, handshake, builder, signal, shutdown, patience, on_error } =
-            self;
-        let builder = Arc::new(builder);
-        let signal = signal.unwrap_or_else(|| Box::pin(pending()));
-        let stop = pin!(until_either(signal, shutdown.draining()));
-        let mut accepting = Accepting { listener, stop, pause: None, connections: JoinSet::new() };
+            // Nothing is ever sent: each connection has the sender as long as it is there.
+            let (present, all_gone) = mpsc::channel(1);
 
-        while let Some(accepted) = poll_fn(|cx| accepting.poll(cx, &*on_error)).await {
-            let (stream, peer) = accepted?;
-            let mut running = shutdown.track(peer.clone());
-            let service = match poll_fn(|cx| make.poll_ready(cx)).await {
-                Ok(()) => make.call(peer),
-                Err(error) => {
-                    on_error(error.into());
-                    continue;
-                }
-            };
-            let (handshake, builder) = (Arc::clone(&handshake), Arc::clone(&builder));
-            let on_error = Arc::clone(&on_error);
-            accepting.connections.spawn(async move {
-                let conversation = async {
-                    let service = service.await.map_err(Into::into)?;
-                    let stream = handshake(stream).await?;
-                    connection::drive(&builder, stream, service, &mut running).await
+            while let Some(accepted) = poll_fn(|cx| accepting.poll(cx, &*on_error)).await {
+                let (stream, peer) = accepted?;
+                let mut running = shutdown.track(peer.clone());
+                let service = match poll_fn(|cx| make.poll_ready(cx)).await {
+                    Ok(()) => make.call(peer),
+                    Err(error) => {
+                        on_error(error.into());
+                        continue;
+                    }
                 };
-                if let Err(error) = conversation.await {
-                    on_error(error);
-                }
-            });
-        }
+                let (handshake, builder) = (Arc::clone(&handshake), Arc::clone(&builder));
+                let (on_error, present) = (Arc::clone(&on_error), present.clone());
+                accepting.connections.spawn(async move {
+                    let conversation = async {
+                        let service = service.await.map_err(Into::into)?;
+                        let stream = handshake(stream).await?;
+                        connection::drive(&builder, stream, service, &mut running, &present).await
+                    };
+                    if let Err(error) = conversation.await {
+                        on_error(error);
+                    }
+                });
+            }
 
-        let Accepting { listener, mut connections, .. } = accepting;
-        // From now on the system refuses who wants to connect.
-        drop(listener);
-        shutdown.start();
-        let mut patience = patience.map(|patience| Box::pin(sleep(patience)));
-        let mut expired = pin!(shutdown.expired());
-        let drained = poll_fn(|cx| {
-            if poll_reap(&mut connections, cx).is_ready() {
-                return Poll::Ready(true);
-            }
-            let impatient =
-                patience.as_mut().is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready());
-            match impatient || expired.as_mut().poll(cx).is_ready() {
-                true => Poll::Ready(false),
-                false => Poll::Pending,
-            }
-        });
-        let report = match drained.await {
-            true => Report::default(),
-            false => shutdown.report(),
-        };
-        connections.abort_all();
-        poll_fn(|cx| poll_reap(&mut connections, cx)).await;
-        Ok(report)
+            let Accepting { listener, connections, .. } = accepting;
+            // From now on the system refuses who wants to connect.
+            drop((listener, present));
+            shutdown.start();
+            Ok(drain(connections, all_gone, &shutdown, patience).await)
+        })
     }
 }
 
@@ -346,6 +323,35 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
 /// Long enough not to spin while there are no descriptors, short enough for nobody to give up.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// Waits until the last connection is gone, those that were upgraded included, or until the time is over; says what
+/// is left then, and ends what is the server's of it.
+async fn drain(
+    mut connections: JoinSet<()>,
+    mut all_gone: mpsc::Receiver<Infallible>,
+    shutdown: &Shutdown,
+    patience: Option<Duration>,
+) -> Report {
+    let mut patience = patience.map(|patience| Box::pin(sleep(patience)));
+    let mut expired = pin!(shutdown.expired());
+    let drained = poll_fn(|cx| {
+        if poll_reap(&mut connections, cx).is_ready() && all_gone.poll_recv(cx).is_ready() {
+            return Poll::Ready(true);
+        }
+        let impatient = patience.as_mut().is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready());
+        match impatient || expired.as_mut().poll(cx).is_ready() {
+            true => Poll::Ready(false),
+            false => Poll::Pending,
+        }
+    });
+    let report = match drained.await {
+        true => Report::default(),
+        false => shutdown.report(),
+    };
+    connections.abort_all();
+    poll_fn(|cx| poll_reap(&mut connections, cx)).await;
+    report
+}
+
 /// Forgets connections that have ended; ready when none is left.
 fn poll_reap(connections: &mut JoinSet<()>, cx: &mut Context<'_>) -> Poll<()> {
     // An error is a panic, which the panic hook has told, or the abort that ends a server.
@@ -375,8 +381,8 @@ pub struct SharedService<S>(S);
 
 impl<S: Clone, P> Service<P> for SharedService<S> {
     type Response = S;
-    type Error = std::convert::Infallible;
-    type Future = Ready<Result<S, std::convert::Infallible>>;
+    type Error = Infallible;
+    type Future = Ready<Result<S, Infallible>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Coordinates the end of servers and of whatever else has to come to an end in order.
 ///
-/// All clones are the same coordinator. Servers [take part](crate::Serve::with_shutdown) by themselves; anything
-/// else does by [`track`](Self::track).
+/// All clones are the same coordinator. Servers [take part](crate::Serve::with_shutdown) by themselves, with each of
+/// their connections, upgraded ones included; anything else does by [`track`](Self::track).
 ///
 /// ```
 /// use blitz_hyper::Shutdown;
@@ -112,7 +112,8 @@ impl Shutdown {
     pub fn track(&self, what: impl Debug + Send + 'static) -> Running {
         let tracked = Tracked { what: Box::new(what), since: Instant::now(), waker: None };
         let key = self.state.tracked().insert(tracked);
-        Running { state: Arc::clone(&self.state), key, registered: None }
+        let place = Place { state: Arc::clone(&self.state), key };
+        Running { place: Arc::new(place), registered: None }
     }
 
     /// How many things are running.
@@ -131,7 +132,8 @@ impl Shutdown {
     }
 
     /// Calls [`start`](Self::start), waits until nothing is running any more, but for no longer than `patience`,
-    /// and reports what is left. Servers then drop the connections that are.
+    /// and reports what is left. Servers then drop the connections that are, but for those that were upgraded: they
+    /// are their handlers', who may watch for [`expired`](Self::expired).
     pub async fn finish(&self, patience: Duration) -> Report {
         self.start();
         match time::timeout(patience, self.drained()).await {
@@ -187,13 +189,24 @@ impl State {
 #[derive(Debug)]
 #[must_use = "what is dropped is not running"]
 pub struct Running {
-    state: Arc<State>,
-    key: usize,
+    place: Arc<Place>,
     /// The waker that the coordinator has, so that it need not be asked.
     registered: Option<Waker>,
 }
 
+/// A place among what is tracked, until the last of those who have it is gone.
+#[derive(Debug)]
+pub(crate) struct Place {
+    state: Arc<State>,
+    key: usize,
+}
+
 impl Running {
+    /// The place that this has. Whoever has it, too, is running as well.
+    pub(crate) fn place(&self) -> Arc<Place> {
+        Arc::clone(&self.place)
+    }
+
     /// Waits until it should come to its end.
     pub async fn draining(&mut self) {
         poll_fn(|cx| self.poll_draining(cx)).await;
@@ -201,23 +214,34 @@ impl Running {
 
     /// As [`draining`](Self::draining). Costs nothing to speak of while the same task asks again and again.
     pub fn poll_draining(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.state.draining.get().is_some() {
+        let Place { state, key } = &*self.place;
+        if state.draining.get().is_some() {
             return Poll::Ready(());
         }
         if self.registered.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             return Poll::Pending;
         }
-        let mut tracked = self.state.tracked();
-        if self.state.draining.get().is_some() {
+        let mut tracked = state.tracked();
+        if state.draining.get().is_some() {
             return Poll::Ready(());
         }
-        tracked[self.key].waker = Some(cx.waker().clone());
+        tracked[*key].waker = Some(cx.waker().clone());
         self.registered = Some(cx.waker().clone());
         Poll::Pending
     }
 }
 
 impl Drop for Running {
+    fn drop(&mut self) {
+        // Whoever else has the place need not be woken, and must not keep the task that was.
+        if self.registered.is_some() && Arc::strong_count(&self.place) > 1 {
+            let old = self.place.state.tracked()[self.place.key].waker.take();
+            drop(old);
+        }
+    }
+}
+
+impl Drop for Place {
     fn drop(&mut self) {
         let (gone, empty) = {
             let mut tracked = self.state.tracked();

@@ -5,10 +5,13 @@ mod common;
 mod peers;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
 use axum::routing::get;
+use blitz::io::{AsyncReadExt, AsyncWriteExt};
 use blitz::net::{TcpListener, TcpStream};
 use blitz::sync::{Semaphore, mpsc};
-use blitz_hyper::{Shutdown, serve};
+use blitz_hyper::{BlitzIo, Shutdown, serve};
 use common::{Tally, on_each_size};
 use peers::{Client, Server, request, text};
 use std::sync::Arc;
@@ -173,5 +176,76 @@ fn one_coordinator_ends_several_servers() {
         for server in servers {
             assert!(server.ended().await.is_clean());
         }
+    });
+}
+
+/// A handler that leaves HTTP and sends back what comes.
+fn echo_app() -> Router {
+    let upgrade = |request: Request| async {
+        let upgraded = hyper::upgrade::on(request);
+        drop(blitz::spawn(async {
+            let (mut from, mut to) = blitz::io::split(BlitzIo::new(upgraded.await.unwrap()));
+            blitz::io::copy(&mut from, &mut to).await.unwrap();
+        }));
+        (
+            StatusCode::SWITCHING_PROTOCOLS,
+            [(header::CONNECTION, "upgrade"), (header::UPGRADE, "echo")],
+        )
+    };
+    Router::new().route("/", get(upgrade))
+}
+
+/// A connection that is no longer HTTP.
+async fn upgraded(server: &Server) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let request = b"GET / HTTP/1.1\r\nhost: test\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        answer.push(stream.read_u8().await.unwrap());
+    }
+    assert!(answer.starts_with(b"HTTP/1.1 101 "));
+    stream
+}
+
+async fn is_echoed(stream: &mut TcpStream) {
+    stream.write_all(b"echo").await.unwrap();
+    let mut echo = [0; 4];
+    stream.read_exact(&mut echo).await.unwrap();
+    assert_eq!(&echo, b"echo");
+}
+
+#[test]
+fn a_connection_that_was_upgraded_is_waited_for() {
+    on_each_size("upgraded", || async {
+        let server = Server::start(echo_app()).await;
+        let mut stream = upgraded(&server).await;
+        is_echoed(&mut stream).await;
+        let shutdown = server.shutdown.clone();
+        let end = blitz::spawn(server.finish());
+        shutdown.draining().await;
+        is_echoed(&mut stream).await;
+        assert_eq!(shutdown.running(), 1);
+        assert!(!end.is_finished());
+        drop(stream);
+        end.await.unwrap();
+        assert_eq!(shutdown.running(), 0);
+    });
+}
+
+#[test]
+fn a_connection_that_was_upgraded_is_named_when_the_time_is_over() {
+    on_each_size("upgraded too long", || async {
+        let server = Server::start(echo_app()).await;
+        let shutdown = server.shutdown.clone();
+        let mut stream = upgraded(&server).await;
+        let report = shutdown.finish(Duration::from_millis(1)).await;
+        let names: Vec<&str> = report.left.iter().map(|left| left.what.as_str()).collect();
+        assert_eq!(names, [stream.local_addr().unwrap().to_string()]);
+        assert_eq!(server.ended().await, report);
+        // It is its handler's, and goes with it.
+        is_echoed(&mut stream).await;
+        drop(stream);
+        shutdown.drained().await;
     });
 }
