@@ -71,7 +71,7 @@ use crate::prim::{AcqRel, Acquire, AtomicU64, Mutex, MutexGuard, Relaxed, Step, 
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
-use waiters::Waiters;
+use waiters::{Spare, Waiters};
 
 const READY_BITS: u64 = 0b1_1111;
 const ENDED: u64 = 1 << 7;
@@ -158,7 +158,8 @@ impl Readiness {
     /// # Errors
     /// If nothing is ready, and no more events will come.
     pub fn poll(&self, cx: &mut Context<'_>, interest: Interest) -> Poll<Result<Sight, Ended>> {
-        self.poll_with(interest, |waiters| waiters.put(interest, cx.waker()))
+        let spare = || Spare::new(interest, cx.waker());
+        self.poll_with(interest, spare, |waiters, spare| waiters.put(spare))
     }
 
     /// As [`poll`](Readiness::poll), for any number of tasks: each has a place in the list, which it gives back
@@ -172,27 +173,29 @@ impl Readiness {
         interest: Interest,
         place: &mut Option<Place>,
     ) -> Poll<Result<Sight, Ended>> {
-        self.poll_with(interest, |waiters| waiters.list(interest, cx.waker(), place))
+        let spare = || Spare::one(cx.waker());
+        self.poll_with(interest, spare, |waiters, spare| waiters.list(interest, spare, place))
     }
 
     fn poll_with(
         &self,
         interest: Interest,
-        wait: impl FnOnce(&mut Waiters) -> waiters::Old,
+        clone: impl FnOnce() -> Spare,
+        wait: impl FnOnce(&mut Waiters, &mut Spare),
     ) -> Poll<Result<Sight, Ended>> {
         if let Some(seen) = self.look(interest).transpose() {
             return Poll::Ready(seen);
         }
+        // Somebody else's code, so not under the lock; nor is what is left of it dropped there.
+        let mut spare = clone();
         let mut waiters = self.lock();
         // Who sets the word takes the lock afterwards: either it finds the waker or its word is seen here.
         let seen = if broken(Step::ReadinessLookLocked) { Ok(None) } else { self.look(interest) };
         if let Some(seen) = seen.transpose() {
             return Poll::Ready(seen);
         }
-        let old = wait(&mut waiters);
+        wait(&mut waiters, &mut spare);
         drop(waiters);
-        // Somebody else's code, so not under the lock.
-        drop(old);
         Poll::Pending
     }
 
@@ -264,7 +267,7 @@ impl Readiness {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiters> {
-        // A waker's clone may panic, before anything has changed.
+        // Nothing under the lock panics.
         self.waiters.lock().unwrap_or_else(PoisonError::into_inner) // O2
     }
 }

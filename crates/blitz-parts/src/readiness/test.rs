@@ -2,9 +2,10 @@
 
 use super::{Ended, Evidence, Interest, Place, Readiness, Ready};
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 
 #[derive(Default)]
 struct Bell(AtomicUsize);
@@ -184,6 +185,51 @@ fn readiness_7_a_short_transfer_beside_urgent_data_says_nothing() {
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
     readiness.clear(&sight, Evidence::ShortTransfer);
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
+}
+
+/// A waker whose clone and drop ask the readiness that it waits for.
+struct Nosy(Arc<Readiness>);
+
+impl Nosy {
+    fn waker(readiness: &Arc<Readiness>) -> Waker {
+        let nosy = Arc::into_raw(Arc::new(Nosy(readiness.clone())));
+        // SAFETY: the functions of the table take what `into_raw` of an `Arc<Nosy>` returned, as counted.
+        unsafe { Waker::from_raw(RawWaker::new(nosy.cast(), &NOSY)) }
+    }
+}
+
+const NOSY: RawWakerVTable = RawWakerVTable::new(
+    |nosy| {
+        // SAFETY: the waker that is cloned has a count.
+        let nosy = unsafe { ManuallyDrop::new(Arc::from_raw(nosy.cast::<Nosy>())) };
+        nosy.0.waiting();
+        RawWaker::new(Arc::into_raw(Arc::clone(&nosy)).cast(), &NOSY)
+    },
+    |_| unreachable!("nobody wakes it"),
+    |_| unreachable!("nobody wakes it"),
+    |nosy| {
+        // SAFETY: the count is the one of the waker that is dropped.
+        let nosy = unsafe { Arc::from_raw(nosy.cast::<Nosy>()) };
+        nosy.0.waiting();
+    },
+);
+
+#[test]
+fn wakers_are_cloned_and_dropped_where_no_lock_is_held() {
+    let readiness = Arc::new(Readiness::new());
+    let wakers = [Nosy::waker(&readiness), Nosy::waker(&readiness)];
+    let mut place = None;
+    for waker in &wakers {
+        let mut cx = Context::from_waker(waker);
+        assert!(readiness.poll(&mut cx, BOTH).is_pending());
+        assert!(readiness.poll_listed(&mut cx, BOTH, &mut place).is_pending());
+    }
+    assert_eq!(readiness.waiting(), 3);
+    let mut batch = VecDeque::new();
+    readiness.end(&mut batch);
+    assert_eq!(batch.len(), 3);
+    drop((batch, wakers));
+    assert_eq!(Arc::strong_count(&readiness), 1, "no waker is left");
 }
 
 #[test]

@@ -30,38 +30,49 @@ pub struct Place {
     number: u64,
 }
 
-/// Wakers that were replaced: dropped where no lock is held.
-pub(super) type Old = [Option<Waker>; 2];
+/// A waker's clones, one for each direction that it is to wait for: made where no lock is held, for a clone is
+/// somebody else's code. What is in here afterwards was replaced, or is not needed, and is dropped there, too.
+pub(super) struct Spare {
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
 
-impl Waiters {
-    /// `waker` is now the one that waits for each direction of `interest`.
-    pub(super) fn put(&mut self, interest: Interest, waker: &Waker) -> Old {
-        let mut old = [None, None];
-        if interest.is_readable() {
-            old[0] = replace(&mut self.reader, waker);
+impl Spare {
+    pub(super) fn new(interest: Interest, waker: &Waker) -> Spare {
+        Spare {
+            reader: interest.is_readable().then(|| waker.clone()),
+            writer: interest.is_writable().then(|| waker.clone()),
         }
-        if interest.is_writable() {
-            old[1] = replace(&mut self.writer, waker);
-        }
-        old
     }
 
-    /// `waker` waits at `place`, which is a new one if there was none or it is lost.
+    /// One for the list, whatever it waits for there.
+    pub(super) fn one(waker: &Waker) -> Spare {
+        Spare { reader: Some(waker.clone()), writer: None }
+    }
+}
+
+impl Waiters {
+    /// The wakers are now those that wait, each for its direction.
+    pub(super) fn put(&mut self, spare: &mut Spare) {
+        replace(&mut self.reader, &mut spare.reader);
+        replace(&mut self.writer, &mut spare.writer);
+    }
+
+    /// The waker waits at `place`, which is a new one if there was none or it is lost.
     pub(super) fn list(
         &mut self,
         interest: Interest,
-        waker: &Waker,
+        spare: &mut Spare,
         place: &mut Option<Place>,
-    ) -> Old {
+    ) {
+        let Some(waker) = spare.reader.take() else { return };
         if let Some(listed) = place.as_ref().and_then(|place| self.at(place)) {
             listed.interest = interest;
-            if listed.waker.will_wake(waker) {
-                return [None, None];
-            }
-            return [Some(std::mem::replace(&mut listed.waker, waker.clone())), None];
+            spare.reader = Some(std::mem::replace(&mut listed.waker, waker));
+            return;
         }
         let number = self.given;
-        let listed = Some(Listed { number, interest, waker: waker.clone() });
+        let listed = Some(Listed { number, interest, waker });
         let index = match self.free.pop() {
             Some(index) => {
                 self.list[index] = listed;
@@ -74,7 +85,6 @@ impl Waiters {
         };
         self.given += 1;
         *place = Some(Place { index, number });
-        [None, None]
     }
 
     /// Frees the place, unless it was lost; returns the waker that was there.
@@ -121,9 +131,8 @@ impl Waiters {
     }
 }
 
-fn replace(slot: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
-    match slot {
-        Some(same) if same.will_wake(waker) => None,
-        slot => slot.replace(waker.clone()),
+fn replace(slot: &mut Option<Waker>, waker: &mut Option<Waker>) {
+    if waker.is_some() {
+        std::mem::swap(slot, waker);
     }
 }
