@@ -122,6 +122,13 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         }
         Ok(Done::Passed(format!("{ran} examples")))
     });
+    ladder.step("load-tools", "do wrk and h2load get every answer?", |job| {
+        if let Err(why) = commands::load_tools_are_there() {
+            return Ok(Done::Skipped(why));
+        }
+        job.run(&mut commands::load_tools())?;
+        passed()
+    });
     ladder.step("tool", "does the blitz program run?", |job| {
         let blitz = ["run", "--release", "--package", "blitz-cli", "--"];
         command(job, &[&blitz[..], &["doctor"]].concat())?;

@@ -29,6 +29,7 @@ cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in the
 cargo xtask shuttle [FILTER] a runtime of the parts in random schedules (the models whose path begins with FILTER)
 cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
 cargo xtask tsan [FILTER]    the same under ThreadSanitizer; the nightly needs its component rust-src
+cargo xtask load-tools       HTTP servers driven by wrk and h2load, which have to be installed
 cargo xtask suites           Rayon's tests, and those of crates that use it, on the drop-in rayon-core
     [--fast | --long] [--only NAME] [--repeat N] [--threads N,N]
 ";
@@ -58,6 +59,13 @@ fn main() -> ExitCode {
         ["tsan", filter @ ..] if filter.len() < 2 => {
             sanitize(commands::nightly_with_sources(), commands::tsan(filter.first().copied()))
         }
+        ["load-tools"] => match commands::load_tools_are_there() {
+            Ok(()) => run(commands::load_tools()),
+            Err(why) => {
+                println!("skipped: {why}");
+                Ok(true)
+            }
+        },
         ["suites", options @ ..] => match suites::Options::parse(options) {
             Some(options) => suites::run(&options),
             None => usage(),
