@@ -116,6 +116,10 @@ pub const WATCH_PERIOD: Duration = Duration::from_millis(1);
 /// waking it is no cost, soon enough that an idle pool is quiet at once.
 pub const WATCH_LOOKS_IDLE: u32 = 16;
 
+/// How often the watch is needed between two attempts to start its thread, once one has failed: an attempt costs as
+/// much as hundreds of polls, and workers may need the watch after each.
+pub const WATCH_MISSED: u32 = 1_024;
+
 /// Threads for closures that block, by default: blocked threads cost memory only, and a closure that has
 /// to wait for one may be what another waits for.
 pub const BLOCKING_THREADS_MAX: usize = 512;

@@ -12,8 +12,9 @@
 
 use crate::team::Team;
 use blitz_parts::barrier;
-use blitz_parts::prim::{AcqRel, Acquire, AtomicBool, Relaxed, Release, SeqCst, fence};
-use blitz_parts::tuning::{WATCH_LOOKS_IDLE, WATCH_PERIOD};
+use blitz_parts::prim::{AcqRel, Acquire, AtomicBool, AtomicU32, Relaxed, Release, SeqCst, fence};
+use blitz_parts::tuning::{WATCH_LOOKS_IDLE, WATCH_MISSED, WATCH_PERIOD};
+use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 
@@ -25,6 +26,8 @@ pub(crate) struct Watch {
     asymmetric: bool,
     thread: OnceLock<Thread>,
     starting: Mutex<()>,
+    /// Since the thread could not be started: how often it was needed. Zero if nothing failed.
+    missed: AtomicU32,
 }
 
 impl Watch {
@@ -35,6 +38,7 @@ impl Watch {
             asymmetric,
             thread: OnceLock::new(),
             starting: Mutex::new(()),
+            missed: AtomicU32::new(0),
         }
     }
 
@@ -57,33 +61,43 @@ impl Watch {
             fence(SeqCst);
         }
         if !self.on.load(Relaxed) {
-            self.turn_on(team);
+            self.turn_on(|| team.start_watch());
         }
     }
 
     #[cold]
-    fn turn_on(&self, team: &Team) {
+    fn turn_on(&self, start: impl FnOnce() -> io::Result<Thread>) {
+        if self.missed.load(Relaxed) > 0 {
+            let missed = self.missed.fetch_add(1, Relaxed);
+            if missed % WATCH_MISSED != 0 {
+                return;
+            }
+        }
         if self.stopping.load(Acquire) || self.on.swap(true, AcqRel) {
             return;
         }
         match self.thread.get() {
             Some(thread) => thread.unpark(),
-            None => self.start(team),
+            None => self.start(start),
         }
     }
 
-    fn start(&self, team: &Team) {
+    fn start(&self, start: impl FnOnce() -> io::Result<Thread>) {
         let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = self.thread.get() {
             // Started by another worker, and asleep again already.
             return thread.unpark();
         }
-        let watched = team.arc();
-        let builder = thread::Builder::new().name("blitz-watch".to_owned());
-        // Without a thread there is no rescue for tasks behind a stuck worker, as in other runtimes.
-        if let Ok(handle) = builder.spawn(move || watched.watch_until_stopped()) {
-            let _ = self.thread.set(handle.thread().clone());
-            team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        match start() {
+            Ok(thread) => {
+                let _ = self.thread.set(thread);
+                self.missed.store(0, Relaxed);
+            }
+            Err(_) => {
+                // Until a later attempt there is no rescue for tasks behind a stuck worker, as in other runtimes.
+                self.missed.store(1, Relaxed);
+                self.on.store(false, Release);
+            }
         }
     }
 
@@ -112,6 +126,15 @@ fn wait_a_period() {
 }
 
 impl Team {
+    fn start_watch(&self) -> io::Result<Thread> {
+        let watched = self.arc();
+        let builder = thread::Builder::new().name("blitz-watch".to_owned());
+        let handle = builder.spawn(move || watched.watch_until_stopped())?;
+        let thread = handle.thread().clone();
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        Ok(thread)
+    }
+
     fn watch_until_stopped(self: Arc<Team>) {
         let mut polls: Vec<u64> = Vec::new();
         let mut seat_was_free = false;
@@ -172,5 +195,35 @@ impl Team {
             self.watch.on.store(true, Release);
         }
         !in_use
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Watch;
+    use blitz_parts::tuning::WATCH_MISSED;
+    use std::cell::Cell;
+    use std::{io, thread};
+
+    #[test]
+    fn a_watch_that_could_not_be_started_is_tried_again_now_and_then() {
+        let watch = Watch::new(2, false);
+        let attempts = Cell::new(0);
+        let fail = || {
+            attempts.set(attempts.get() + 1);
+            Err(io::ErrorKind::WouldBlock.into())
+        };
+        watch.turn_on(fail);
+        assert!(attempts.get() == 1 && !watch.is_on());
+        for _ in 0..3 * WATCH_MISSED {
+            watch.turn_on(fail);
+        }
+        assert_eq!(attempts.get(), 4, "an attempt costs more than a need");
+        assert!(!watch.is_on());
+        for _ in 0..WATCH_MISSED {
+            watch.turn_on(|| Ok(thread::current()));
+        }
+        assert!(watch.is_on());
+        watch.turn_on(|| unreachable!("it is on"));
     }
 }
