@@ -80,22 +80,7 @@ impl Registration {
         interest: Interest,
         mut attempt: impl FnMut() -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
-        let spent = ready!(poll_spend(cx));
-        let result = match self.begin(&mut attempt) {
-            Some(result) => result,
-            None => loop {
-                let sight = match ready!(self.readiness.poll(cx, interest)) {
-                    Ok(sight) => sight,
-                    Err(_) => break at_the_end(&mut attempt),
-                };
-                match self.attempt(&sight, &mut attempt) {
-                    Some(result) => break result,
-                    None => continue,
-                }
-            },
-        };
-        spent.made_progress();
-        Poll::Ready(result)
+        self.poll_seen(cx, interest, |_| attempt())
     }
 
     /// As [`poll_io`](Registration::poll_io), for transfers of at most `room` bytes by streams of which a short
@@ -107,15 +92,39 @@ impl Registration {
         room: usize,
         mut attempt: impl FnMut() -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        self.poll_io(cx, interest, || {
-            // Seen before the attempt, so that what comes during it is not taken for over.
-            let sight = self.readiness.look(interest).ok().flatten();
+        self.poll_seen(cx, interest, |sight| {
             let moved = attempt()?;
             if let Some(sight) = sight.filter(|_| 0 < moved && moved < room) {
-                self.clear(&sight, Evidence::ShortTransfer);
+                self.clear(sight, Evidence::ShortTransfer);
             }
             Ok(moved)
         })
+    }
+
+    /// As [`poll_io`](Registration::poll_io), with what was ready before the attempt, if anything was: what comes
+    /// during it must not be taken for over.
+    fn poll_seen<R>(
+        &self,
+        cx: &mut Context<'_>,
+        interest: Interest,
+        mut attempt: impl FnMut(Option<&Sight>) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        let spent = ready!(poll_spend(cx));
+        let result = match self.begin(&mut || attempt(None)) {
+            Some(result) => result,
+            None => loop {
+                let sight = match ready!(self.readiness.poll(cx, interest)) {
+                    Ok(sight) => sight,
+                    Err(_) => break at_the_end(&mut || attempt(None)),
+                };
+                match self.attempt(&sight, &mut || attempt(Some(&sight))) {
+                    Some(result) => break result,
+                    None => continue,
+                }
+            },
+        };
+        spent.made_progress();
+        Poll::Ready(result)
     }
 
     /// As [`poll_io`](Registration::poll_io), for any number of tasks.
