@@ -241,11 +241,14 @@ impl Worker {
         happened
     }
 
-    /// Wakes the tasks for which something happened, and leaves the seat to others. Own thread only.
+    /// Wakes the tasks for which something happened, and leaves the seat to others. If they are many, others
+    /// are told of them. Few are this worker's: they are done before a sleeper would have taken one, and if they are
+    /// not, the watch tells of them. Own thread only.
     pub(crate) fn dispatch(&self, seat: Seat<'_>) {
         let team = self.team();
         if let Some(driver) = team.plugged() {
             // Wakers are anybody's code; one that panics keeps no other from being called.
+            let outer = self.set_dispatching(true);
             let mut done = false;
             while !done {
                 team.catch("a waker", || {
@@ -253,8 +256,12 @@ impl Worker {
                     done = true;
                 });
             }
+            self.set_dispatching(outer);
         }
         self.leave(seat);
+        if !self.has_few_tasks() {
+            self.tell_of_ring();
+        }
     }
 
     /// Leaves the seat to others. One that found it taken may sleep on its word now, and this worker may be about

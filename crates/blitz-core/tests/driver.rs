@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::task::{Poll, Wake, Waker};
 
 /// Wakers are told of from outside, noted by `block` or `poll`, and called by `dispatch`.
@@ -45,7 +45,12 @@ impl Window {
     }
 
     fn tell(&self, waker: Waker) {
-        self.state.lock().unwrap().told.push_back(waker);
+        self.tell_all([waker]);
+    }
+
+    /// All of them are noted at once.
+    fn tell_all(&self, wakers: impl IntoIterator<Item = Waker>) {
+        self.state.lock().unwrap().told.extend(wakers);
         self.news.notify_all();
     }
 
@@ -180,6 +185,33 @@ fn events_come_while_a_worker_is_stuck() {
             other.await.unwrap();
         });
         stuck.join().unwrap();
+    }
+}
+
+#[test]
+fn tasks_that_are_woken_together_do_not_wait_for_one_that_is_stuck() {
+    for workers in [2, 3, 8] {
+        let pool = pool(workers);
+        let window = window(&pool.handle());
+        for _ in 0..20 {
+            // Whichever is polled first blocks until the other one is.
+            let both = Arc::new(Barrier::new(2));
+            let (wake, woken) = mpsc::channel::<Waker>();
+            let tasks = [wake.clone(), wake].map(|wake| {
+                let both = both.clone();
+                let mut waits = false;
+                pool.spawn(poll_fn(move |cx| {
+                    if std::mem::replace(&mut waits, true) {
+                        both.wait();
+                        return Poll::Ready(());
+                    }
+                    wake.send(cx.waker().clone()).unwrap();
+                    Poll::Pending
+                }))
+            });
+            window.tell_all([woken.recv().unwrap(), woken.recv().unwrap()]);
+            tasks.into_iter().for_each(|task| task.join().unwrap());
+        }
     }
 }
 

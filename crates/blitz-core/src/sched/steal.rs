@@ -8,7 +8,7 @@ use crate::worker::{Worker, stack};
 use blitz_parts::queue::{Chain, fair_batch};
 use blitz_parts::ring::Pushed;
 use blitz_parts::task::{Ran, Runnable};
-use blitz_parts::tuning::LIFO_POLLS_MAX;
+use blitz_parts::tuning::{DRIVER_TASKS_PART, LIFO_POLLS_MAX};
 use std::time::Instant;
 
 impl Worker {
@@ -57,7 +57,17 @@ impl Worker {
         }
     }
 
+    /// Whether this worker is done soon with the tasks in its ring, by experience. Own thread only.
+    pub(crate) fn has_few_tasks(&self) -> bool {
+        let tasks = self.tasks();
+        tasks.ring.len() <= tasks.tick.interval() / DRIVER_TASKS_PART
+    }
+
     fn tell_of_task(&self) {
+        if self.is_dispatching() {
+            // Of all of them at once, if they are many.
+            return;
+        }
         let woken = self.team().sleep().new_task();
         if woken > 0 {
             self.counters.wakes_sent.add(woken as u64);
@@ -291,6 +301,11 @@ impl TaskQueues {
 
     pub(super) fn has_lifo(&self) -> bool {
         !self.lifo.is_empty()
+    }
+
+    /// Whether there is a task, in whichever of the queues.
+    pub(super) fn has_any(&self) -> bool {
+        self.has_lifo() || self.has_public()
     }
 }
 

@@ -3,10 +3,11 @@
 //! A task in a LIFO slot is polled as soon as its owner is done with the task that woke it; nobody else
 //! is told of it. If the owner computes or blocks in there, perhaps waiting for that very task, then
 //! the watch, which looks once per millisecond, moves the task to the queue. In the same way it wakes another
-//! worker if the one that left the driver is not back.
+//! worker for the tasks in the ring of one that is stuck, for nobody may have been told of those that the driver
+//! woke; and if the worker that left the driver is not back.
 //!
-//! The watch starts when it is first needed, sleeps without a timer while no slot is in use and somebody is in
-//! the driver, and never works itself. A pool with one worker has none: there is nobody else.
+//! The watch starts when it is first needed, sleeps without a timer while no slot or ring is in use and somebody
+//! is in the driver, and never works itself. A pool with one worker has none: there is nobody else.
 
 #![forbid(unsafe_code)]
 
@@ -137,7 +138,7 @@ impl Team {
 
     fn watch_until_stopped(self: Arc<Team>) {
         let mut polls: Vec<u64> = Vec::new();
-        let mut seat_was_free = false;
+        let mut seat_left_at = None;
         let mut idle_looks = 0;
         while !self.watch.is_stopping() {
             if !self.watch.is_on() {
@@ -146,7 +147,7 @@ impl Team {
                 continue;
             }
             wait_a_period();
-            let in_use = self.rescue_tasks(&mut polls) | self.fill_seat(&mut seat_was_free);
+            let in_use = self.rescue_tasks(&mut polls) | self.fill_seat(&mut seat_left_at);
             idle_looks = if in_use { 0 } else { idle_looks + 1 };
             if idle_looks >= WATCH_LOOKS_IDLE && self.turn_watch_off() {
                 idle_looks = 0;
@@ -154,43 +155,48 @@ impl Team {
         }
     }
 
-    /// Moves tasks that wait behind the same poll as in the last look. Says whether any slot was full.
+    /// Sees to tasks that wait behind the same poll as in the last look: moves those in slots, wakes somebody for
+    /// those in rings. Says whether any worker had one.
     fn rescue_tasks(&self, polls: &mut Vec<u64>) -> bool {
         let mut in_use = false;
         polls.resize(self.num_workers(), u64::MAX);
         for (worker, seen) in self.workers().zip(polls) {
             let now = worker.tasks().counters.polled.get();
             let before = std::mem::replace(seen, now);
-            if !worker.tasks().has_lifo() {
+            if !worker.tasks().has_any() {
                 continue;
             }
             in_use = true;
-            if before == now {
-                if let Some(task) = worker.tasks().rescue() {
-                    worker.tasks().counters.rescued.add_shared(1);
-                    self.schedule_from_outside(task);
-                }
+            if before != now {
+                continue;
+            }
+            if let Some(task) = worker.tasks().rescue() {
+                worker.tasks().counters.rescued.add_shared(1);
+                self.schedule_from_outside(task);
+            } else if self.config.stealing {
+                // It finds the ring, as whoever looks for work does.
+                self.sleep().relieve();
             }
         }
         in_use
     }
 
-    /// Has somebody sit down in the driver, if it is free as it was in the last look. Says whether it is.
-    fn fill_seat(&self, was_free: &mut bool) -> bool {
-        let is_free = self.sleep().seat_is_free();
-        if std::mem::replace(was_free, is_free) && is_free {
-            self.sleep().fill_seat();
+    /// Has somebody sit down in the driver, if nobody has been there since the last look. Says whether it is free.
+    fn fill_seat(&self, left_at: &mut Option<usize>) -> bool {
+        let now = self.sleep().seat_left_at();
+        if std::mem::replace(left_at, now) == now && now.is_some() {
+            self.sleep().relieve();
         }
-        is_free
+        now.is_some()
     }
 
     /// Says whether the watch is off: not, if a slot was filled meanwhile.
     fn turn_watch_off(&self) -> bool {
         self.watch.on.store(false, Release);
-        // Pairs with `be_on`: either we see the slot or the free seat, or whoever left it so sees us off.
+        // Pairs with `be_on`: either we see the task or the free seat, or whoever left it so sees us off.
         barrier::heavy();
         let in_use =
-            self.sleep().seat_is_free() || self.workers().any(|worker| worker.tasks().has_lifo());
+            self.sleep().seat_is_free() || self.workers().any(|worker| worker.tasks().has_any());
         if in_use {
             self.watch.on.store(true, Release);
         }

@@ -220,6 +220,11 @@ impl Worker {
         found
     }
 
+    /// Whether there is work for others besides this worker's own tasks. Own thread only.
+    pub(super) fn leaves_work(&self) -> bool {
+        self.team().has_work_but_tasks_of(Some(self.index))
+    }
+
     /// The oldest public job of this worker, for whoever calls.
     pub(super) fn give(&self) -> Option<Work> {
         self.give_if(|| true)
@@ -246,11 +251,15 @@ fn taken(job: NonNull<Header>) -> Work {
 impl Team {
     /// Whether there is work that an arbitrary worker could take, private jobs included.
     pub(crate) fn has_work(&self) -> bool {
-        let steals_tasks = self.config.stealing;
+        self.has_work_but_tasks_of(None)
+    }
+
+    fn has_work_but_tasks_of(&self, one: Option<usize>) -> bool {
+        let has_tasks = |worker: &Worker| {
+            self.config.stealing && one != Some(worker.index) && worker.tasks().has_public()
+        };
         !self.injector().is_empty()
             || self.tasks.may_have()
-            || self.workers().any(|worker| {
-                !worker.deque.is_empty() || steals_tasks && worker.tasks().has_public()
-            })
+            || self.workers().any(|worker| !worker.deque.is_empty() || has_tasks(worker))
     }
 }

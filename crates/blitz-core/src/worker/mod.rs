@@ -62,10 +62,12 @@ pub(crate) struct Worker {
     tasks_first: Cell<bool>,
     opened_mail: RefCell<VecDeque<Work>>,
     backoff: Backoff,
+    /// Tasks are being woken for what happened in the driver.
+    dispatching: Cell<bool>,
 }
 
 // SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `tasks_first`, `opened_mail`,
-// `backoff`, the cells of `tasks` and the owner's ends of deque, rings and LIFO slot are used only through
+// `backoff`, `dispatching`, the cells of `tasks` and the owner's ends of deque, rings and LIFO slot are used only through
 // methods that the worker's own thread calls, which it reaches through `current` alone. The pointers point
 // into the team that holds the worker.
 unsafe impl Sync for Worker {}
@@ -100,6 +102,7 @@ impl Worker {
             tasks_first: Cell::new(false),
             opened_mail: RefCell::new(VecDeque::new()),
             backoff: Backoff::default(),
+            dispatching: Cell::new(false),
         }
     }
 
@@ -266,6 +269,16 @@ impl Worker {
         self.give_tasks_away();
         self.disown();
         self.team().cancel_if_last();
+    }
+
+    /// Whether this worker wakes tasks for what happened in the driver. Own thread only.
+    pub(crate) fn is_dispatching(&self) -> bool {
+        self.dispatching.get()
+    }
+
+    /// Sets whether it does; what it was before. Own thread only.
+    pub(crate) fn set_dispatching(&self, dispatching: bool) -> bool {
+        self.dispatching.replace(dispatching)
     }
 
     /// Whether jobs for this worker alone wait.

@@ -26,9 +26,11 @@ impl Worker {
                 self.run(found);
             }
             let mut idle = sleep.start_looking_outside(self.bed());
+            let mut dispatched = false;
             let found = loop {
                 if idle.is_driver_turn() && self.poll_driver() {
                     self.bed().found_in_berth();
+                    dispatched = true;
                 }
                 let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
                 if let Some(found) = self.find(look, idle.may_search()) {
@@ -37,9 +39,11 @@ impl Worker {
                 if sleep.is_stopping() {
                     break None;
                 }
-                self.no_work_found(&mut idle, None);
+                dispatched |= self.no_work_found(&mut idle, None);
             };
-            let woken = sleep.work_found(self.bed(), idle, || self.team().has_work());
+            let few = dispatched && self.has_few_tasks();
+            let more = || if few { self.leaves_work() } else { self.team().has_work() };
+            let woken = sleep.work_found(self.bed(), idle, more);
             self.counters.wakes_sent.add(woken as u64);
             match found {
                 Some(found) => self.run(found),
@@ -48,8 +52,9 @@ impl Worker {
         }
     }
 
-    /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Own thread only.
-    pub(super) fn no_work_found(&self, idle: &mut Idle, latch: Option<&JobLatch>) {
+    /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Says whether it was in
+    /// the driver. Own thread only.
+    pub(super) fn no_work_found(&self, idle: &mut Idle, latch: Option<&JobLatch>) -> bool {
         let mut sleeper = None;
         let seat = self.while_parking(|| {
             let look = || {
@@ -59,9 +64,11 @@ impl Worker {
             self.team().sleep().no_work_found(self.bed(), idle, latch, look)
         });
         self.get_up(sleeper);
+        let dispatches = seat.is_some();
         if let Some(seat) = seat {
             self.dispatch(seat);
         }
+        dispatches
     }
 
     /// Whether there is a reason for this worker not to sleep: what it looks at last.

@@ -1,5 +1,6 @@
 //! The berth: a place where one sleeper at a time waits for more than its word.
 
+use super::WORKERS_MAX;
 use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, model_has_failed};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -14,12 +15,16 @@ pub trait Berth: Send + Sync {
     fn wake(&self);
 }
 
-/// No berth yet.
-const NONE: usize = usize::MAX;
-/// There is one, and nobody has the seat.
+/// The part of the word that says who has the seat: worker `i` if it is `i + 1`. Above it, visits are counted.
+const HOLDER: usize = (1 << 17) - 1;
+const VISIT: usize = HOLDER + 1;
+/// There is a berth, and nobody has the seat.
 const FREE: usize = 0;
+/// No berth yet. No worker has a number like that.
+const NONE: usize = usize::MAX;
+const _: () = assert!(WORKERS_MAX < HOLDER);
 
-/// Who may wait in the berth: worker `i` if the word is `i + 1`.
+/// Who may wait in the berth, and how often somebody could.
 pub(super) struct SeatWord {
     word: AtomicUsize,
     berth: OnceLock<Arc<dyn Berth>>,
@@ -41,23 +46,29 @@ impl SeatWord {
 
     /// The seat for worker `index`, if nobody has it.
     pub(super) fn try_take(&self, index: usize) -> Option<Seat<'_>> {
-        if self.word.load(Relaxed) != FREE {
-            return None;
+        let mut word = self.word.load(Relaxed);
+        while word & HOLDER == FREE {
+            match self.word.compare_exchange(word, word | (index + 1), AcqRel, Relaxed) {
+                Ok(_) => return Some(Seat { seat: self, visits: word }), // O9
+                // Somebody was there meanwhile, and may have left.
+                Err(now) => word = now,
+            }
         }
-        self.word.compare_exchange(FREE, index + 1, AcqRel, Relaxed).ok()?; // O9
-        Some(Seat { seat: self })
+        None
     }
 
     /// The worker that has the seat, if one has.
     pub(super) fn holder(&self) -> Option<usize> {
-        match self.word.load(Relaxed) {
-            FREE | NONE => None,
+        match self.word.load(Relaxed) & HOLDER {
+            FREE | HOLDER => None,
             taken => Some(taken - 1),
         }
     }
 
-    pub(super) fn is_free(&self) -> bool {
-        self.word.load(Acquire) == FREE
+    /// If there is a berth and nobody has the seat: how often somebody had.
+    pub(super) fn visits_if_free(&self) -> Option<usize> {
+        let word = self.word.load(Acquire);
+        (word & HOLDER == FREE).then_some(word / VISIT)
     }
 
     pub(super) fn berth(&self) -> Option<&Arc<dyn Berth>> {
@@ -76,13 +87,15 @@ impl fmt::Debug for SeatWord {
 #[must_use = "somebody has to see to what happened in the berth"]
 pub struct Seat<'a> {
     seat: &'a SeatWord,
+    /// The word without its holder.
+    visits: usize,
 }
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         // The checker's objects are gone once it has found what it was looking for.
         if !model_has_failed() {
-            self.seat.word.store(FREE, Release); // O9
+            self.seat.word.store(self.visits.wrapping_add(VISIT), Release); // O9
         }
     }
 }

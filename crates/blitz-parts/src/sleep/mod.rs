@@ -4,7 +4,7 @@
 //! # Who calls it
 //! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
 //! `work_found`, `wait_parked`, `new_task`, `try_seat`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's
-//! watch: `seat_is_free`, `fill_seat`. Whoever signals a task: `somebody_looks`, `wake_one`. Whoever brings a berth: `plug`. The pool's end: `stop`.
+//! watch: `seat_left_at`, `relieve`. Whoever signals a task: `somebody_looks`, `wake_one`. Whoever brings a berth: `plug`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -14,7 +14,8 @@
 //! | counters | JEC, 32-63 | even: somebody is sleepy; odd: posted since | poster even→odd | sleeper odd→even |
 //! | parked | bit i | worker i may be SLEEPY or SLEEPING | worker i | worker i |
 //! | bed i | core word | see `latch` | worker i | notifiers |
-//! | seat | worker | who waits in the berth, or may | that worker | that worker |
+//! | seat | worker, 0-16 | who waits in the berth, or may | that worker | that worker |
+//! | seat | visits, the rest | how often somebody did | who leaves | never |
 //! | bed i | in_berth | worker i blocks in the berth, not on its word | worker i | worker i |
 //! | stopping | flag | the pool ends | `stop` | never |
 //!
@@ -243,7 +244,7 @@ impl Sleep {
 
     fn go_straight(&self, bed: &Bed, idle: &mut Idle) {
         let pays = self.policy.is_adaptive() && bed.berth_pays();
-        idle.straight = idle.outside && pays && self.seat.is_free();
+        idle.straight = idle.outside && pays && self.seat.visits_if_free().is_some();
         if idle.straight {
             idle.sleepy_at = 0;
         }
@@ -429,12 +430,17 @@ impl Sleep {
 
     /// Whether there is a berth, and nobody in it.
     pub fn seat_is_free(&self) -> bool {
-        self.seat.is_free()
+        self.seat_left_at().is_some()
     }
 
-    /// Wakes a sleeper, which finds no work and sits down in the berth: for when whoever left it does not come
-    /// back. Returns how many it woke.
-    pub fn fill_seat(&self) -> usize {
+    /// If there is a berth and nobody in it: since which visit. The same twice means that nobody was there between.
+    pub fn seat_left_at(&self) -> Option<usize> {
+        self.seat.visits_if_free()
+    }
+
+    /// Wakes a sleeper: for when whoever left the berth does not come back, or does not get to its tasks. If the one
+    /// that is woken finds no work it sits down in the berth. Returns how many it woke.
+    pub fn relieve(&self) -> usize {
         let woken = if self.counters.load().sleeping() > 0 { self.wake_any(1) } else { return 0 };
         let of_parked = || usize::from(self.beds.iter().any(|bed| bed.notify()));
         if woken > 0 { woken } else { of_parked() }

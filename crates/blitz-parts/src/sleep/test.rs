@@ -347,7 +347,10 @@ fn sleep_10_the_seat_is_one_workers_and_only_in_a_berth() {
     assert!(seat.is_some() && !sleep.seat_is_free());
     assert!(sleep.try_seat(sleep.bed_of(1)).is_none());
     drop(seat);
-    assert!(sleep.seat_is_free() && sleep.try_seat(sleep.bed_of(1)).is_some());
+    let left_at = sleep.seat_left_at();
+    assert!(left_at.is_some() && left_at == sleep.seat_left_at(), "nobody was there");
+    assert!(sleep.try_seat(sleep.bed_of(1)).is_some());
+    assert!(sleep.seat_is_free() && sleep.seat_left_at() != left_at, "somebody was");
 }
 
 #[test]
@@ -465,9 +468,9 @@ fn sleep_11_the_one_in_the_berth_is_woken_last_and_by_what_happens_there() {
         assert!(first.join().unwrap());
         let third = scope.spawn(|| sleeper(1));
         wait_for_sleepers(1);
-        assert_eq!(sleep.fill_seat(), 1, "who else");
+        assert_eq!(sleep.relieve(), 1, "who else");
         assert!(third.join().unwrap());
     });
     assert_eq!(sleep.counters().load().sleeping(), 0);
-    assert_eq!(sleep.fill_seat(), 0, "nobody sleeps");
+    assert_eq!(sleep.relieve(), 0, "nobody sleeps");
 }
