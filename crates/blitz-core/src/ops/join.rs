@@ -147,18 +147,18 @@ where
     let job = StackJob::new(Armed, b);
     // SAFETY: every way out of this function takes the job back or waits for its latch; `B` and `RB`
     // are `Send`; the word is used once.
-    worker.push(unsafe { job.as_work() });
+    let index = worker.fork(unsafe { job.as_work() });
     let ra = match catch_unwind(AssertUnwindSafe(|| a(migrated))) {
         Ok(ra) => ra,
-        Err(payload) => finish_after_panic(&job, payload),
+        Err(payload) => finish_after_panic(&job, index, payload),
     };
-    let rb = match worker.take_back(job.header()) {
+    let rb = match worker.take_back(index) {
         // SAFETY: taken back.
         TakeBack::Taken => unsafe { job.run_inline() },
         // Both look the worker up again rather than being given it: what a call in this frame needs,
         // every frame has to save, and saving is most of what a fork costs.
         TakeBack::Stolen => wait(&job),
-        TakeBack::NotNewest => finish(&job),
+        TakeBack::NotNewest => finish(&job, index),
     };
     (ra, rb)
 }
@@ -175,14 +175,14 @@ fn worker_again<'a>() -> &'a Worker {
 /// Brings `b` to its end when `a` left newer jobs behind, or everything was stolen.
 #[cold]
 #[inline(never)]
-fn finish<B, RB>(job: &StackJob<Armed, B, RB>) -> RB
+fn finish<B, RB>(job: &StackJob<Armed, B, RB>, index: isize) -> RB
 where
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
     let worker = worker_again();
     loop {
-        match worker.take_back(job.header()) {
+        match worker.take_back(index) {
             // SAFETY: taken back.
             TakeBack::Taken => return unsafe { job.run_inline() },
             TakeBack::Stolen => return wait(job),
@@ -219,11 +219,11 @@ where
 /// hook has reported.
 #[cold]
 #[inline(never)]
-fn finish_after_panic<B, RB>(job: &StackJob<Armed, B, RB>, payload: Payload) -> !
+fn finish_after_panic<B, RB>(job: &StackJob<Armed, B, RB>, index: isize, payload: Payload) -> !
 where
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
-    panic::discard(catch_unwind(AssertUnwindSafe(|| finish(job))));
+    panic::discard(catch_unwind(AssertUnwindSafe(|| finish(job, index))));
     resume_unwind(payload)
 }

@@ -161,10 +161,17 @@ impl Worker {
     /// Puts a job where this worker and, if anybody is idle, others find it. Own thread only.
     #[inline(always)]
     pub(crate) fn push(&self, work: Work) {
-        self.own().push(work.into_raw());
+        self.fork(work);
+    }
+
+    /// As `push`; returns the index by which the job can be taken back. Own thread only.
+    #[inline(always)]
+    pub(crate) fn fork(&self, work: Work) -> isize {
+        let index = self.own().push(work.into_raw());
         // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
         barrier::light();
         self.share_if_wanted();
+        index
     }
 
     /// Publishes jobs if somebody is idle and nothing is public. Own thread only.
@@ -175,10 +182,10 @@ impl Worker {
         }
     }
 
-    /// Takes a job back, if it is the newest. Own thread only.
+    /// Takes the job back that was pushed at `index`, if it is the newest. Own thread only.
     #[inline(always)]
-    pub(crate) fn take_back(&self, job: NonNull<Header>) -> TakeBack {
-        self.own().take_back(job)
+    pub(crate) fn take_back(&self, index: isize) -> TakeBack {
+        self.own().take_back(index)
     }
 
     /// Gives a job of this worker's deque what others need of it, just before they can see it.

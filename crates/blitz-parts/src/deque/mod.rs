@@ -320,9 +320,9 @@ impl<T> core::fmt::Debug for Deque<T> {
 }
 
 impl<'a, T> Owner<'a, T> {
-    /// Puts `item` on the private end.
+    /// Puts `item` on the private end and returns its index.
     #[inline(always)]
-    pub fn push(self, item: NonNull<T>) {
+    pub fn push(self, item: NonNull<T>) -> isize {
         let own = &*self.deque.own;
         let bottom = own.bottom.load(Relaxed);
         if bottom >= own.limit.get() {
@@ -332,15 +332,16 @@ impl<'a, T> Owner<'a, T> {
         let order = if broken(Step::DequePushRelease) { Relaxed } else { Release };
         own.bottom.store(bottom + 1, order); // O1
         own.pushes.add(1);
+        bottom
     }
 
     /// A call that ends in `push` instead of one that returns into it: nothing of the fast path has to
     /// survive it in registers.
     #[cold]
     #[inline(never)]
-    fn push_after_making_room(self, item: NonNull<T>) {
+    fn push_after_making_room(self, item: NonNull<T>) -> isize {
         self.make_room(self.bottom());
-        self.push(item);
+        self.push(item)
     }
 
     /// The index that the next pushed item will get.
@@ -356,15 +357,16 @@ impl<'a, T> Owner<'a, T> {
         self.deque.open.split.load(Relaxed) > self.deque.top.load(Relaxed)
     }
 
-    /// Takes `item` back if it is the newest one and still here. No two items in the deque may be
-    /// the same.
+    /// Takes the item back that was pushed at `index`, if it is the newest one and still here. Nobody else
+    /// may have popped it: an index is given out again once its item has left this end.
+    ///
+    /// The index comes from the caller rather than from `bottom`, which is only compared: a value that goes
+    /// through memory, from each fork to the next, costs more than all the rest of a fork.
     #[inline(always)]
-    pub fn take_back(self, item: NonNull<T>) -> TakeBack {
+    pub fn take_back(self, index: isize) -> TakeBack {
         let own = &*self.deque.own;
-        let index = own.bottom.load(Relaxed) - 1;
-        // A slot above `top` holds a live item; one below holds an old one, and then the item was
-        // taken by a thief, which `pop_public` finds out.
-        if self.slot(index).load(Relaxed) != item.as_ptr() {
+        // If a thief has it then `bottom` is no lower than `top`, and `pop_public` finds out.
+        if own.bottom.load(Relaxed) != index + 1 {
             return TakeBack::NotNewest;
         }
         own.bottom.store(index, Relaxed);

@@ -48,10 +48,11 @@ impl Rig {
         unsafe { self.deque.owner() }.pop().map(|item| self.index(item))
     }
 
-    /// Owner: takes an item back. An owner that finds it stolen relies on its having been armed.
+    /// Owner: takes an item back, whose index is its number if they were pushed in order. An owner that finds
+    /// it stolen relies on its having been armed.
     fn take_back(&self, index: usize) -> bool {
         // SAFETY: as in `push`.
-        match unsafe { self.deque.owner() }.take_back(self.item(index)) {
+        match unsafe { self.deque.owner() }.take_back(index as isize) {
             TakeBack::Taken => true,
             TakeBack::Stolen => {
                 assert_eq!(self.armed[index].load(Relaxed), 1, "stolen, but not seen armed");

@@ -97,24 +97,26 @@ fn compare_with_model(ops: &[Op]) {
     let deque = Deque::new();
     let own = owner(&deque);
     let mut expected = Expected::default();
+    // Where each item was pushed.
+    let mut places = vec![isize::MIN; ops.len()];
     let armed = RefCell::new(Vec::new());
     let arm = |item| armed.borrow_mut().push(items.index(item));
     for (step, &op) in ops.iter().enumerate() {
         match op {
             Op::Push => {
-                own.push(items.item(step));
+                places[step] = own.push(items.item(step));
                 expected.items.push_back(step);
             }
             Op::Pop => assert_eq!(own.pop().map(|item| items.index(item)), expected.pop()),
             Op::TakeBack => {
                 if let Some(&newest) = expected.items.back() {
-                    assert_eq!(own.take_back(items.item(newest)), TakeBack::Taken);
+                    assert_eq!(own.take_back(places[newest]), TakeBack::Taken);
                     expected.pop();
                 }
             }
             Op::TakeBackOldest => {
                 if let [oldest, .., _] = *expected.items.make_contiguous() {
-                    assert_eq!(own.take_back(items.item(oldest)), TakeBack::NotNewest);
+                    assert_eq!(own.take_back(places[oldest]), TakeBack::NotNewest);
                 }
             }
             Op::Publish(count) => {
@@ -196,12 +198,10 @@ fn deque_7_a_thief_whose_condition_fails_leaves_the_item() {
 fn deque_3_private_items_are_out_of_reach_and_free_of_exchanges() {
     let items = Items::new(100);
     let deque = Deque::new();
-    for index in 0..100 {
-        owner(&deque).push(items.item(index));
-    }
+    let places: Vec<_> = (0..100).map(|index| owner(&deque).push(items.item(index))).collect();
     assert_eq!(stolen(&items, deque.steal()), None);
-    for index in (0..100).rev() {
-        assert_eq!(owner(&deque).take_back(items.item(index)), TakeBack::Taken);
+    for &place in places.iter().rev() {
+        assert_eq!(owner(&deque).take_back(place), TakeBack::Taken);
     }
     // The owner exchanges `top` only for a public item.
     assert_eq!(deque.stolen(), 0);
@@ -211,14 +211,14 @@ fn deque_3_private_items_are_out_of_reach_and_free_of_exchanges() {
 fn deque_3_take_back_of_a_stolen_item_says_so() {
     let items = Items::new(1);
     let deque = Deque::new();
-    owner(&deque).push(items.item(0));
+    let place = owner(&deque).push(items.item(0));
     assert!(deque.force(|_| ()));
     assert_eq!(stolen(&items, deque.steal()), Some(0));
-    assert_eq!(owner(&deque).take_back(items.item(0)), TakeBack::Stolen);
+    assert_eq!(owner(&deque).take_back(place), TakeBack::Stolen);
     assert_eq!(owner(&deque).pop(), None);
     // And the deque goes on as before.
-    owner(&deque).push(items.item(0));
-    assert_eq!(owner(&deque).take_back(items.item(0)), TakeBack::Taken);
+    let place = owner(&deque).push(items.item(0));
+    assert_eq!(owner(&deque).take_back(place), TakeBack::Taken);
 }
 
 #[test]
@@ -294,16 +294,16 @@ fn storm(count: usize, thieves: u64) -> (Vec<u32>, usize) {
         while next < count {
             let burst = if rng.below(50) == 0 { 3 * tuning::DEQUE_SLOTS } else { rng.below(8) };
             let end = (next + burst).min(count);
+            let mut newest = None;
             for index in next..end {
-                own.push(items.item(index));
+                newest = Some((index, own.push(items.item(index))));
             }
-            let newest = end.checked_sub(1).filter(|_| end > next);
             next = end;
             match (rng.below(4), newest) {
                 (0, _) => {
                     let _ = own.publish(rng.below(5), |_| ());
                 }
-                (1, Some(newest)) => match own.take_back(items.item(newest)) {
+                (1, Some((newest, place))) => match own.take_back(place) {
                     TakeBack::Taken => take(items.item(newest)),
                     TakeBack::Stolen => {}
                     TakeBack::NotNewest => panic!("it is the newest"),

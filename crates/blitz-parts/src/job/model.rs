@@ -47,11 +47,11 @@ impl Rig {
         });
         // SAFETY: only this thread owns the deque.
         let owner = unsafe { self.deque.owner() };
-        owner.push(fork.header());
+        let index = owner.push(fork.header());
         if publish {
             let _ = owner.publish(1, |job| self.arm(job));
         }
-        let result = match owner.take_back(fork.header()) {
+        let result = match owner.take_back(index) {
             // SAFETY: the fork was taken back.
             TakeBack::Taken => unsafe { fork.run_inline() },
             TakeBack::Stolen => {
