@@ -103,7 +103,9 @@ impl Pool {
     }
 }
 
-#[inline(always)]
+// Whether this ends up in its caller is left to the compiler, which knows the closures: a small caller goes into
+// this function instead, and then the leaves of a recursion need no call at all.
+#[inline]
 fn join_impl<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
@@ -137,7 +139,7 @@ where
     }
 }
 
-#[inline(always)]
+#[inline]
 fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA,
