@@ -140,6 +140,12 @@ impl std::error::Error for BuildError {
 /// assert_eq!(*error.into_panic().downcast_ref::<&str>().unwrap(), "oh");
 /// ```
 pub struct JoinError {
+    /// One word, because a result that is no error is moved about with as much room as an error needs.
+    ending: Box<Ending>,
+}
+
+/// How something ended that has no result.
+struct Ending {
     /// "task" or "job".
     what: &'static str,
     id: Id,
@@ -154,11 +160,16 @@ enum Cause {
 
 impl JoinError {
     pub(crate) fn panicked(what: &'static str, id: Id, payload: Payload) -> JoinError {
-        JoinError { what, id, cause: Cause::Panicked(Mutex::new(payload)) }
+        JoinError::new(what, id, Cause::Panicked(Mutex::new(payload)))
     }
 
     pub(crate) fn cancelled(what: &'static str, id: Id) -> JoinError {
-        JoinError { what, id, cause: Cause::Cancelled }
+        JoinError::new(what, id, Cause::Cancelled)
+    }
+
+    #[cold]
+    fn new(what: &'static str, id: Id, cause: Cause) -> JoinError {
+        JoinError { ending: Box::new(Ending { what, id, cause }) }
     }
 
     /// Which task or job it was.
@@ -171,17 +182,17 @@ impl JoinError {
     /// # });
     /// ```
     pub fn id(&self) -> Id {
-        self.id
+        self.ending.id
     }
 
     /// It was cancelled: by an abort, or because its pool ended.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.cause, Cause::Cancelled)
+        matches!(self.ending.cause, Cause::Cancelled)
     }
 
     /// It panicked.
     pub fn is_panic(&self) -> bool {
-        matches!(self.cause, Cause::Panicked(_))
+        matches!(self.ending.cause, Cause::Panicked(_))
     }
 
     /// What it panicked with, for [`std::panic::resume_unwind`].
@@ -208,22 +219,26 @@ impl JoinError {
     /// # Errors
     /// The error itself, if it was cancelled.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
-        match self.cause {
+        if self.is_cancelled() {
+            return Err(self);
+        }
+        match self.ending.cause {
             Cause::Panicked(payload) => {
                 Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
             }
-            Cause::Cancelled => Err(self),
+            Cause::Cancelled => unreachable!("that was asked above"),
         }
     }
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.cause {
-            Cause::Cancelled => write!(f, "the {} was cancelled", self.what),
+        let Ending { what, cause, .. } = &*self.ending;
+        match cause {
+            Cause::Cancelled => write!(f, "the {what} was cancelled"),
             Cause::Panicked(payload) => {
                 let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
-                write!(f, "the {} panicked: {}", self.what, panic::message(&payload))
+                write!(f, "the {what} panicked: {}", panic::message(&payload))
             }
         }
     }

@@ -12,35 +12,27 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// A unit of budget that an operation has spent, and gets back if it is not ready after all.
+/// A unit of budget, which an operation spends if it is ready.
 #[derive(Debug)]
-#[must_use = "dropped at once, it gives the unit back"]
-pub struct Spent {
-    used: bool,
-}
+#[must_use = "an operation that is ready spends it"]
+pub struct Spent(());
 
 impl Spent {
-    /// The operation was ready: the unit stays spent.
-    pub fn made_progress(mut self) {
-        self.used = true;
-    }
-}
-
-impl Drop for Spent {
+    /// The operation was ready: the unit is spent.
     #[inline]
-    fn drop(&mut self) {
-        if !self.used {
-            context::unspend();
-        }
+    pub fn made_progress(self) {
+        context::spend();
     }
 }
 
 /// Ready with a unit, or the task is woken again and has to let others go first.
 #[inline]
 pub fn poll_spend(cx: &mut Context<'_>) -> Poll<Spent> {
-    if context::spend() {
-        return Poll::Ready(Spent { used: false });
-    }
+    if context::has_budget() { Poll::Ready(Spent(())) } else { let_others_go_first(cx) }
+}
+
+#[cold]
+fn let_others_go_first(cx: &mut Context<'_>) -> Poll<Spent> {
     if let Some(worker) = current::current() {
         worker.tasks().counters.budget_spent.add(1);
     }

@@ -39,13 +39,12 @@ impl Budget {
     /// What every poll of a task begins with.
     pub(crate) const FULL: Budget = Budget(BUDGET_PER_POLL);
 
+    /// Nothing is left.
+    const SPENT: Budget = Budget(0);
+
     #[inline]
-    fn spend(self) -> Option<Budget> {
-        match self.0 {
-            _ if self == Budget::UNLIMITED => Some(self),
-            0 => None,
-            left => Some(Budget(left - 1)),
-        }
+    fn less_one(self) -> Budget {
+        if self == Budget::UNLIMITED { self } else { Budget(self.0.saturating_sub(1)) }
     }
 }
 
@@ -146,30 +145,16 @@ pub(crate) fn with_budget<R>(budget: Budget, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Spends one unit; false if none is left.
+/// Whether an operation may succeed at once.
 #[inline]
-pub(crate) fn spend() -> bool {
-    POLLED
-        .try_with(|polled| match polled.budget.get().spend() {
-            Some(left) => {
-                polled.budget.set(left);
-                true
-            }
-            None => false,
-        })
-        .unwrap_or(true)
+pub(crate) fn has_budget() -> bool {
+    POLLED.with(|polled| polled.budget.get() != Budget::SPENT)
 }
 
-/// Gives one unit back: the operation did not succeed after all.
+/// An operation has succeeded at once.
 #[inline]
-pub(crate) fn unspend() {
-    let _ = POLLED.try_with(|polled| {
-        let Budget(left) = polled.budget.get();
-        // Neither beyond what a poll begins with, nor if there is no limit.
-        if left < BUDGET_PER_POLL {
-            polled.budget.set(Budget(left + 1));
-        }
-    });
+pub(crate) fn spend() {
+    POLLED.with(|polled| polled.budget.set(polled.budget.get().less_one()));
 }
 
 /// A future of another context, as that of `block_on`: no task, its own budget.

@@ -33,7 +33,8 @@ pub struct JoinHandle<T> {
 
 enum Kind<T> {
     Task(Join<T>),
-    Job(Arc<dyn JobHandle<T>>),
+    /// In a box, so that it is one word: with two, handles would not be moved in registers.
+    Job(Box<Arc<dyn JobHandle<T>>>),
 }
 
 /// What the handle of a job can do without knowing the job's result.
@@ -61,7 +62,7 @@ impl<T> JoinHandle<T> {
     }
 
     pub(crate) fn of_job(job: Arc<dyn JobHandle<T>>) -> JoinHandle<T> {
-        JoinHandle { kind: Kind::Job(job) }
+        JoinHandle { kind: Kind::Job(Box::new(job)) }
     }
 
     /// Waits for the result: what `.await` does, for code that is not async.
@@ -122,7 +123,7 @@ impl<T> JoinHandle<T> {
     pub fn abort_handle(&self) -> AbortHandle {
         match &self.kind {
             Kind::Task(join) => AbortHandle::of_task(join.task()),
-            Kind::Job(job) => AbortHandle::of_job(job.clone().to_joinable()),
+            Kind::Job(job) => AbortHandle::of_job(Arc::clone(job).to_joinable()),
         }
     }
 
@@ -138,8 +139,8 @@ impl<T> JoinHandle<T> {
     pub(crate) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         match &mut self.kind {
             Kind::Task(join) => {
-                let result = ready!(join.poll(cx));
-                Poll::Ready(result.map_err(|failure| JoinError::of_task(&join.task(), failure)))
+                ready!(join.poll_finished(cx));
+                Poll::Ready(result_of(join))
             }
             Kind::Job(job) => job.poll(cx),
         }
@@ -159,9 +160,28 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let spent = ready!(budget::poll_spend(cx));
-        let result = ready!(self.poll_result(cx));
-        spent.made_progress();
-        Poll::Ready(result)
+        match &mut self.kind {
+            Kind::Task(join) => {
+                ready!(join.poll_finished(cx));
+                // Before the result is there, so that it need not be moved again.
+                spent.made_progress();
+                Poll::Ready(result_of(join))
+            }
+            Kind::Job(job) => {
+                let result = ready!(job.poll(cx));
+                spent.made_progress();
+                Poll::Ready(result)
+            }
+        }
+    }
+}
+
+/// What came of a task that has ended.
+#[inline]
+fn result_of<T>(join: &mut Join<T>) -> Result<T, JoinError> {
+    match join.take() {
+        Ok(output) => Ok(output),
+        Err(failure) => Err(JoinError::of_task(&join.task(), failure)),
     }
 }
 
@@ -190,6 +210,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
 }
 
 impl JoinError {
+    #[cold]
     fn of_task(task: &TaskRef, failure: Failure) -> JoinError {
         match failure {
             Failure::Cancelled => JoinError::cancelled("task", Id::of(task)),

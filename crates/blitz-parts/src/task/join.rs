@@ -16,12 +16,17 @@ use core::task::{Context, Poll, Waker};
 
 /// The join side of a task: one per task. Dropping it lets the task go on; an output that is there already
 /// is dropped on the spot, and a panic that nobody has asked for is reported.
+///
+/// It is one word, so that handles are moved in registers: a flag beside the pointer would be written as one byte
+/// and read with its neighbours, for which the processor waits until the byte is in the cache.
 pub struct Join<T> {
+    /// The task's header, plus [`TAKEN`] once the outcome has been given out.
     header: NonNull<Header>,
-    /// Whether the outcome has been given out.
-    taken: bool,
     output: PhantomData<T>,
 }
+
+/// Headers are aligned, so this bit of their addresses is free.
+const TAKEN: usize = 1;
 
 // SAFETY: the handle takes the output to its thread, and nothing else of the task but what atomics guard.
 unsafe impl<T: Send> Send for Join<T> {}
@@ -58,7 +63,7 @@ impl<T> Join<T> {
     /// # Safety
     /// 1. The task's output is a `T`; one reference to it, and its JOIN_INTEREST, are the handle's.
     pub(super) unsafe fn from_header(header: NonNull<Header>) -> Join<T> {
-        Join { header, taken: false, output: PhantomData }
+        Join { header, output: PhantomData }
     }
 
     /// The outcome; if the task has not ended, the context's waker is woken when it does.
@@ -93,13 +98,13 @@ impl<T> Join<T> {
     /// A reference to the task.
     pub fn task(&self) -> TaskRef {
         // SAFETY: the handle has a reference.
-        unsafe { TaskRef::from_header(self.header) }
+        unsafe { TaskRef::from_header(self.header()) }
     }
 
     /// As [`TaskRef::abort`].
     pub fn abort(&self) {
         // SAFETY: the handle has a reference.
-        unsafe { abort(self.header) };
+        unsafe { abort(self.header()) };
     }
 
     /// Leaves a waker in the header, unless one that wakes the same is there.
@@ -167,13 +172,22 @@ impl<T> Join<T> {
         unsafe { slot.assume_init() }
     }
 
-    /// Takes the outcome of a task that has ended.
-    fn take(&mut self) -> Result<T, Failure> {
-        assert!(!self.taken, "a join handle gives the task's outcome once, and was asked again");
-        self.taken = true;
+    /// The outcome of a task that has ended.
+    ///
+    /// # Panics
+    /// If the outcome has been given out before, or the task has not ended.
+    #[inline]
+    pub fn take(&mut self) -> Result<T, Failure> {
+        assert!(
+            !self.is_taken(),
+            "a join handle gives the task's outcome once, and was asked again"
+        );
         self.as_header().uses.stage.write();
-        match self.as_header().state.load().ended() {
-            // SAFETY: the task was seen COMPLETE with interest, so its output is there; it is read once.
+        let word = self.as_header().state.load(); // O5
+        assert!(word.is_complete(), "a join handle gives the outcome of a task that has ended");
+        self.header = self.header.map_addr(|address| address | TAKEN);
+        match word.ended() {
+            // SAFETY: the task is COMPLETE with interest, so its output is there; it is read once.
             Ended::Output => Ok(unsafe { self.stage::<T>().read() }),
             // SAFETY: as above, for the reason.
             Ended::Failure => Err(match unsafe { self.stage::<Reason>().read() } {
@@ -204,12 +218,22 @@ impl<T> Join<T> {
 
     /// Where the output or the reason is once the task has ended.
     fn stage<U>(&self) -> *mut U {
-        place(self.header, self.as_header().vtable.stage)
+        place(self.header(), self.as_header().vtable.stage)
     }
 
     fn as_header(&self) -> &Header {
         // SAFETY: the handle's reference keeps the task alive.
-        unsafe { self.header.as_ref() }
+        unsafe { self.header().as_ref() }
+    }
+
+    fn header(&self) -> NonNull<Header> {
+        let header = self.header.as_ptr().map_addr(|address| address & !TAKEN);
+        // SAFETY: the pointer to a header is not null, and aligned.
+        unsafe { NonNull::new_unchecked(header) }
+    }
+
+    fn is_taken(&self) -> bool {
+        self.header.addr().get() & TAKEN != 0
     }
 }
 
@@ -228,17 +252,17 @@ impl<T> Drop for Join<T> {
             return;
         }
         // SAFETY: the handle's reference keeps the task alive until it is given up.
-        match unsafe { &(*self.header.as_ptr()).state }.leave() {
+        match unsafe { &(*self.header().as_ptr()).state }.leave() {
             Leave::Gone => {}
             Leave::TakeWaker => {
                 // SAFETY: the exchange made the waker the handle's again.
                 let waker = unsafe { self.unregister() };
-                drop(Reference(self.header));
+                drop(Reference(self.header()));
                 drop(waker);
             }
             Leave::Complete => {
-                let _reference = Reference(self.header);
-                if !self.taken {
+                let _reference = Reference(self.header());
+                if !self.is_taken() {
                     // SAFETY: the task is COMPLETE with interest, and the outcome was not taken.
                     unsafe { self.drop_untaken() };
                 }

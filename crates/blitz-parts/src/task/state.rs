@@ -226,6 +226,11 @@ impl Word {
         self.has(JOIN_WAKER)
     }
 
+    /// Whether the task has ended.
+    pub(super) fn is_complete(self) -> bool {
+        self.life() == COMPLETE
+    }
+
     /// What a task that is COMPLETE ended with.
     pub(super) fn ended(self) -> Ended {
         if self.has(FAILED) { Ended::Failure } else { Ended::Output }
@@ -466,7 +471,7 @@ impl State {
     #[inline]
     pub(super) fn is_complete(&self) -> bool {
         let order = if broken(Step::TaskJoinAcquire) { Relaxed } else { Acquire }; // O5
-        self.look(order).life() == COMPLETE
+        self.look(order).is_complete()
     }
 
     /// Says that a waker is in the header, unless the task has ended.
