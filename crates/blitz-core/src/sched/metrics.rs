@@ -5,7 +5,7 @@
 use super::histogram::{Histogram, Times};
 use crate::team::Team;
 use blitz_parts::counter::Counter;
-use blitz_parts::task::Runnable;
+use blitz_parts::task::{Ran, Runnable};
 use blitz_parts::tuning::POLLS_PER_SAMPLE;
 use std::fmt;
 use std::sync::OnceLock;
@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 pub(crate) struct TaskCounters {
     pub(crate) spawned: Counter,
     pub(crate) polled: Counter,
-    pub(crate) completed: Counter,
+    /// What came of polls.
+    ran: [Counter; 4],
+    /// Without being polled.
     pub(crate) cancelled: Counter,
-    pub(crate) again: Counter,
     pub(crate) stolen: Counter,
     pub(crate) overflowed: Counter,
     pub(crate) lifo_hits: Counter,
@@ -40,6 +41,12 @@ impl TaskCounters {
         }
     }
 
+    /// A task was polled. Without a branch: what came of the last polls says little about the next.
+    #[inline]
+    pub(crate) fn count(&self, ran: &Ran) {
+        self.ran[index(ran)].add(1);
+    }
+
     /// A task is about to be polled: how long it waited, if that was noted.
     #[inline]
     pub(crate) fn note_latency(&self, task: &Runnable) {
@@ -55,6 +62,20 @@ impl TaskCounters {
         self.latencies.add(Duration::from_micros(now().wrapping_sub(stamp).into()));
     }
 }
+
+/// Which counter counts what came of a poll.
+#[inline]
+fn index(ran: &Ran) -> usize {
+    match ran {
+        Ran::Complete => COMPLETED,
+        Ran::Cancelled => CANCELLED,
+        Ran::Idle => 2,
+        Ran::Again(_) => AGAIN,
+    }
+}
+const COMPLETED: usize = 0;
+const CANCELLED: usize = 1;
+const AGAIN: usize = 3;
 
 /// Microseconds since some moment of this process, never zero. It goes round in an hour: a task that waits
 /// longer is taken for one that waited less.
@@ -185,9 +206,9 @@ impl TaskMetrics {
     fn add(&mut self, counters: &TaskCounters) {
         self.spawned += counters.spawned.get();
         self.polled += counters.polled.get();
-        self.completed += counters.completed.get();
-        self.cancelled += counters.cancelled.get();
-        self.yielded += counters.again.get();
+        self.completed += counters.ran[COMPLETED].get();
+        self.cancelled += counters.ran[CANCELLED].get() + counters.cancelled.get();
+        self.yielded += counters.ran[AGAIN].get();
         self.stolen += counters.stolen.get();
         self.overflowed += counters.overflowed.get();
         self.lifo_hits += counters.lifo_hits.get();

@@ -30,15 +30,22 @@ impl Worker {
     }
 
     /// Puts a task behind all others of this worker. `tell`: others may want it. Own thread only.
+    #[inline]
     fn put_back(&self, task: Runnable, tell: bool) {
         // SAFETY: own thread.
-        let ring = unsafe { self.tasks().ring.owner() };
-        match ring.push(task) {
-            Pushed::Ok => {
-                if tell {
-                    self.tell_of_task();
-                }
-            }
+        match unsafe { self.tasks().ring.owner() }.try_push(task) {
+            Ok(()) if tell => self.tell_of_task(),
+            Ok(()) => {}
+            Err(task) => self.put_beyond(task),
+        }
+    }
+
+    /// The same for a ring that is full.
+    #[cold]
+    fn put_beyond(&self, task: Runnable) {
+        // SAFETY: own thread.
+        match unsafe { self.tasks().ring.owner() }.push(task) {
+            Pushed::Ok => self.tell_of_task(),
             Pushed::Overflow(tasks) => {
                 self.tasks().counters.overflowed.add(tasks.len() as u64);
                 self.team().share_all(tasks);
@@ -163,17 +170,9 @@ impl Worker {
         tasks.counters.from_queue.add(1);
         let more = !taken.is_empty();
         tasks.has_batch.set(true);
-        for task in taken {
-            if batch.room() > 0 {
-                match batch.push(task) {
-                    Pushed::Ok => {}
-                    Pushed::Overflow(chain) => team.share_all(chain),
-                    Pushed::Busy(task) => team.share(task),
-                }
-            } else {
-                self.put_back(task, false);
-            }
-        }
+        batch.push_from(&mut taken);
+        ring.push_from(&mut taken);
+        debug_assert!(taken.is_empty(), "others only make room");
         if more {
             self.tell_of_task();
         }
@@ -208,23 +207,15 @@ impl Worker {
         tasks.counters.polled.add(1);
         tasks.counters.note_latency(&task);
         let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
-        match ran {
-            Ran::Idle => return,
-            Ran::Complete => tasks.counters.completed.add(1),
-            Ran::Cancelled => tasks.counters.cancelled.add(1),
-            Ran::Again(task) => {
-                tasks.counters.again.add(1);
-                // Alone it is for this worker; behind another one, which may block, somebody else might
-                // take it.
-                let tell = !tasks.ring.is_empty() || tasks.has_lifo();
-                self.put_back(task, tell);
-                if let Some(part) = &tasks.signal {
-                    part.waker.mark_yield();
-                }
-                return;
+        tasks.counters.count(&ran);
+        if let Ran::Again(task) = ran {
+            // Alone it is for this worker; behind another one, which may block, somebody else might take it.
+            let tell = !tasks.ring.is_empty() || tasks.has_lifo();
+            self.put_back(task, tell);
+            if let Some(part) = &tasks.signal {
+                part.waker.mark_yield();
             }
-        }
-        if let Some(slot) = slot {
+        } else if let Some(slot) = slot.filter(|_| !matches!(ran, Ran::Idle)) {
             self.free_slot(slot);
         }
     }

@@ -1,9 +1,9 @@
 //! Tasks in a row: what moves between queues in one piece.
 
-#![forbid(unsafe_code)]
-
-use crate::task::Runnable;
+use crate::prim::model_has_failed;
+use crate::task::{Header, Runnable};
 use crate::tuning::CHAIN_KEEPS;
+use core::ptr::NonNull;
 use std::collections::VecDeque;
 
 /// An owned row of tasks, oldest first. A task that is still in the row when it is dropped is cancelled.
@@ -13,8 +13,12 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 #[must_use = "the tasks of a chain that is dropped are cancelled"]
 pub struct Chain {
-    tasks: VecDeque<Runnable>,
+    /// Each came from `Runnable::into_raw`. Not entries themselves, which could not be copied in one piece.
+    tasks: VecDeque<NonNull<Header>>,
 }
+
+// SAFETY: it holds what entries hold, which may be sent.
+unsafe impl Send for Chain {}
 
 impl Chain {
     /// No tasks.
@@ -27,24 +31,28 @@ impl Chain {
         Chain::default()
     }
 
-    /// No tasks, and room for as many.
-    pub(crate) fn with_room(tasks: usize) -> Chain {
-        Chain { tasks: VecDeque::with_capacity(tasks) }
+    /// These tasks, and room for one more.
+    pub(crate) fn of(tasks: impl ExactSizeIterator<Item = Runnable>) -> Chain {
+        let mut row = VecDeque::with_capacity(tasks.len() + 1);
+        row.extend(tasks.map(Runnable::into_raw));
+        Chain { tasks: row }
     }
 
     /// How many tasks there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
     /// Whether there is no task.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 
     /// Puts a task behind the newest.
     pub fn push(&mut self, task: Runnable) {
-        self.tasks.push_back(task);
+        self.tasks.push_back(task.into_raw());
     }
 
     /// Puts all tasks of `newer` behind the newest.
@@ -59,15 +67,24 @@ impl Chain {
             return core::mem::take(self);
         }
         let count = count.min(self.len());
-        Chain { tasks: self.tasks.drain(..count).collect() }
+        let (front, back) = self.tasks.as_slices();
+        let from_front = count.min(front.len());
+        let mut oldest = Vec::with_capacity(count);
+        oldest.extend_from_slice(&front[..from_front]);
+        oldest.extend_from_slice(&back[..count - from_front]);
+        self.tasks.drain(..count);
+        Chain { tasks: oldest.into() }
     }
 }
 
 impl Iterator for Chain {
     type Item = Runnable;
 
+    #[inline]
     fn next(&mut self) -> Option<Runnable> {
-        self.tasks.pop_front()
+        let task = self.tasks.pop_front()?;
+        // SAFETY: it came from `into_raw`, and has just left the row.
+        Some(unsafe { Runnable::from_raw(task) })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -75,10 +92,34 @@ impl Iterator for Chain {
     }
 }
 
+impl Drop for Chain {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_empty() && !model_has_failed() {
+            self.for_each(drop);
+        }
+    }
+}
+
 #[cfg(all(test, not(blitz_loom)))]
 mod tests {
     use super::{CHAIN_KEEPS, Chain};
-    use crate::queue::fixture::task;
+    use crate::queue::fixture::{Numbered, task};
+
+    #[test]
+    fn a_row_that_wraps_around_is_taken_apart_in_its_order() {
+        let tasks = Numbered::new(20);
+        let mut chain = Chain::of(tasks.give_all(0..7).collect::<Vec<_>>().into_iter());
+        let mut taken = Vec::new();
+        for number in 7..20 {
+            taken.extend(tasks.take_all(chain.split_front(1)));
+            tasks.give_all(number..number + 1).for_each(|task| chain.push(task));
+        }
+        taken.extend(tasks.take_all(chain.split_front(6)));
+        taken.extend(tasks.take_all(chain.split_front(6)));
+        assert!(taken.is_sorted() && chain.is_empty());
+        tasks.assert_each_once(taken);
+    }
 
     #[test]
     fn the_memory_of_a_long_row_goes_with_its_last_tasks() {

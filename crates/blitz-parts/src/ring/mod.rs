@@ -2,7 +2,7 @@
 //! exactly once, and what a thief has claimed it delivers.
 //!
 //! # Who calls it
-//! The owner (one worker thread, through [`RingOwner`]): `push`, `pop`, `room`. Any thread that owns a
+//! The owner (one worker thread, through [`RingOwner`]): `push`, `try_push`, `push_from`, `pop`, `room`. Any thread that owns a
 //! ring itself: `steal_into`. Any thread: `len`. Callers: `blitz-core/worker`.
 //!
 //! # State
@@ -26,7 +26,7 @@
 //!  claim    (s, s) ──▶ (s, s + n)     n = half, rounded up; only if nobody is inside
 //!  release  (s, r) ──▶ (r, r)         whatever r is by now; never given up
 //!  pop      (s, r) ──▶ (s, r + 1), or (r + 1, r + 1) if nobody is inside
-//!  push     room (tail - s < N): slot, tail + 1
+//!  push     room (tail - s < N): slot, tail + 1; of a chain as many slots as there is room for, then tail
 //!           full, nobody inside: (s, s) ──▶ (s + N/2, s + N/2), these and the new one overflow
 //!           full, a thief inside: busy
 //! ```
@@ -75,8 +75,8 @@ mod model;
 mod test;
 
 use crate::prim::{
-    Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, Step, Turns, Witness, broken,
-    model_has_failed,
+    Acquire, AtomicPtr, AtomicU32, AtomicU64, MODELLED, Relaxed, Release, Step, Turns, Witness,
+    broken, model_has_failed, prefetch,
 };
 use crate::queue::Chain;
 use crate::task::{Header, Runnable};
@@ -280,6 +280,15 @@ impl<const N: usize> Ring<N> {
         }
     }
 
+    /// Brings the task in a slot into the cache, if there is one: it will be run soon.
+    #[inline]
+    fn prefetch(&self, index: u32) {
+        if !MODELLED {
+            // What is in a slot without a task does not matter.
+            prefetch(self.slot(index).task.load(Relaxed));
+        }
+    }
+
     #[inline]
     fn slot(&self, index: u32) -> &Slot {
         &self.slots[(index % Self::SLOTS) as usize]
@@ -287,9 +296,41 @@ impl<const N: usize> Ring<N> {
 }
 
 impl<'a, const N: usize> RingOwner<'a, N> {
-    /// Puts a task behind the newest, if there is room.
+    /// Puts a task behind the newest, if there is room; else gives it back.
+    ///
+    /// # Errors
+    /// The task itself, if the ring is full.
     #[inline]
+    pub fn try_push(self, task: Runnable) -> Result<(), Runnable> {
+        if self.room() == 0 {
+            return Err(task);
+        }
+        self.write(0, task.into_raw().as_ptr());
+        self.advance_tail(1);
+        Ok(())
+    }
+
+    /// Puts the oldest tasks of `chain` behind the newest, as many as there is room for. Others see all of
+    /// them at once.
+    pub fn push_from(self, chain: &mut Chain) {
+        let count = self.room().min(chain.len());
+        for (offset, task) in chain.take(count).enumerate() {
+            self.write(offset as u32, task.into_raw().as_ptr());
+        }
+        self.advance_tail(count as u32);
+    }
+
+    /// Puts a task behind the newest, if there is room; makes room if nobody else does.
     pub fn push(self, task: Runnable) -> Pushed {
+        match self.try_push(task) {
+            Ok(()) => Pushed::Ok,
+            Err(task) => self.push_full(task),
+        }
+    }
+
+    /// Puts a task into a ring that was full.
+    #[cold]
+    fn push_full(self, task: Runnable) -> Pushed {
         loop {
             let head = self.head(); // O6
             if self.room_beyond(head) > 0 {
@@ -319,7 +360,10 @@ impl<'a, const N: usize> RingOwner<'a, N> {
             }
             match ring.exchange(head, head.popped(1)) {
                 // Nobody but the owner writes slots, so the task is still there.
-                Ok(()) => return taken(ring.slot(head.real).read()),
+                Ok(()) => {
+                    ring.prefetch(head.real.wrapping_add(1));
+                    return taken(ring.slot(head.real).read());
+                }
                 Err(now) => head = now,
             }
         }
@@ -336,13 +380,13 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     fn pop_half(self, head: Head) -> Option<Chain> {
         let half = Ring::<N>::SLOTS / 2;
         self.ring.exchange(head, head.popped(half)).ok()?;
-        // These, and the one for which there was no room.
-        let mut chain = Chain::with_room(half as usize + 1);
-        for offset in 0..half {
-            let task = self.ring.slot(head.real.wrapping_add(offset)).read();
-            taken(task).into_iter().for_each(|task| chain.push(task));
-        }
-        Some(chain)
+        // There is room for the one for which there is none here.
+        Some(Chain::of((0..half).map(|offset| {
+            match taken(self.ring.slot(head.real.wrapping_add(offset)).read()) {
+                Some(task) => task,
+                None => unreachable!("a slot between head and tail holds a task"),
+            }
+        })))
     }
 
     /// The head, by which the owner knows which slots are free.

@@ -2,6 +2,7 @@
 
 use super::{Head, Pushed, Ring, RingOwner, taken};
 use crate::prim::{AtomicBool, AtomicUsize, Relaxed};
+use crate::queue::Chain;
 use crate::queue::fixture::{Numbered, run, task};
 use crate::task::Runnable;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
@@ -39,6 +40,37 @@ fn ring_3_tasks_are_popped_oldest_first() {
         assert_eq!(taken, [0, 1, 2, 3, 4]);
         tasks.assert_each_once(taken);
     }
+}
+
+#[test]
+fn ring_3_a_chain_enters_in_its_order_as_far_as_there_is_room() {
+    for start in STARTS {
+        let tasks = Numbered::new(12);
+        let ring = Ring::<8>::starting_at(start);
+        tasks.give_all(0..3).for_each(|task| push(&ring, task));
+        let mut chain = Chain::of(tasks.give_all(3..12).collect::<Vec<_>>().into_iter());
+        owner(&ring).push_from(&mut chain);
+        assert_eq!((ring.len(), chain.len()), (8, 4));
+        owner(&ring).push_from(&mut chain);
+        assert_eq!((ring.len(), chain.len()), (8, 4), "there is no room");
+        let mut taken = tasks.take_all(drain(&ring));
+        owner(&ring).push_from(&mut chain);
+        assert!(chain.is_empty());
+        taken.extend(tasks.take_all(drain(&ring)));
+        assert!(taken.is_sorted());
+        tasks.assert_each_once(taken);
+    }
+}
+
+#[test]
+fn ring_1_a_full_ring_gives_the_task_back() {
+    let tasks = Numbered::new(3);
+    let ring = Ring::<2>::new();
+    tasks.give_all(0..2).for_each(|task| assert!(owner(&ring).try_push(task).is_ok()));
+    let third = tasks.give_all(2..3).next().unwrap();
+    let mut taken = vec![tasks.take(owner(&ring).try_push(third).unwrap_err())];
+    taken.extend(tasks.take_all(drain(&ring)));
+    tasks.assert_each_once(taken);
 }
 
 #[test]

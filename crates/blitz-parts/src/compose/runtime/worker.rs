@@ -256,17 +256,9 @@ impl<'t> Worker<'t> {
         let first = taken.next()?;
         let more = !taken.is_empty();
         self.queues().has_batch.set(true);
-        for task in taken {
-            if self.batch().room() > 0 {
-                match self.batch().push(task) {
-                    Pushed::Ok => {}
-                    Pushed::Overflow(chain) => self.team.queue_chain(chain),
-                    Pushed::Busy(task) => self.team.queue_one(task),
-                }
-            } else {
-                self.put_back(task, false);
-            }
-        }
+        self.batch().push_from(&mut taken);
+        self.ring().push_from(&mut taken);
+        debug_assert!(taken.is_empty(), "others only make room");
         if more {
             self.team.sleep.new_task();
         }

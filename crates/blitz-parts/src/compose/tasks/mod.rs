@@ -127,9 +127,8 @@ impl Crew {
     fn keep_batch(&self, worker: usize, mut taken: Chain) -> Option<Runnable> {
         let first = taken.next()?;
         let more = !taken.is_empty();
-        for task in taken {
-            assert!(matches!(self.batch(worker).push(task), Pushed::Ok), "there is room");
-        }
+        self.batch(worker).push_from(&mut taken);
+        assert!(taken.is_empty(), "there is room");
         if more {
             self.sleep.new_task();
         }
