@@ -7,13 +7,11 @@ use super::waker::borrowed;
 use super::{Header, Join, Payload, Place, Scheduler, Vtable, owned, stock};
 use crate::panic::caught;
 use crate::prim::{Step, broken};
-use core::alloc::Layout;
 use core::cell::UnsafeCell;
 use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
-use std::alloc::handle_alloc_error;
 
 #[repr(C)]
 struct Cell<F: Future, S> {
@@ -68,17 +66,14 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         run: Self::run,
         cancel: Self::cancel,
         schedule: Self::schedule,
-        layout: Layout::new::<Self>(),
+        memory: Self::MEMORY,
         stage: offset_of!(Self, stage),
     };
 
+    const MEMORY: stock::Kind = stock::Kind::of::<Self>();
+
     fn allocate(future: F, scheduler: S) -> NonNull<Header> {
-        let layout = Layout::new::<Self>();
-        // SAFETY: the layout is not empty: a header is in it.
-        let memory = unsafe { stock::alloc(layout) };
-        let Some(header) = NonNull::new(memory.cast::<Header>()) else {
-            handle_alloc_error(layout)
-        };
+        let header = stock::alloc(Self::MEMORY).cast::<Header>();
         // SAFETY: the memory is ours, large enough and aligned; a cell begins with its header.
         unsafe { header.write(Header::new(Self::VTABLE)) };
         // SAFETY: the memory is ours, and this is a field of it.

@@ -237,8 +237,12 @@ impl<T> Join<T> {
     }
 }
 
-impl<T> Drop for Join<T> {
-    fn drop(&mut self) {
+impl<T> Join<T> {
+    /// Gives up a handle whose task may have begun, or ended.
+    ///
+    /// # Safety
+    /// 1. The handle is not used after, and the outcome has not been given out.
+    unsafe fn leave(&mut self) {
         /// Gives up the handle's reference, even if the drop of an output unwinds.
         struct Reference(NonNull<Header>);
         impl Drop for Reference {
@@ -248,9 +252,6 @@ impl<T> Drop for Join<T> {
             }
         }
 
-        if model_has_failed() {
-            return;
-        }
         // SAFETY: the handle's reference keeps the task alive until it is given up.
         match unsafe { &(*self.header().as_ptr()).state }.leave() {
             Leave::Gone => {}
@@ -262,11 +263,28 @@ impl<T> Drop for Join<T> {
             }
             Leave::Complete => {
                 let _reference = Reference(self.header());
-                if !self.is_taken() {
-                    // SAFETY: the task is COMPLETE with interest, and the outcome was not taken.
-                    unsafe { self.drop_untaken() };
-                }
+                // SAFETY: the task is COMPLETE with interest, and the outcome was not taken.
+                unsafe { self.drop_untaken() };
             }
+        }
+    }
+}
+
+impl<T> Drop for Join<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if model_has_failed() {
+            return;
+        }
+        if self.is_taken() {
+            // SAFETY: the reference is the handle's, which is being dropped.
+            return unsafe { Header::release(self.header()) };
+        }
+        // A task that is detached has most often just been made.
+        // SAFETY: the handle's reference keeps the task alive until it is given up.
+        if !unsafe { &(*self.header().as_ptr()).state }.leave_new() {
+            // SAFETY: the handle is being dropped, and has given nothing out.
+            unsafe { self.leave() };
         }
     }
 }

@@ -120,7 +120,6 @@ pub use shield::TooDeep;
 pub use stock::Stock;
 
 use crate::prim::{self, Witness};
-use core::alloc::Layout;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -162,7 +161,7 @@ struct Vtable {
     /// Hands a task that is SCHEDULED to its scheduler, with the queue entry's reference.
     schedule: unsafe fn(NonNull<Header>),
     /// Of the whole allocation.
-    layout: Layout,
+    memory: stock::Kind,
     /// Where the output or the failure is, from the header.
     stage: usize,
 }
@@ -215,10 +214,10 @@ impl Header {
         // SAFETY: nobody else has the task (obligation 1). A complete task has neither future nor waker, and
         // whoever could want its outcome has taken it, so there is nothing to drop.
         let header = unsafe { &mut *this.as_ptr() };
-        let layout = header.vtable.layout;
+        let memory = header.vtable.memory;
         header.state.poison();
-        // SAFETY: `new` allocated it with this layout.
-        unsafe { stock::dealloc(this.as_ptr().cast(), layout) };
+        // SAFETY: `new` allocated it, and of this kind.
+        unsafe { stock::dealloc(this.cast(), memory) };
     }
 }
 

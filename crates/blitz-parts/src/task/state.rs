@@ -40,6 +40,8 @@ const RUNNING: u64 = 2 << 16;
 const COMPLETE: u64 = 3 << 16;
 const LIFE: u64 = 0xff << 16;
 
+/// A task that nobody has run, woken or aborted.
+const NEW: u64 = SCHEDULED | JOIN_INTEREST | (2 * REF);
 /// No task has this word: the model checker finds it in one that was freed.
 const FREED: u64 = !0;
 
@@ -245,8 +247,7 @@ impl Word {
 impl State {
     /// SCHEDULED, with one reference for the queue and one for the join handle.
     pub(super) fn new() -> State {
-        let word = SCHEDULED | JOIN_INTEREST | (2 * REF);
-        State { word: AtomicU64::new(word), turns: Turns::default() }
+        State { word: AtomicU64::new(NEW), turns: Turns::default() }
     }
 
     /// The word now.
@@ -495,8 +496,18 @@ impl State {
         })
     }
 
-    /// The join handle goes.
+    /// The join handle goes before anything has happened to the task; says whether that is so.
     #[inline]
+    pub(super) fn leave_new(&self) -> bool {
+        if self.look(Relaxed).0 != NEW {
+            return false;
+        }
+        let left = Word(NEW).without(JOIN_INTEREST).fewer(1);
+        self.turns.take();
+        self.word.compare_exchange(NEW, left.0, AcqRel, Relaxed).is_ok() // O7
+    }
+
+    /// The join handle goes.
     pub(super) fn leave(&self) -> Leave {
         self.exchange(AcqRel, |word| {
             let left = word.without(JOIN_INTEREST | JOIN_WAKER);

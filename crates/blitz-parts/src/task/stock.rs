@@ -29,7 +29,8 @@ use crate::tuning::{STOCK_BYTES, STOCK_CELL_MAX};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::marker::PhantomData;
-use core::ptr::null_mut;
+use core::ptr::{NonNull, null_mut};
+use std::alloc::handle_alloc_error;
 
 /// Sizes are multiples of this, and so is where a block begins. Tasks with a future that asks for more go to
 /// the allocator.
@@ -89,42 +90,59 @@ impl Drop for Stock {
     }
 }
 
-/// As [`std::alloc::alloc`].
-///
-/// # Safety
-/// 1. The layout is not empty.
+/// The memory of one kind of task: what an allocator has to know of it, and where it is kept.
+#[derive(Clone, Copy)]
+pub(super) struct Kind {
+    layout: Layout,
+    /// Which stack its blocks are on; [`UNKEPT`] if they are not kept.
+    class: usize,
+}
+
+/// There is no task without a header, so no block is of this class.
+const UNKEPT: usize = 0;
+
+impl Kind {
+    /// That of a `T`, which is not empty.
+    pub(super) const fn of<T>() -> Kind {
+        assert!(size_of::<T>() > 0);
+        let layout = Layout::new::<T>();
+        Kind { layout, class: class(layout) }
+    }
+}
+
+/// As [`std::alloc::alloc`]; does not return if there is no memory.
 #[inline]
-pub(super) unsafe fn alloc(layout: Layout) -> *mut u8 {
-    if let Some(class) = class(layout) {
-        if let Some(block) = BLOCKS.with(|blocks| blocks.take(class)) {
-            return block;
+pub(super) fn alloc(kind: Kind) -> NonNull<u8> {
+    if kind.class != UNKEPT {
+        if let Some(block) = BLOCKS.with(|blocks| blocks.take(kind.class)) {
+            return block.cast();
         }
     }
-    // SAFETY: obligation 1.
-    unsafe { prim::alloc(layout) }
+    // SAFETY: the layout is not empty.
+    match NonNull::new(unsafe { prim::alloc(kind.layout) }) {
+        Some(memory) => memory,
+        None => handle_alloc_error(kind.layout),
+    }
 }
 
 /// As [`std::alloc::dealloc`].
 ///
 /// # Safety
-/// 1. [`alloc`] returned the memory for this layout, on whatever thread, and nobody uses it any more.
+/// 1. [`alloc`] returned the memory for this kind, on whatever thread, and nobody uses it any more.
 #[inline]
-pub(super) unsafe fn dealloc(memory: *mut u8, layout: Layout) {
-    if let Some(class) = class(layout) {
-        // SAFETY: the block is nobody's, and of that class (obligation 1).
-        if BLOCKS.with(|blocks| unsafe { blocks.put(memory.cast(), class) }) {
-            return;
-        }
+pub(super) unsafe fn dealloc(memory: NonNull<u8>, kind: Kind) {
+    // SAFETY: the block is nobody's, and of that class if it is of any (obligation 1).
+    let kept = BLOCKS.with(|blocks| unsafe { blocks.put(memory.cast(), kind.class) });
+    if !kept {
+        // SAFETY: obligation 1.
+        unsafe { prim::dealloc(memory.as_ptr(), kind.layout) };
     }
-    // SAFETY: obligation 1.
-    unsafe { prim::dealloc(memory, layout) };
 }
 
-/// Which stack blocks of this layout are on, if they are kept.
-#[inline]
-fn class(layout: Layout) -> Option<usize> {
+/// Which stack blocks of this layout are on.
+const fn class(layout: Layout) -> usize {
     let fits = layout.align() == GRAIN && layout.size() <= STOCK_CELL_MAX;
-    fits.then_some(layout.size() / GRAIN)
+    if fits { layout.size() / GRAIN } else { UNKEPT }
 }
 
 impl Blocks {
@@ -163,33 +181,33 @@ impl Blocks {
 
     /// Takes the newest block of a class, if there is one.
     #[inline]
-    fn take(&self, class: usize) -> Option<*mut u8> {
+    fn take(&self, class: usize) -> Option<NonNull<Block>> {
         let top = &self.tops[class];
-        let block = top.get();
-        if block.is_null() {
-            return None;
-        }
+        let block = NonNull::new(top.get())?;
         // SAFETY: what is on a stack is a block of the stock's own.
-        let below = unsafe { (*block).below };
+        let Block { below } = unsafe { block.read() };
         top.set(below);
         // The next task will be written there.
         prim::prefetch(below);
         self.room.set(self.room.get() + class * GRAIN);
-        Some(block.cast())
+        Some(block)
     }
 
-    /// Puts a block onto the stack of its class, if there is room.
+    /// Puts a block onto the stack of its class, if it has one and there is room.
     ///
     /// # Safety
     /// 1. The block is the caller's, who gives it up if the answer is yes, and its layout is that of the class.
     #[inline]
-    unsafe fn put(&self, block: *mut Block, class: usize) -> bool {
+    unsafe fn put(&self, block: NonNull<Block>, class: usize) -> bool {
         let Some(room) = self.room.get().checked_sub(class * GRAIN) else { return false };
+        if class == UNKEPT {
+            return false;
+        }
         self.room.set(room);
         let top = &self.tops[class];
         // SAFETY: the block is the caller's, and large enough and aligned for a pointer.
         unsafe { block.write(Block { below: top.get() }) };
-        top.set(block);
+        top.set(block.as_ptr());
         true
     }
 }

@@ -1,12 +1,13 @@
 //! Blocks come back as they were put in, within the bound, and go when the stock does.
 
-use super::{Block, Blocks, GRAIN, Stock, alloc, class, dealloc};
+use super::{Block, Blocks, GRAIN, Kind, Stock, UNKEPT, alloc, class, dealloc};
 use crate::prim::STOCKED;
 use crate::task::Join;
 use crate::task::rig::{Rig, outcome};
 use crate::tuning::{STOCK_BYTES, STOCK_CELL_MAX};
 use core::alloc::Layout;
 use core::cell::RefCell;
+use core::ptr::NonNull;
 use core::task::Poll;
 use std::thread;
 
@@ -15,25 +16,25 @@ fn layout(class: usize) -> Layout {
 }
 
 /// A new block, from the allocator.
-fn block(class: usize) -> *mut Block {
+fn block(class: usize) -> NonNull<Block> {
     // SAFETY: a block is not empty.
-    unsafe { std::alloc::alloc(layout(class)) }.cast()
+    NonNull::new(unsafe { std::alloc::alloc(layout(class)) }).unwrap().cast()
 }
 
 /// Puts a new block in; says which, if there was room.
-fn put_new(blocks: &Blocks, class: usize) -> Option<*mut Block> {
+fn put_new(blocks: &Blocks, class: usize) -> Option<NonNull<Block>> {
     let block = block(class);
     // SAFETY: it is new, and of this class.
     if unsafe { blocks.put(block, class) } {
         return Some(block);
     }
-    free(block.cast(), class);
+    free(block, class);
     None
 }
 
-fn free(block: *mut u8, class: usize) {
+fn free(block: NonNull<Block>, class: usize) {
     // SAFETY: it was allocated for this class, and is in no stock.
-    unsafe { std::alloc::dealloc(block, layout(class)) };
+    unsafe { std::alloc::dealloc(block.as_ptr().cast(), layout(class)) };
 }
 
 /// What a task that has ended returned; the task is freed.
@@ -51,7 +52,7 @@ fn stock_1_a_block_is_taken_once_and_the_newest_comes_first() {
     let put = [(); 3].map(|()| put_new(&blocks, 8).unwrap());
     for expected in put.into_iter().rev() {
         let taken = blocks.take(8).unwrap();
-        assert_eq!(taken, expected.cast());
+        assert_eq!(taken, expected);
         free(taken, 8);
     }
     assert!(blocks.take(8).is_none());
@@ -64,20 +65,31 @@ fn stock_2_a_block_is_for_its_own_size_only() {
     blocks.open();
     let put = put_new(&blocks, 9).unwrap();
     assert!(blocks.take(8).is_none() && blocks.take(10).is_none());
-    assert_eq!(blocks.take(9), Some(put.cast()));
-    free(put.cast(), 9);
+    assert_eq!(blocks.take(9), Some(put));
+    free(put, 9);
     blocks.close();
 }
 
 #[test]
 fn stock_2_two_layouts_never_share_a_class() {
-    assert_eq!(class(layout(8)), Some(8));
-    assert_eq!(class(Layout::from_size_align(64, 16).unwrap()), None);
-    assert_eq!(class(Layout::from_size_align(64, 4).unwrap()), None);
+    assert_eq!(class(layout(8)), 8);
+    assert_eq!(class(Layout::from_size_align(64, 16).unwrap()), UNKEPT);
+    assert_eq!(class(Layout::from_size_align(64, 4).unwrap()), UNKEPT);
     let largest = Layout::from_size_align(STOCK_CELL_MAX, GRAIN).unwrap();
-    assert_eq!(class(largest), Some(STOCK_CELL_MAX / GRAIN));
+    assert_eq!(class(largest), STOCK_CELL_MAX / GRAIN);
     let larger = Layout::from_size_align(STOCK_CELL_MAX + GRAIN, GRAIN).unwrap();
-    assert_eq!(class(larger), None);
+    assert_eq!(class(larger), UNKEPT);
+}
+
+#[test]
+fn stock_2_what_has_no_class_is_not_kept() {
+    let blocks = Blocks::closed();
+    blocks.open();
+    let block = block(8);
+    // SAFETY: it is new, and of no class is what is said of it.
+    assert!(!unsafe { blocks.put(block, UNKEPT) });
+    free(block, 8);
+    blocks.close();
 }
 
 #[test]
@@ -116,15 +128,14 @@ fn stock_4_only_who_opened_it_closes_it() {
     thread::spawn(|| {
         let outer = Stock::open();
         drop(Stock::open());
-        // SAFETY: the layout is not empty.
-        let first = unsafe { alloc(layout(8)) };
-        // SAFETY: it was allocated above, with this layout.
-        unsafe { dealloc(first, layout(8)) };
-        // SAFETY: as above.
-        let second = unsafe { alloc(layout(8)) };
+        let kind = Kind::of::<[u64; 8]>();
+        let first = alloc(kind);
+        // SAFETY: it was allocated above, and of this kind.
+        unsafe { dealloc(first, kind) };
+        let second = alloc(kind);
         assert!(first == second || !STOCKED, "kept, although the inner one is gone");
         // SAFETY: as above.
-        unsafe { dealloc(second, layout(8)) };
+        unsafe { dealloc(second, kind) };
         drop(outer);
     })
     .join()

@@ -15,7 +15,7 @@ fn handles_are_small() {
     assert_eq!(size_of::<Runnable>(), 8);
     assert_eq!(size_of::<Option<Runnable>>(), 8);
     assert_eq!(size_of::<TaskRef>(), 8);
-    assert_eq!(size_of::<Join<[u8; 100]>>(), 16);
+    assert_eq!(size_of::<Join<[u8; 100]>>(), 8);
 }
 
 #[test]
