@@ -5,7 +5,7 @@
 use super::Scheduler;
 use crate::team::Team;
 use blitz_parts::queue::{Chain, Queue};
-use blitz_parts::signal::{Cursor, Signals, Told};
+use blitz_parts::signal::{Signals, Told};
 use blitz_parts::task::Runnable;
 
 /// What all workers take tasks from.
@@ -41,18 +41,15 @@ impl Shared {
     pub(crate) fn may_have(&self) -> bool {
         match self {
             Shared::Queue(queue) => !queue.is_empty(),
-            Shared::Signals(signals) => signals.has_any(),
+            Shared::Signals(signals) => signals.has_task(),
         }
     }
 
-    /// Any task.
+    /// Any task, for who ends them all.
     pub(super) fn take_one(&self) -> Option<Runnable> {
         match self {
             Shared::Queue(queue) => queue.pop_batch(1).next(),
-            Shared::Signals(signals) => {
-                // Everybody is being told anyhow: the pool ends.
-                signals.take_any(&Cursor::default(), 0).task
-            }
+            Shared::Signals(signals) => signals.take_left(),
         }
     }
 

@@ -6,7 +6,7 @@
 //!  woken or spawned elsewhere ───────────────────────────────────────────▶ the tree
 //!
 //!  a worker takes: LIFO slot (three in a row at most), yield queue and its own part of the tree in turns, then
-//!  any part of the tree, then half of another's yield queue
+//!  any part of the tree, then half of another's yield queue; once per interval the next task of the whole tree
 //! ```
 //!
 //! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So a task that ends
@@ -18,7 +18,9 @@ use super::trace;
 use crate::team::Team;
 use crate::worker::Worker;
 use blitz_parts::counter::Counter;
-use blitz_parts::signal::{Cursor, Marked, SignalWaker, Signals, Sleeper, SlotId, Stock, Told};
+use blitz_parts::signal::{
+    Cursor, Marked, Position, SignalWaker, Signals, Sleeper, SlotId, Stock, SummaryTree, Told,
+};
 use blitz_parts::task::{Header, Place, Runnable};
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
@@ -30,6 +32,8 @@ pub(crate) struct SignalPart {
     // ------
     stock: RefCell<Stock>,
     cursor: Cursor,
+    /// Goes round all parts of the tree, a task at a time.
+    round: Cursor,
     /// The yield queue goes before the tree next time.
     yielded_first: Cell<bool>,
 }
@@ -61,6 +65,7 @@ impl SignalPart {
             counters: SignalCounters::default(),
             stock: RefCell::new(Stock::of_worker(index)),
             cursor: Cursor::default(),
+            round: Cursor::default(),
             yielded_first: Cell::new(false),
         }
     }
@@ -190,6 +195,23 @@ impl Worker {
             trace::task_acquired(task.place(), self.index());
         }
         scan.task
+    }
+
+    /// The next task of the whole tree, in turn: its worker may be stuck, and all others have enough of their own.
+    /// Own thread only.
+    pub(super) fn take_in_turn(&self, signals: &Signals) -> Option<Runnable> {
+        let (team, part) = (self.team(), self.signal_part());
+        let scan = signals.take_in_turn(&part.round);
+        team.tell_again(signals, scan.again);
+        let task = scan.task?;
+        let leaf = task.place().map_or(0, |place| Position::of(place).leaf);
+        let owner = SummaryTree::compute_partition_owner(leaf, team.num_workers());
+        let counters = &part.counters;
+        let taken =
+            if owner == self.index() { &counters.taken_own } else { &counters.taken_elsewhere };
+        taken.add(1);
+        trace::task_acquired(task.place(), self.index());
+        Some(task)
     }
 
     /// This worker is about to look for the last time before it sleeps. Own thread only.

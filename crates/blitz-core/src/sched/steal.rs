@@ -139,10 +139,13 @@ impl Worker {
         self.tasks().tick.count_job();
     }
 
-    /// How many tasks of the queue may go before own ones in a fair turn: what is taken is polled first,
-    /// and the own ones need a part of every interval. Own thread only.
-    pub(crate) fn fair_share(&self) -> usize {
-        self.tasks().tick.interval() / 2
+    /// Tasks of the queue that go before own ones in a fair turn. Own thread only.
+    pub(crate) fn take_fair_share(&self) -> Option<Runnable> {
+        match self.team().signals() {
+            // What is taken is polled first, and the own ones need a part of every interval.
+            None => self.take_queued(self.tasks().tick.interval() / 2),
+            Some(signals) => self.take_in_turn(signals),
+        }
     }
 
     /// A fair part of the queue, `most` tasks at most: one to poll, the others into the batch buffer. Own

@@ -97,7 +97,7 @@ impl Worker {
         self.poll_driver();
         let own = || self.open_mail().or_else(&own_job).map(Found::Job);
         let injected = || self.take_injected().map(Found::Job);
-        let queued = || self.take_queued(self.fair_share()).map(Found::Task);
+        let queued = || self.take_fair_share().map(Found::Task);
         let found = match self.rng.below(3) {
             0 => own().or_else(injected).or_else(queued),
             1 => injected().or_else(queued).or_else(own),

@@ -1,8 +1,9 @@
 //! Tasks as bits: each runnable task is one bit, and no task is left while all who could run it sleep.
 //!
 //! # Who calls it
-//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_any`, `reserve`, `free`, and around
-//! their sleep `lie_down`, `get_up`, `try_acquire`. The pool's end: `close`. Dumps: the rest.
+//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_any`, `take_in_turn`, `reserve`,
+//! `free`, and around their sleep `lie_down`, `has_task`, `get_up`, `try_acquire`. The pool's end: `close`, `take_left`.
+//! Dumps: the rest.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -25,7 +26,7 @@
 //!             └─▶ clear, look again ◀──┘
 //!                    └─ something: set it again, and release a permit as a setter does
 //!
-//!  sleep:  lie_down: +1 sleeper ─▶ last look at the roots ─▶ block … woken ─▶ get_up: -1 sleeper, -1 permit ─▶ look
+//!  sleep:  lie_down: +1 sleeper ─▶ last look from the roots down ─▶ block … woken ─▶ get_up: -1 sleeper, -1 permit ─▶ look
 //! ```
 //! Summary bits are cleared by who finds nothing below, not by who takes the last task: a word that is used again and
 //! again keeps its summaries, and signalling into it changes one word.
@@ -283,6 +284,23 @@ impl Signals {
         self.take(cursor, start, |_| true)
     }
 
+    /// The task behind the one that this cursor has met last, of all partitions: so that each is met, whoever's it is.
+    pub fn take_in_turn(&self, cursor: &Cursor) -> Scan {
+        self.take(cursor, cursor.leaf.get() + 1, |_| true)
+    }
+
+    /// One of the tasks that are left, for who ends them all. After the last of them there may still be some of which
+    /// another one that looks, or who has signalled it, knows.
+    pub fn take_left(&self) -> Option<Runnable> {
+        loop {
+            let scan = self.take_any(&Cursor::default(), 0);
+            // What was hidden for a moment nobody else may have seen.
+            if scan.again.is_none() || scan.task.is_some() {
+                return scan.task;
+            }
+        }
+    }
+
     /// A task of one of the leaves that are `wanted`.
     #[inline]
     fn take(&self, cursor: &Cursor, start: usize, wanted: impl Fn(usize) -> bool) -> Scan {
@@ -351,10 +369,27 @@ impl Signals {
         false
     }
 
-    /// Whether there may be a task that is signalled.
+    /// Whether there may be a task that is signalled: summaries are cleared late.
     #[inline]
     pub fn has_any(&self) -> bool {
         self.tree.has_any()
+    }
+
+    /// Whether there is a task that is signalled, or was a moment ago. For a last look, and for who would wake
+    /// somebody for what it leaves: what the summaries still say of tasks that are gone keeps nobody awake.
+    #[inline]
+    pub fn has_task(&self) -> bool {
+        self.has_any() && self.is_any_signalled()
+    }
+
+    fn is_any_signalled(&self) -> bool {
+        let leaves = |root| ones(self.tree.root(root)).map(move |bit| root * 64 + bit);
+        let mut leaves =
+            (0..self.tree.root_count()).flat_map(leaves).filter_map(|leaf| self.leaves.get(leaf));
+        leaves.any(|leaf| {
+            let is_signalled = |word: usize| leaf.words[word].signals.load(Acquire) != 0;
+            ones(leaf.branch.leaf()).any(is_signalled)
+        })
     }
 
     /// How many tasks are signalled, counted one word after the other.
@@ -440,12 +475,19 @@ impl arena::Word {
     }
 }
 
+/// Which bits of a word are set, lowest first.
+fn ones(word: u64) -> impl Iterator<Item = usize> {
+    core::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)))
+        .take_while(|&left| left != 0)
+        .map(|left| left.trailing_zeros() as usize)
+}
+
 impl Drop for Signals {
     fn drop(&mut self) {
         if model_has_failed() {
             return;
         }
-        while let Some(task) = self.take_any(&Cursor::default(), 0).task {
+        while let Some(task) = self.take_left() {
             drop(task);
         }
     }

@@ -122,7 +122,7 @@ impl Rig {
             }
             self.lie_down(worker);
             let sleeper = self.signals.lie_down();
-            if self.signals.has_any() {
+            if self.signals.has_task() {
                 self.wake(worker);
             }
             self.sleep(worker);

@@ -100,7 +100,7 @@ fn signal_4_one_sleeper_is_woken_for_one_task() {
     let tasks = arena.settle_all(4);
     assert_eq!(arena.signal(tasks.give(0)), Told::Nobody, "all are awake");
     let sleeper = arena.signals.lie_down();
-    assert!(arena.signals.has_any(), "the last look sees the task");
+    assert!(arena.signals.has_task(), "the last look sees the task");
     let told = arena.signals.signal(tasks.give(1), || true).told;
     assert_eq!(told, Told::Nobody, "somebody looks");
     assert_eq!(arena.signal(tasks.give(2)), Told::WakeOne);
@@ -157,6 +157,7 @@ fn signal_7_an_idle_tree_is_empty_after_a_look() {
     let taken: Vec<_> = (0..200).map(|_| arena.signals.take_own(&cursor, 0, 1).task).collect();
     let taken = tasks.take_all(taken.into_iter().flatten());
     assert!(arena.signals.has_any(), "summaries stay until somebody looks in vain");
+    assert!(!arena.signals.has_task(), "but they keep nobody awake");
     let look = arena.signals.take_own(&cursor, 0, 1);
     assert!(look.task.is_none() && look.again.is_none());
     assert!(!arena.signals.has_any());

@@ -98,7 +98,7 @@ impl Crowd {
     fn sleep(&self, worker: usize) {
         self.beds.lock().unwrap()[worker] = true;
         let sleeper = self.signals.lie_down();
-        let any = self.signals.has_any();
+        let any = self.signals.has_task();
         let mut beds = self.beds.lock().unwrap();
         if any || self.left.load(Relaxed) == 0 {
             beds[worker] = false;

@@ -42,6 +42,28 @@ fn signal_12_tasks_of_several_leaves_take_turns() {
 }
 
 #[test]
+fn signal_12_one_that_goes_round_meets_tasks_of_all_partitions() {
+    let mut arena = Arena::new();
+    let tasks = arena.settle_all(2 * SLOTS_PER_LEAF + 1);
+    let busy = [0, 5, SLOTS_PER_LEAF, 2 * SLOTS_PER_LEAF];
+    busy.iter().for_each(|&number| assert_eq!(arena.signal(tasks.give(number)), Told::Nobody));
+    let (own, round) = (Cursor::default(), Cursor::default());
+    for turn in 0..3 * busy.len() {
+        // Of three workers the first is always at work, and so is always signalled what it takes.
+        let mine = tasks.take(arena.signals.take_own(&own, 0, 3).task.unwrap());
+        assert_eq!(mine, busy[turn % 2]);
+        assert_eq!(arena.signal(tasks.give(mine)), Told::Nobody);
+        let next = tasks.take(arena.signals.take_in_turn(&round).task.unwrap());
+        assert_eq!(next, busy[turn % busy.len()]);
+        assert_eq!(arena.signal(tasks.give(next)), Told::Nobody);
+    }
+    let mut taken = tasks.take_all(core::iter::from_fn(|| arena.signals.take_left()));
+    assert_eq!(taken.len(), busy.len());
+    taken.extend((0..2 * SLOTS_PER_LEAF).filter(|number| !busy.contains(number)));
+    tasks.assert_each_once(taken);
+}
+
+#[test]
 fn signal_12_a_look_begins_where_it_is_told() {
     const COUNT: usize = 2 * SLOTS_PER_LEAF + 2;
     let mut arena = Arena::new();
