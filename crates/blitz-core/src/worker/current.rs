@@ -74,11 +74,19 @@ pub(crate) fn is_worker() -> bool {
 }
 
 /// Calls `f` with the worker that the current thread is, inside an operation or not.
+#[inline(always)]
 pub(crate) fn with_worker<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     match current() {
         Some(worker) => Some(f(worker)),
-        None => adopted()?.worker(0).map(f),
+        None => with_adopted(f),
     }
+}
+
+/// By itself, so that what the drop-in asks before each of its forks is one load.
+#[cold]
+#[inline(never)]
+fn with_adopted<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
+    adopted()?.worker(0).map(f)
 }
 
 /// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every operation
