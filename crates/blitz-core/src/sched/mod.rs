@@ -33,7 +33,7 @@ pub(crate) use signal::{SignalPart, SignalTotals};
 
 use crate::panic::Payload;
 use crate::team::Team;
-use crate::worker::current;
+use crate::worker::{Worker, current};
 use blitz_parts::lifo::LifoSlot;
 use blitz_parts::ring::Ring;
 use blitz_parts::signal::Position;
@@ -159,7 +159,14 @@ unsafe impl task::Scheduler for Home {
     fn owned(&self, place: Place) -> &Owned {
         let team = self.team();
         let list = match team.signals() {
-            None => place.index(),
+            None => {
+                // Most tasks end where they waited first, and the table of workers is a detour.
+                let here = |worker: &&Worker| worker.index() == place.index() && worker.is_in(team);
+                if let Some(worker) = current::current().filter(here) {
+                    return &worker.tasks().owned;
+                }
+                place.index()
+            }
             // Not whose the leaf is now: a task stays in its list.
             Some(_) => Position::of(place).leaf % team.lists,
         };
