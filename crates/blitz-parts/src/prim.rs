@@ -629,7 +629,7 @@ pub enum Step {
     SignalSetFence,
     /// `signal`: the fence between setting a leaf bit and reading the root.
     SignalLeafFence,
-    /// `signal`: every setter looks at the root, also if the leaf is marked.
+    /// `signal`: every setter looks at the root.
     SignalRootSet,
     /// `signal`: the fence between setting a root bit and reading who sleeps.
     SignalRootFence,

@@ -9,6 +9,7 @@ mod latch_set_vs_sleep;
 mod post_vs_sleep;
 mod private_push_vs_sleep;
 mod shutdown_vs_sleep;
+mod signal_vs_sleep;
 mod steal_vs_pop_vs_sleep;
 mod tasks;
 

@@ -418,12 +418,14 @@ impl Signals {
         tenants
     }
 
-    /// The worker is about to look for the last time, and to sleep then.
+    /// The worker is about to look for the last time, and to sleep then. From before this call until it gets up it
+    /// can be woken: a permit may be for a task that was taken already, so that nothing but the wake-up tells of it.
     pub fn lie_down(&self) -> Sleeper {
         self.tree.lie_down()
     }
 
-    /// The worker is awake, or has not slept after all. It has to look for tasks now, or to pass that on.
+    /// The worker is awake, or has not slept after all. It has to look for tasks now, or to pass that on; and if it
+    /// finds more than it takes to wake another, for it may have taken another's permit.
     pub fn get_up(&self, sleeper: Sleeper) -> Option<Permit> {
         self.tree.get_up(sleeper)
     }

@@ -169,8 +169,6 @@ impl Branch {
         }
         if self.leaf.load(Relaxed) & bit == 0 {
             self.leaf.set(bit, AcqRel);
-        } else if broken(Step::SignalRootSet) {
-            return false;
         }
         self.activate_root()
     }
@@ -182,7 +180,7 @@ impl Branch {
             barrier::after_exchange(); // O2
         }
         let was_clear = self.root.load(Relaxed) & self.bit == 0;
-        if was_clear {
+        if was_clear && !broken(Step::SignalRootSet) {
             self.root.set(self.bit, AcqRel);
         }
         if !broken(Step::SignalRootFence) {
