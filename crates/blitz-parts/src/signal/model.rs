@@ -319,12 +319,12 @@ fn signal_4_two_setters_in_one_word() {
 
 #[test]
 fn signal_4_two_setters_in_one_leaf() {
-    check(1, Some(2), || two_setters(&[FIRST, BESIDE]));
+    check(10_000, Some(2), || two_setters(&[FIRST, BESIDE]));
 }
 
 #[test]
 fn signal_4_two_setters_in_two_leaves() {
-    check(1, Some(2), || two_setters(&[FIRST, ELSEWHERE]));
+    check(8_000, Some(2), || two_setters(&[FIRST, ELSEWHERE]));
 }
 
 #[test]
@@ -382,22 +382,22 @@ fn together(rig: Arc<Rig>, setters: usize) {
 
 #[test]
 fn signal_5_two_tasks_of_one_word_run_at_the_same_time() {
-    check(1, Some(2), || together(Rig::used(&[FIRST, FIRST]), 1));
+    check(40_000, Some(2), || together(Rig::used(&[FIRST, FIRST]), 1));
 }
 
 #[test]
 fn signal_5_two_tasks_of_one_leaf_run_at_the_same_time() {
-    check(1, Some(2), || together(Rig::used(&[FIRST, BESIDE]), 1));
+    check(40_000, Some(2), || together(Rig::used(&[FIRST, BESIDE]), 1));
 }
 
 #[test]
 fn signal_5_two_tasks_of_two_leaves_run_at_the_same_time() {
-    check(1, Some(2), || together(Rig::used(&[FIRST, ELSEWHERE]), 1));
+    check(10_000, Some(2), || together(Rig::used(&[FIRST, ELSEWHERE]), 1));
 }
 
 #[test]
 fn signal_5_two_setters_tasks_run_at_the_same_time() {
-    check(1, Some(1), || together(Rig::new(&[ELSEWHERE, ELSEWHERE]), 2));
+    check(9_000, Some(1), || together(Rig::new(&[ELSEWHERE, ELSEWHERE]), 2));
 }
 
 #[test]
