@@ -75,14 +75,14 @@ impl Crew {
                 let mut sleeper = None;
                 self.sleep.no_work_found(bed, &mut idle, None, || {
                     sleeper = Some(self.signals.lie_down());
-                    self.signals.has_any()
+                    self.signals.has_task()
                 });
                 let _permit = match sleeper {
                     Some(sleeper) => self.signals.get_up(sleeper),
                     None => self.signals.try_acquire(),
                 };
             };
-            self.sleep.work_found(bed, idle, || self.signals.has_any());
+            self.sleep.work_found(bed, idle, || self.signals.has_task());
             match found {
                 Some(task) => run(task),
                 None => return,

@@ -143,7 +143,7 @@ impl Rig {
     /// A worker that stops looking wakes another for what it leaves: it may have had the other's permit.
     fn tell_of_more(&self) {
         fence(SeqCst);
-        if self.signals.has_any() {
+        if self.signals.has_task() {
             self.wake_one();
         }
     }
