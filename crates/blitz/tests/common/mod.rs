@@ -189,7 +189,9 @@ impl Dir {
     pub fn new() -> Dir {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, SeqCst);
-        let name = format!("blitz-{}-{number}", std::process::id());
+        // One program may have several copies of this file, each with numbers of its own.
+        let whose = module_path!().replace("::", "-");
+        let name = format!("{whose}-{}-{number}", std::process::id());
         let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&dir).unwrap();
         Dir(dir)

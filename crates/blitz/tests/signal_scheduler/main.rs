@@ -1,0 +1,112 @@
+//! The tests of tasks, timers, sockets and all that rests on them once more, on the signal scheduler.
+//!
+//! They are the same files that the other targets are made of: pools whose builders choose no scheduler take the one
+//! that the environment names, which is set before the first test begins. Left out are the files that
+//! - have no tasks: `install`, `join`, `scope`, `stress`;
+//! - are about the process' one global pool: `builder`;
+//! - change limits of the process, which its other tests share: `net_limits`, `process_limits`.
+#![cfg(target_os = "linux")]
+#![allow(clippy::duplicate_mod, reason = "each file brings its own `common`")]
+
+#[path = "../abort.rs"]
+mod abort;
+#[path = "../attributes.rs"]
+mod attributes;
+#[path = "../block_on.rs"]
+mod block_on;
+#[path = "../blocking.rs"]
+mod blocking;
+#[path = "../compute.rs"]
+mod compute;
+#[path = "../fairness.rs"]
+mod fairness;
+#[path = "../fs.rs"]
+mod fs;
+#[path = "../fs_file.rs"]
+mod fs_file;
+#[path = "../handle.rs"]
+mod handle;
+#[path = "../join_set.rs"]
+mod join_set;
+#[path = "../local.rs"]
+mod local;
+#[path = "../macros.rs"]
+mod macros;
+#[path = "../net_beside_compute.rs"]
+mod net_beside_compute;
+#[path = "../net_ends.rs"]
+mod net_ends;
+#[path = "../net_tcp.rs"]
+mod net_tcp;
+#[path = "../net_udp.rs"]
+mod net_udp;
+#[path = "../net_unix.rs"]
+mod net_unix;
+#[path = "../openraft.rs"]
+mod openraft;
+#[path = "../panics.rs"]
+mod panics;
+#[path = "../process.rs"]
+mod process;
+#[path = "../regress.rs"]
+mod regress;
+#[path = "../shield.rs"]
+mod shield;
+#[path = "../shutdown_tasks.rs"]
+mod shutdown_tasks;
+#[path = "../signal.rs"]
+mod signal;
+#[path = "../spawn.rs"]
+mod spawn;
+#[path = "../stress_net.rs"]
+mod stress_net;
+#[path = "../stress_tasks.rs"]
+mod stress_tasks;
+#[path = "../stress_time.rs"]
+mod stress_time;
+#[path = "../task_local.rs"]
+mod task_local;
+#[path = "../tasks.rs"]
+mod tasks;
+#[path = "../time_interval.rs"]
+mod time_interval;
+#[path = "../time_paused.rs"]
+mod time_paused;
+#[path = "../time_sleep.rs"]
+mod time_sleep;
+#[path = "../time_timeout.rs"]
+mod time_timeout;
+
+use blitz::Scheduler;
+
+/// Called by the loader, before `main`.
+#[used]
+// SAFETY: the section is a list of functions of this kind, which may ignore what they are called with.
+#[unsafe(link_section = ".init_array")]
+static CHOOSE_SIGNALS: extern "C" fn() = choose_signals;
+
+extern "C" fn choose_signals() {
+    // SAFETY: there is one thread yet, and nobody keeps a pointer into the environment.
+    unsafe { std::env::set_var(Scheduler::VARIABLE, "signal") };
+}
+
+#[test]
+fn pools_have_the_scheduler_that_the_environment_names() {
+    let runtime = blitz::Runtime::builder().workers(2).build().unwrap();
+    assert_eq!(runtime.pool().scheduler(), Scheduler::Signal);
+    let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    assert_eq!(pool.scheduler(), Scheduler::Signal);
+    assert_eq!(blitz::global().unwrap().scheduler(), Scheduler::Signal);
+}
+
+#[blitz::test]
+async fn so_have_those_of_attributes() {
+    assert_eq!(blitz::spawn(async { 7 }).await.unwrap(), 7);
+    assert!(blitz::Handle::current().metrics().tasks.signal.is_some());
+}
+
+#[test]
+fn a_builder_that_chooses_is_obeyed() {
+    let builder = blitz::Runtime::builder().workers(1).scheduler(Scheduler::Stealing);
+    assert_eq!(builder.build().unwrap().pool().scheduler(), Scheduler::Stealing);
+}
