@@ -156,6 +156,12 @@ unsafe impl task::Scheduler for Home {
         }
     }
 
+    fn unsettle(&self, place: Place) {
+        if let (Some(worker), Some(signals)) = (current::current(), self.team().signals()) {
+            worker.free_slot(signals.identity(place));
+        }
+    }
+
     fn owned(&self, place: Place) -> &Owned {
         let team = self.team();
         let list = match team.signals() {

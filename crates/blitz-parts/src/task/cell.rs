@@ -167,6 +167,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         let word = state.load();
         let mut due = word.cancel_is_due();
         let newly_linked = !due && !word.is_linked() && !word.is_notified();
+        // SAFETY: this thread runs the task.
+        let newly_settled = newly_linked && unsafe { Self::place_of(header) }.is_none();
         if newly_linked && !broken(Step::TaskLinkFirst) {
             // SAFETY: this thread runs the task, which is in no list; the list stays (Scheduler 2).
             due = !unsafe { Self::link(header) };
@@ -189,6 +191,10 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
                 unsafe { Self::unlink(header) };
             }
         }
+        if newly_settled {
+            // SAFETY: this thread runs the task, which is in no list.
+            unsafe { Self::unsettle(header) };
+        }
         // SAFETY: the task is RUNNING, and this thread runs it.
         unsafe { Self::cancel(header) };
         Ran::Cancelled
@@ -199,17 +205,42 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// # Safety
     /// 1. The task is RUNNING, and the caller runs it.
     unsafe fn settle(header: NonNull<Header>) -> Place {
-        // SAFETY: the run's reference keeps the cell alive.
-        let place = unsafe { header.as_ref() }.place.get();
-        // SAFETY: nobody but the runner is at the place.
-        if let Some(place) = unsafe { place.read() } {
+        // SAFETY: obligation 1.
+        if let Some(place) = unsafe { Self::place_of(header) } {
             return place;
         }
         // SAFETY: the cell is live.
         let settled = unsafe { Self::scheduler(header) }.settle(header);
+        // SAFETY: the run's reference keeps the cell alive.
+        let place = unsafe { header.as_ref() }.place.get();
         // SAFETY: nobody but the runner is at the place.
         unsafe { place.write(Some(settled)) };
         settled
+    }
+
+    /// Where the task is kept, if that is known already.
+    ///
+    /// # Safety
+    /// 1. The task is RUNNING, and the caller runs it.
+    unsafe fn place_of(header: NonNull<Header>) -> Option<Place> {
+        // SAFETY: the run's reference keeps the cell alive.
+        let place = unsafe { header.as_ref() }.place.get();
+        // SAFETY: nobody but the runner is at the place.
+        unsafe { place.read() }
+    }
+
+    /// Gives up the place that `settle` has found in this run.
+    ///
+    /// # Safety
+    /// 1. The task is RUNNING, run by the caller, and in no list.
+    unsafe fn unsettle(header: NonNull<Header>) {
+        // SAFETY: the run's reference keeps the cell alive.
+        let place = unsafe { header.as_ref() }.place.get();
+        // SAFETY: nobody but the runner is at the place.
+        if let Some(settled) = unsafe { place.replace(None) } {
+            // SAFETY: the cell is live.
+            unsafe { Self::scheduler(header) }.unsettle(settled);
+        }
     }
 
     /// Puts the task into its list; says whether that is still open.

@@ -1,7 +1,8 @@
 //! For tests and models: a scheduler that is a queue, and futures that do as they are told.
 
 use super::{
-    Failure, Join, LateReport, Owned, Payload, Place, Ran, Runnable, Scheduler, TaskRef, new,
+    Failure, Header, Join, LateReport, Owned, Payload, Place, Ran, Runnable, Scheduler, TaskRef,
+    new,
 };
 use crate::prim::{self, Mutex};
 use core::future::poll_fn;
@@ -9,7 +10,7 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::task::Wake;
 
 /// Whoever runs tasks, reduced to a queue. Tasks point to it, so it stays in its box until they have ended.
@@ -20,6 +21,10 @@ pub(crate) struct Rig {
     late: Arc<Mutex<Vec<Payload>>>,
     /// How often a task was put into the queue while it was in it.
     mistakes: AtomicUsize,
+    /// Somebody aborts each task in the middle of its being settled.
+    pub(crate) aborts_settling: AtomicBool,
+    /// Places given and not given up.
+    pub(crate) settled: AtomicUsize,
 }
 
 /// The scheduler of a [`Rig`].
@@ -50,6 +55,19 @@ unsafe impl Scheduler for ToRig {
         queue.push_back(task);
     }
 
+    fn settle(&self, task: NonNull<Header>) -> Place {
+        self.rig().settled.fetch_add(1, Relaxed);
+        if self.rig().aborts_settling.load(Relaxed) {
+            // SAFETY: a task is settled by who runs it.
+            unsafe { TaskRef::from_header(task) }.abort();
+        }
+        Place::new(0)
+    }
+
+    fn unsettle(&self, _: Place) {
+        self.rig().settled.fetch_sub(1, Relaxed);
+    }
+
     fn owned(&self, _: Place) -> &Owned {
         &self.rig().owned
     }
@@ -72,6 +90,8 @@ impl Rig {
             panics: Arc::new(Mutex::new(Vec::new())),
             late: Arc::new(Mutex::new(Vec::new())),
             mistakes: AtomicUsize::new(0),
+            aborts_settling: AtomicBool::new(false),
+            settled: AtomicUsize::new(0),
         })
     }
 

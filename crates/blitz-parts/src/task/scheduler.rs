@@ -58,6 +58,10 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
         Place::new(0)
     }
 
+    /// The task that was just [settled](Scheduler::settle) in `place` does not wait there after all: it was cancelled
+    /// meanwhile, and ends. Called on the same thread.
+    fn unsettle(&self, _place: Place) {}
+
     /// The list of those tasks that are kept in `place`.
     fn owned(&self, place: Place) -> &Owned;
 

@@ -6,6 +6,7 @@ use crate::task::{Join, Ran, TooDeep};
 use core::future::{pending, poll_fn};
 use core::task::Poll;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, mpsc};
 
 /// A task that waits for ever; the count says when its future is dropped.
@@ -32,6 +33,18 @@ fn task_8_an_idle_task_that_is_aborted_ends() {
     assert!(was_cancelled(&mut join));
     join.abort();
     assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn task_8_a_task_that_is_aborted_while_it_settles_gives_its_place_up() {
+    let rig = Rig::new();
+    let (_stays, _) = waits(&rig);
+    assert!(idle(rig.run_one()));
+    rig.aborts_settling.store(true, Relaxed);
+    let (mut join, drops) = waits(&rig);
+    assert!(cancelled(rig.run_one()));
+    assert_eq!((rig.settled.load(Relaxed), drops.count()), (1, 1));
+    assert!(was_cancelled(&mut join));
 }
 
 #[test]
