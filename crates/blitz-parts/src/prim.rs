@@ -611,6 +611,10 @@ pub enum Step {
     RuntimeGivesAway,
     /// `compose/runtime`: a worker that waits and helps few hears of jobs from outside.
     RuntimeGuestTold,
+    /// `compose/runtime`: who is told to wake somebody for a signalled task does.
+    RuntimeSignalTells,
+    /// `compose/runtime`: a worker counts as a sleeper of the signal tree before it looks for the last time.
+    RuntimeSleeperFirst,
     /// `alarm`: the fence between lowering the earliest tick and reading until when the driver blocks.
     AlarmAddFence,
     /// `alarm`: the fence between announcing until when the driver blocks and looking again.

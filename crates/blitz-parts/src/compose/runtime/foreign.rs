@@ -77,3 +77,50 @@ fn spawners() {
 fn foreign_threads_spawn() {
     check(1_000, Some(3), spawners);
 }
+
+#[test]
+fn canary_nobody_is_woken_for_a_signalled_task() {
+    canary(&[Step::RuntimeSignalTells], Some(3), gates);
+}
+
+#[test]
+fn canary_who_gets_up_takes_no_permit() {
+    canary(&[Step::SignalPermitTaken], Some(3), gates);
+}
+
+#[test]
+fn canary_a_cleared_leaf_is_not_looked_below() {
+    canary(&[Step::SignalClearLooks], Some(3), gates);
+}
+
+#[test]
+fn canary_a_cleared_root_is_not_looked_below() {
+    canary(&[Step::SignalRootClearLooks], Some(3), gates);
+}
+
+/// The only worker goes to sleep while a foreign thread wakes its only task: nobody else would see to that.
+fn alone() {
+    let runtime = Runtime::new(1);
+    let gate = Gate::new();
+    let waits = runtime.spawn({
+        let gate = gate.clone();
+        async move { gate.passed().await }
+    });
+    let opener = thread::spawn(move || {
+        gate.wake_in_vain();
+        gate.open();
+    });
+    block_on(waits).unwrap();
+    opener.join().unwrap();
+    runtime.shut_down();
+}
+
+#[test]
+fn one_worker_is_woken_by_a_foreign_thread() {
+    check(2_000, Some(3), alone);
+}
+
+#[test]
+fn canary_a_worker_counts_as_a_sleeper_too_late() {
+    canary(&[Step::RuntimeSleeperFirst], Some(3), alone);
+}

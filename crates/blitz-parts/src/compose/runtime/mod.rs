@@ -2,8 +2,8 @@
 //! few steps, do not show.
 //!
 //! What its workers do follows `blitz-core` (`sched`, `worker`, `shutdown`, `ops/block_on`) step by step, on
-//! the real tasks, rings, slots, queues, deques, injector, latches and sleep protocol, with small rings so
-//! that they overflow. Statistics, leapfrogging, clocks, local sets and threads that a pool adopts are left
+//! the real tasks, rings, slots, queues, signal trees, deques, injector, latches and sleep protocol, with small
+//! rings so that they overflow. Which scheduler a runtime has is drawn with the schedule. Statistics, leapfrogging, clocks, local sets and threads that a pool adopts are left
 //! out; the watch over LIFO slots comes by whenever a poll blocks. What core decides by clocks or by
 //! experience, a schedule decides here.
 //!
@@ -28,6 +28,7 @@ mod futures;
 mod helping;
 mod jobs;
 mod ledger;
+mod shared;
 mod storm;
 mod team;
 mod wait;
@@ -37,6 +38,7 @@ mod worker;
 use crate::prim::{any_below, thread};
 use crate::task::{self, TaskRef};
 use futures::{Followed, Handle};
+use shared::Shared;
 use std::sync::Arc;
 use team::{Home, Team};
 
@@ -47,13 +49,19 @@ struct Runtime {
 }
 
 impl Runtime {
+    /// One with any scheduler.
     fn new(workers: usize) -> Runtime {
-        Runtime::start(Team::new(workers), workers)
+        Runtime::start(Team::new(workers, Shared::any(workers)), workers)
+    }
+
+    /// One with the stealing scheduler, for failures that take many schedules to come about.
+    fn with_queue(workers: usize) -> Runtime {
+        Runtime::start(Team::new(workers, Shared::queue()), workers)
     }
 
     /// One with a worker more, whose thread has ended without leaving.
     fn with_one_gone(workers: usize) -> Runtime {
-        Runtime::start(Team::new(workers + 1), workers)
+        Runtime::start(Team::new(workers + 1, Shared::any(workers + 1)), workers)
     }
 
     fn start(team: Arc<Team>, workers: usize) -> Runtime {
@@ -121,7 +129,7 @@ impl Team {
         } else {
             match worker::current() {
                 Some(worker) => worker.schedule(task),
-                None => self.queue_one(task),
+                None => self.share(task),
             }
         }
         Handle::new(join, record)

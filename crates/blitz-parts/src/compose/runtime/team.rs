@@ -1,6 +1,7 @@
 //! What the workers share, where tasks from outside go, and how it all ends.
 
 use super::ledger::Ledger;
+use super::shared::Shared;
 use super::worker::{self, Queues, Worker};
 use crate::inject::Injector;
 use crate::job::{HeapJob, Work};
@@ -8,7 +9,7 @@ use crate::prim::{
     AcqRel, Acquire, AtomicBool, AtomicUsize, Mutex, Relaxed, Release, SeqCst, Step, broken, fence,
     yield_now,
 };
-use crate::queue::{Chain, Queue};
+use crate::signal::Position;
 use crate::sleep::{Sleep, SleepPolicy};
 use crate::task::{Header, Owned, Payload, Place, Runnable, Scheduler, TaskRef};
 use core::ptr::NonNull;
@@ -18,7 +19,7 @@ use std::sync::{Arc, Weak};
 pub(super) struct Team {
     pub(super) sleep: Sleep,
     pub(super) injector: Injector,
-    pub(super) queue: Queue,
+    pub(super) tasks: Shared,
     pub(super) workers: Vec<Queues>,
     pub(super) ledger: Arc<Ledger>,
     /// The handle counts one, every job and every shielded section one; at zero the workers stop.
@@ -38,7 +39,7 @@ pub(super) struct Team {
 }
 
 impl Team {
-    pub(super) fn new(workers: usize) -> Arc<Team> {
+    pub(super) fn new(workers: usize, tasks: Shared) -> Arc<Team> {
         let sleep = Sleep::new(SleepPolicy::rayon(), true, workers);
         (0..workers).for_each(|_| {
             sleep.add_bed();
@@ -46,7 +47,7 @@ impl Team {
         Arc::new_cyclic(|me| Team {
             sleep,
             injector: Injector::new(),
-            queue: Queue::new(),
+            tasks,
             workers: (0..workers).map(Queues::new).collect(),
             ledger: Arc::default(),
             alive: AtomicUsize::new(1),
@@ -75,27 +76,8 @@ impl Team {
     /// `Team::has_work`.
     pub(super) fn has_work(&self) -> bool {
         !self.injector.is_empty()
-            || !self.queue.is_empty()
+            || self.tasks.may_have()
             || self.workers.iter().any(|worker| worker.has_job() || worker.has_public_task())
-    }
-
-    /// Puts a task into the queue, from any thread that keeps the team alive.
-    pub(super) fn queue_one(&self, task: Runnable) {
-        match self.queue.push(task) {
-            Ok(_) => self.tell_of_queued(),
-            Err(task) => self.cancel(task),
-        }
-    }
-
-    pub(super) fn queue_chain(&self, chain: Chain) {
-        match self.queue.push_chain(chain) {
-            Ok(_) => self.tell_of_queued(),
-            Err(chain) => self.cancel_chain(chain),
-        }
-    }
-
-    fn tell_of_queued(&self) {
-        self.sleep.new_jobs(1, true);
     }
 
     /// A job for one worker alone.
@@ -231,7 +213,7 @@ impl Team {
         while self.cancel_round() > 0 || self.late.load(Acquire) > 0 {
             yield_now();
         }
-        self.cancel_chain(self.queue.close());
+        self.close_tasks();
     }
 
     /// Has some worker cancel every task, while the others go on with jobs.
@@ -258,16 +240,6 @@ impl Team {
         self.workers.iter().map(|worker| worker.owned.close_and_cancel()).sum()
     }
 
-    /// Cancels what is in the queue, one by one, and returns how many there were.
-    fn cancel_queued(&self) -> usize {
-        let mut cancelled = 0;
-        while let Some(task) = self.queue.pop_batch(1).next() {
-            self.cancel(task);
-            cancelled += 1;
-        }
-        cancelled
-    }
-
     /// Cancels a task that has left the queues.
     pub(super) fn cancel(&self, task: Runnable) {
         self.ledger.leave(&task);
@@ -277,14 +249,8 @@ impl Team {
     /// Leaves a task to whoever drops the team.
     fn cancel_late(&self, task: Runnable) {
         self.late.fetch_add(1, AcqRel);
-        if let Err(task) = self.queue.push(task) {
-            self.cancel(task);
-        }
+        self.leave_to_the_end(task);
         self.late.fetch_sub(1, AcqRel);
-    }
-
-    fn cancel_chain(&self, chain: Chain) {
-        chain.for_each(|task| self.cancel(task));
     }
 
     /// Asserts that nothing is left, when all threads have gone.
@@ -292,7 +258,8 @@ impl Team {
         let counts = self.sleep.counters().load();
         assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
         assert_eq!(self.sleep.parked_word(0), 0);
-        assert!(!self.has_work(), "work is left");
+        self.tasks.assert_over();
+        assert!(self.injector.is_empty(), "a job is left");
         for worker in &self.workers {
             assert!(worker.is_empty(), "a queue or list is not empty");
         }
@@ -353,18 +320,33 @@ unsafe impl Scheduler for Home {
         match worker::current() {
             Some(worker) => worker.schedule(task),
             None => match team.me.upgrade() {
-                Some(team) => team.queue_one(task),
+                Some(team) => team.share(task),
                 None => team.cancel_late(task),
             },
         }
     }
 
-    fn settle(&self, _: NonNull<Header>) -> Place {
-        Place::new(worker::current().expect("tasks are polled on workers").index())
+    fn settle(&self, task: NonNull<Header>) -> Place {
+        let worker = worker::current().expect("tasks are polled on workers");
+        match self.team().signals() {
+            None => Place::new(worker.index()),
+            Some(signals) => worker.reserve_slot(signals, task),
+        }
+    }
+
+    fn unsettle(&self, place: Place) {
+        if let (Some(worker), Some(signals)) = (worker::current(), self.team().signals()) {
+            worker.free_slot(signals.identity(place));
+        }
     }
 
     fn owned(&self, place: Place) -> &Owned {
-        &self.team().workers[place.index()].owned
+        let team = self.team();
+        let list = match team.signals() {
+            None => place.index(),
+            Some(_) => Position::of(place).leaf % team.workers.len(),
+        };
+        &team.workers[list].owned
     }
 
     fn report_panic(&self, payload: Payload) {

@@ -120,9 +120,7 @@ impl Worker<'_> {
                 continue;
             }
             let idle = idle.get_or_insert_with(|| sleep.start_looking(self.bed()));
-            self.while_parking(|| {
-                sleep.no_work_found(self.bed(), idle, Some(latch), || self.sees_work());
-            });
+            self.no_work_found(idle, Some(latch));
         }
         stop_looking(&mut idle);
         if !broken(Step::RuntimeWaitTells) {

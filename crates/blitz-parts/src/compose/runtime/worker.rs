@@ -1,10 +1,12 @@
 //! One worker: where it puts tasks and jobs, where it looks for them, and its loop.
 
+use super::shared::{Shared, SignalPart};
 use super::team::Team;
 use crate::barrier;
 use crate::deque::{Deque, Owner, Steal};
 use crate::inject::Injector;
 use crate::job::{Header, Work};
+use crate::latch::JobLatch;
 use crate::lifo::LifoSlot;
 use crate::prim::{
     Acquire, AtomicBool, AtomicU64, Relaxed, Release, SeqCst, Step, any_below, broken, fence,
@@ -13,7 +15,7 @@ use crate::prim::{
 use crate::queue::{Chain, fair_batch};
 use crate::ring::{Pushed, Ring, RingOwner};
 use crate::rng::XorShift64Star;
-use crate::sleep::Bed;
+use crate::sleep::{Bed, Idle};
 use crate::task::{self, Owned, Ran, Runnable, TaskRef};
 use crate::tuning::LIFO_POLLS_MAX;
 use core::cell::{Cell, RefCell};
@@ -41,6 +43,7 @@ pub(super) struct Queues {
     pub(super) owned: Owned,
     // Its own thread only.
     opened_mail: RefCell<VecDeque<Work>>,
+    signal: SignalPart,
     rng: XorShift64Star,
     lifo_polls: Cell<u32>,
     has_batch: Cell<bool>,
@@ -71,6 +74,7 @@ impl Queues {
             gone: AtomicBool::new(false),
             owned: Owned::new(),
             opened_mail: RefCell::default(),
+            signal: SignalPart::new(index),
             rng: XorShift64Star::new(index as u64 + 1),
             lifo_polls: Cell::new(0),
             has_batch: Cell::new(false),
@@ -181,11 +185,14 @@ impl<'t> Worker<'t> {
     /// `Worker::schedule`.
     pub(super) fn schedule(self, task: Runnable) {
         if self.queues().parking.get() {
-            return self.team.queue_one(task);
+            return self.team.share(task);
         }
         // SAFETY: own thread.
         if let Some(evicted) = unsafe { self.queues().lifo.put(task) } {
-            self.put_back(evicted, true);
+            match self.team.signals() {
+                None => self.put_back(evicted, true),
+                Some(signals) => self.signal_task(signals, evicted),
+            }
         }
     }
 
@@ -196,8 +203,8 @@ impl<'t> Worker<'t> {
                     self.team.sleep.new_task();
                 }
             }
-            Pushed::Overflow(tasks) => self.team.queue_chain(tasks),
-            Pushed::Busy(task) => self.team.queue_one(task),
+            Pushed::Overflow(tasks) => self.team.share_all(tasks),
+            Pushed::Busy(task) => self.team.share(task),
         }
     }
 
@@ -241,18 +248,45 @@ impl<'t> Worker<'t> {
             }
         }
         own.lifo_polls.set(0);
-        self.ring().pop().or_else(|| own.lifo.take())
+        let next = match self.team.signals() {
+            None => self.pop_ring(),
+            Some(signals) => self.next_signalled(signals),
+        };
+        next.or_else(|| own.lifo.take())
+    }
+
+    pub(super) fn pop_ring(self) -> Option<Runnable> {
+        self.ring().pop()
+    }
+
+    /// `Worker::next_private`: a task that only this worker is sure to come to.
+    fn next_private(self) -> Option<Runnable> {
+        let batched = || self.batch().pop();
+        self.queues().lifo.take().or_else(batched).or_else(|| self.pop_ring())
+    }
+
+    pub(super) fn signal_part(self) -> &'t SignalPart {
+        &self.queues().signal
+    }
+
+    /// A number below `n`.
+    pub(super) fn any_of(self, n: usize) -> usize {
+        self.queues().rng.below(n)
     }
 
     /// `Worker::take_queued`.
     pub(super) fn take_queued(self, most: usize) -> Option<Runnable> {
-        let len = self.team.queue.len();
+        let queue = match &self.team.tasks {
+            Shared::Queue(queue) => queue,
+            Shared::Signals(signals) => return self.take_signalled(signals),
+        };
+        let len = queue.len();
         if len == 0 {
             return None;
         }
         let room = self.batch().room() + self.ring().room();
         let fair = fair_batch(len, self.team.workers.len());
-        let mut taken = self.team.queue.pop_batch(fair.min(most).min(room + 1));
+        let mut taken = queue.pop_batch(fair.min(most).min(room + 1));
         let first = taken.next()?;
         let more = !taken.is_empty();
         self.queues().has_batch.set(true);
@@ -286,11 +320,17 @@ impl<'t> Worker<'t> {
         }
         self.count();
         self.team.ledger.leave(&task);
+        let slot = self.slot_of(&task);
         let outer = self.queues().polled.replace(Some(task.header()));
         let ran = task.run();
         self.queues().polled.set(outer);
         match ran {
-            Ran::Idle | Ran::Complete | Ran::Cancelled => {}
+            Ran::Idle => {}
+            Ran::Complete | Ran::Cancelled => {
+                if let Some(slot) = slot {
+                    self.free_slot(slot);
+                }
+            }
             Ran::Again(task) => {
                 self.team.ledger.enter(&task);
                 let behind = !self.queues().ring.is_empty() || !self.queues().lifo.is_empty();
@@ -309,13 +349,13 @@ impl<'t> Worker<'t> {
     /// `TaskQueues::rescue`, by a thread that found this worker stuck in a poll.
     pub(super) fn rescue(self) {
         if let Some(task) = self.queues().lifo.take() {
-            self.team.queue_one(task);
+            self.team.share(task);
         }
     }
 
     pub(super) fn cancel_queued(self) -> usize {
         let mut cancelled = 0;
-        while let Some(task) = self.next_task() {
+        while let Some(task) = self.next_private() {
             self.team.cancel(task);
             cancelled += 1;
         }
@@ -324,11 +364,11 @@ impl<'t> Worker<'t> {
 
     pub(super) fn give_tasks_away(self) {
         let mut chain = Chain::new();
-        while let Some(task) = self.next_task() {
+        while let Some(task) = self.next_private() {
             chain.push(task);
         }
         if !chain.is_empty() {
-            self.team.queue_chain(chain);
+            self.team.share_all(chain);
         }
     }
 
@@ -566,9 +606,7 @@ impl<'t> Worker<'t> {
                 if sleep.is_stopping() {
                     break None;
                 }
-                self.while_parking(|| {
-                    sleep.no_work_found(self.bed(), &mut idle, None, || self.sees_work());
-                });
+                self.no_work_found(&mut idle, None);
             };
             sleep.work_found(self.bed(), idle, || self.team.has_work());
             match found {
@@ -576,6 +614,24 @@ impl<'t> Worker<'t> {
                 None => return,
             }
         }
+    }
+
+    /// `Worker::no_work_found`: one idle round, which may be a sleep.
+    pub(super) fn no_work_found(self, idle: &mut Idle, latch: Option<&JobLatch>) {
+        let mut sleeper = None;
+        self.while_parking(|| {
+            let look = || {
+                if broken(Step::RuntimeSleeperFirst) {
+                    let sees_work = self.sees_work();
+                    sleeper = self.lie_down();
+                    return sees_work;
+                }
+                sleeper = self.lie_down();
+                self.sees_work()
+            };
+            self.team.sleep.no_work_found(self.bed(), idle, latch, look);
+        });
+        self.get_up(sleeper);
     }
 
     /// `Worker::while_parking`.
