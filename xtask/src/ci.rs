@@ -110,7 +110,11 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         for test in &tests {
             command(job, &["test", "--release", "--package", "blitz-rt", "--test", test])?;
         }
-        Ok(Done::Passed(tests.join(", ")))
+        let signal = ["test", "--release", "--package", "blitz-rt", "--test"];
+        let again = ["signal_scheduler", commands::STRESS_AGAIN];
+        command(job, &[&signal[..], &again].concat())?;
+        command(job, &[&signal[..], &["signal_tree"]].concat())?;
+        Ok(Done::Passed(format!("{}; signals", tests.join(", "))))
     });
     ladder.step("examples", "does each example run?", |job| {
         let mut ran = 0;

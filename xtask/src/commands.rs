@@ -20,6 +20,10 @@ const DEEP_STACKS: &str = "deep_nesting";
 /// In the names of tests whose signals may hit a thread that sleeps.
 const SIGNALS_FROM_OUTSIDE: &str = "signal_from_outside";
 
+/// In the names of stress tests that run once more on the other scheduler: in a target of their own they have no
+/// module before their name. Optimised they run on both; with a sanitizer once, since that takes long.
+pub const STRESS_AGAIN: &str = "stress_";
+
 /// `cargo` of the toolchain that runs this program.
 pub fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
@@ -178,7 +182,7 @@ fn sanitized(folder: &str, flags: &str, options: &[&str], filter: Option<&str>) 
         command.args(["--test", &test]);
     }
     command.args(filter);
-    command.args(["--", "--skip", DEEP_STACKS]);
+    command.args(["--", "--skip", DEEP_STACKS, "--skip", STRESS_AGAIN]);
     command
 }
 

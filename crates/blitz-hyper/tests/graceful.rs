@@ -12,7 +12,7 @@ use blitz::io::{AsyncReadExt, AsyncWriteExt};
 use blitz::net::{TcpListener, TcpStream};
 use blitz::sync::{Semaphore, mpsc};
 use blitz_hyper::{BlitzIo, Shutdown, serve};
-use common::{Tally, on_each_size};
+use common::{Tally, on_each_scheduler};
 use peers::{Client, Server, request, text};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Slow {
 
 #[test]
 fn requests_that_have_begun_are_answered() {
-    on_each_size("graceful", || async {
+    on_each_scheduler("graceful", || async {
         let (app, mut slow) = Slow::app();
         let server = Server::start(app).await;
         let mut one = Client::http1(server.address).await;
@@ -78,7 +78,7 @@ fn requests_that_have_begun_are_answered() {
 
 #[test]
 fn a_signal_begins_the_end() {
-    on_each_size("signal", || async {
+    on_each_scheduler("signal", || async {
         let (app, _slow) = Slow::app();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -101,7 +101,7 @@ fn a_signal_begins_the_end() {
 
 #[test]
 fn when_the_time_is_over_what_is_left_is_named_and_dropped() {
-    on_each_size("deadline", || async {
+    on_each_scheduler("deadline", || async {
         for of_the_server in [true, false] {
             let (app, mut slow) = Slow::app();
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -138,7 +138,7 @@ fn when_the_time_is_over_what_is_left_is_named_and_dropped() {
 
 #[test]
 fn a_server_that_is_dropped_takes_its_connections_along() {
-    on_each_size("dropped", || async {
+    on_each_scheduler("dropped", || async {
         let (app, mut slow) = Slow::app();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -157,7 +157,7 @@ fn a_server_that_is_dropped_takes_its_connections_along() {
 
 #[test]
 fn one_coordinator_ends_several_servers() {
-    on_each_size("several servers", || async {
+    on_each_scheduler("several servers", || async {
         let shutdown = Shutdown::new();
         let mut servers = Vec::new();
         for _ in 0..3 {
@@ -217,7 +217,7 @@ async fn is_echoed(stream: &mut TcpStream) {
 
 #[test]
 fn a_connection_that_was_upgraded_is_waited_for() {
-    on_each_size("upgraded", || async {
+    on_each_scheduler("upgraded", || async {
         let server = Server::start(echo_app()).await;
         let mut stream = upgraded(&server).await;
         is_echoed(&mut stream).await;
@@ -235,7 +235,7 @@ fn a_connection_that_was_upgraded_is_waited_for() {
 
 #[test]
 fn a_connection_that_was_upgraded_is_named_when_the_time_is_over() {
-    on_each_size("upgraded too long", || async {
+    on_each_scheduler("upgraded too long", || async {
         let server = Server::start(echo_app()).await;
         let shutdown = server.shutdown.clone();
         let mut stream = upgraded(&server).await;

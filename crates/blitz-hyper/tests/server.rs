@@ -11,7 +11,7 @@ use blitz::io::{AsyncReadExt, AsyncWriteExt};
 use blitz::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use blitz::sync::mpsc;
 use blitz_hyper::{BoxError, Listener, Shutdown, serve, serve_make};
-use common::on_each_size;
+use common::on_each_scheduler;
 use hyper::Version;
 use peers::{Client, Server, request, text};
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ async fn unlucky() -> &'static str {
 
 #[test]
 fn one_connection_answers_many_requests() {
-    on_each_size("keep-alive", || async {
+    on_each_scheduler("keep-alive", || async {
         let server = Server::start(app()).await;
         let mut client = Client::http1(server.address).await;
         for _ in 0..50 {
@@ -52,7 +52,7 @@ fn one_connection_answers_many_requests() {
 
 #[test]
 fn requests_that_do_not_wait_for_answers_get_them_in_order() {
-    on_each_size("pipelined", || async {
+    on_each_scheduler("pipelined", || async {
         let server = Server::start(app()).await;
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         let mut requests = String::new();
@@ -79,7 +79,7 @@ fn requests_that_do_not_wait_for_answers_get_them_in_order() {
 
 #[test]
 fn large_bodies_come_back_whole() {
-    on_each_size("large bodies", || async {
+    on_each_scheduler("large bodies", || async {
         let server = Server::start(app()).await;
         let sent: String = (0..500_000).map(|n| char::from(b'a' + (n % 26) as u8)).collect();
         for mut client in [Client::http1(server.address).await, Client::http2(server.address).await]
@@ -93,7 +93,7 @@ fn large_bodies_come_back_whole() {
 
 #[test]
 fn streams_of_one_http2_connection_do_not_wait_for_each_other() {
-    on_each_size("http/2", || async {
+    on_each_scheduler("http/2", || async {
         let (entered, mut enter) = mpsc::unbounded_channel();
         let gate = std::sync::Arc::new(blitz::sync::Semaphore::new(0));
         let inside = gate.clone();
@@ -125,7 +125,7 @@ fn streams_of_one_http2_connection_do_not_wait_for_each_other() {
 
 #[test]
 fn a_client_that_vanishes_leaves_nothing_behind() {
-    on_each_size("vanishing clients", || async {
+    on_each_scheduler("vanishing clients", || async {
         let server = Server::start(app()).await;
         let beginnings = [
             "",
@@ -159,7 +159,7 @@ fn a_client_that_vanishes_leaves_nothing_behind() {
 
 #[test]
 fn a_panic_ends_its_connection_only() {
-    on_each_size("panic", || async {
+    on_each_scheduler("panic", || async {
         let server = Server::start(app()).await;
         let mut unlucky = Client::http1(server.address).await;
         let mut other = Client::http1(server.address).await;
@@ -172,7 +172,7 @@ fn a_panic_ends_its_connection_only() {
 
 #[test]
 fn a_service_for_each_connection_knows_the_peer() {
-    on_each_size("make service", || async {
+    on_each_scheduler("make service", || async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let who = get(|Extension(peer): Extension<SocketAddr>| async move { peer.to_string() });
@@ -193,7 +193,7 @@ fn a_service_for_each_connection_knows_the_peer() {
 
 #[test]
 fn errors_are_told_to_who_asks_for_them() {
-    on_each_size("errors", || async {
+    on_each_scheduler("errors", || async {
         let (told, mut errors) = mpsc::unbounded_channel::<String>();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -252,7 +252,7 @@ impl Listener for Troubled {
 fn errors_of_accept_are_survived_unless_they_do_not_pass() {
     const TOO_MANY_FILES: i32 = 24;
     const BAD_DESCRIPTOR: i32 = 9;
-    on_each_size("errors of accept", || async {
+    on_each_scheduler("errors of accept", || async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let passing =
@@ -280,7 +280,7 @@ fn errors_of_accept_are_survived_unless_they_do_not_pass() {
 
 #[test]
 fn sockets_of_the_file_system_work_as_well() {
-    on_each_size("unix sockets", || async {
+    on_each_scheduler("unix sockets", || async {
         let folder = std::env::temp_dir();
         let path = folder.join(format!("blitz-hyper-{}-{}", std::process::id(), unique()));
         let listener = UnixListener::bind(&path).unwrap();

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use blitz::net::{TcpListener, TcpStream};
-use blitz::{Handle, Pool, Runtime};
+use blitz::{Builder, Handle, Pool, Runtime, Scheduler};
 use std::future::Future;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -158,8 +158,26 @@ pub fn on_each_size<F>(name: &'static str, test: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    on_each_size_of(name, Runtime::builder, test);
+}
+
+/// The same, on the stealing scheduler and on the signal scheduler.
+pub fn on_each_scheduler<F>(name: &'static str, test: impl Fn() -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    for scheduler in [Scheduler::Stealing, Scheduler::Signal] {
+        on_each_size_of(name, || Runtime::builder().scheduler(scheduler), &test);
+    }
+}
+
+fn on_each_size_of<F>(name: &'static str, builder: impl Fn() -> Builder, test: impl Fn() -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
     for workers in [1, 2, 8] {
-        watched(name, |watch| watch.workers(workers).spawn(test()).join().unwrap());
+        let runtime = builder().workers(workers).build().unwrap();
+        watched(name, |watch| watch.runtime(runtime).spawn(test()).join().unwrap());
     }
 }
 
