@@ -280,6 +280,7 @@ impl Signals {
     }
 
     /// A task of any partition: from where the last was taken on, then from leaf `start` on.
+    #[inline]
     pub fn take_any(&self, cursor: &Cursor, start: usize) -> Scan {
         self.take(cursor, start, |_| true)
     }
@@ -305,8 +306,13 @@ impl Signals {
     #[inline]
     fn take(&self, cursor: &Cursor, start: usize, wanted: impl Fn(usize) -> bool) -> Scan {
         let mut scan = Scan::default();
+        if !self.has_any() {
+            return scan;
+        }
         let at = cursor.leaf.get();
-        if !wanted(at) || !self.scan_leaf(at, cursor.slot.get(), cursor, &mut scan) {
+        // Whose a leaf is takes a division; a leaf that is not in the root needs none.
+        let is_here = self.tree.is_marked(at) && wanted(at);
+        if !is_here || !self.scan_leaf(at, cursor.slot.get(), cursor, &mut scan) {
             self.scan_roots(start, cursor, wanted, &mut scan);
         }
         scan
@@ -321,12 +327,17 @@ impl Signals {
         scan: &mut Scan,
     ) {
         let roots = self.tree.root_count();
-        let (first, skipped) = (start / 64 % roots, start % 64);
+        let wrapped = |root: usize| if root < roots { root } else { 0 };
+        let mut next = wrapped(start / 64);
+        let behind = u64::MAX << (start % 64);
         for turn in 0..=roots {
-            let root = (first + turn) % roots;
+            let root = next;
+            next = wrapped(root + 1);
             let mut bits = self.tree.root(root);
             if turn == 0 {
-                bits &= u64::MAX << skipped;
+                bits &= behind;
+            } else if turn == roots {
+                bits &= !behind;
             }
             while bits != 0 {
                 let leaf = root * 64 + bits.trailing_zeros() as usize;

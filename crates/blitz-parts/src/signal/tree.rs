@@ -14,7 +14,10 @@ use std::sync::Arc;
 /// The summaries, and who sleeps until there is something in them.
 #[derive(Debug)]
 pub struct SummaryTree {
-    roots: Slots<Arc<CachePadded<Bits>>>,
+    /// Of the first 64 leaves, which many pools have no more of: looked at more often than all else.
+    first: Arc<CachePadded<Bits>>,
+    /// Of each 64 that follow.
+    more: Slots<Arc<CachePadded<Bits>>>,
     leaves: Slots<Arc<Branch>>,
     crew: CachePadded<Crew>,
 }
@@ -33,17 +36,18 @@ impl SummaryTree {
     /// Without leaves.
     pub fn new() -> SummaryTree {
         let crew = CachePadded::new(Crew::new());
-        SummaryTree { roots: Slots::new(), leaves: Slots::new(), crew }
+        SummaryTree { first: Arc::default(), more: Slots::new(), leaves: Slots::new(), crew }
     }
 
     /// Adds a leaf. Callers take turns.
     pub(super) fn add_leaf(&self) -> Arc<Branch> {
         let index = self.leaves.len();
-        while self.roots.len() * 64 <= index {
-            self.roots.add(Arc::new(CachePadded::new(Bits::default())));
-        }
-        let Some(root) = self.roots.get(index / 64) else {
-            unreachable!("the word was added above");
+        let root = match index / 64 {
+            0 => &self.first,
+            root => match self.more.get(root - 1) {
+                Some(word) => word,
+                None => self.more.add(Arc::default()).1,
+            },
         };
         let leaf = CachePadded::new(Bits::default());
         let branch = Branch { leaf, root: root.clone(), bit: 1 << (index % 64) };
@@ -51,25 +55,36 @@ impl SummaryTree {
     }
 
     /// How many leaves there are.
+    #[inline]
     pub fn leaf_count(&self) -> usize {
         self.leaves.len()
     }
 
     /// How many root words there are: one for each 64 leaves.
+    #[inline]
     pub(super) fn root_count(&self) -> usize {
-        self.roots.len()
+        self.leaf_count().div_ceil(64)
     }
 
     /// Which leaves of root word `root` may have a task.
     #[inline]
     pub(super) fn root(&self, root: usize) -> u64 {
-        self.roots.get(root).map_or(0, |word| word.load(Acquire))
+        match root {
+            0 => self.first.load(Acquire),
+            root => self.more.get(root - 1).map_or(0, |word| word.load(Acquire)),
+        }
+    }
+
+    /// Whether leaf `leaf` may have a task.
+    #[inline]
+    pub(super) fn is_marked(&self, leaf: usize) -> bool {
+        self.root(leaf / 64) >> (leaf % 64) & 1 != 0
     }
 
     /// Whether any leaf may have a task.
     #[inline]
     pub fn has_any(&self) -> bool {
-        self.roots.iter().any(|word| word.load(Acquire) != 0)
+        self.first.load(Acquire) != 0 || self.more.iter().any(|word| word.load(Acquire) != 0)
     }
 
     /// The root words at about one moment, for those who want to know why nobody works.
@@ -79,7 +94,7 @@ impl SummaryTree {
     /// assert_eq!(SummaryTree::new().snapshot_summary(), []);
     /// ```
     pub fn snapshot_summary(&self) -> Vec<u64> {
-        self.roots.iter().map(|word| word.load(Acquire)).collect()
+        (0..self.root_count()).map(|root| self.root(root)).collect()
     }
 
     /// The leaf words at about one moment.
