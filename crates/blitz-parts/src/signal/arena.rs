@@ -140,6 +140,7 @@ impl Word {
 
 impl Slot {
     /// The task moves in. The slot is the caller's.
+    #[inline]
     pub(super) fn move_in(&self, task: NonNull<Header>) {
         self.uses.write();
         self.task.store(task.as_ptr(), Relaxed);
@@ -165,6 +166,7 @@ impl Slot {
         is_meant
     }
 
+    #[inline]
     pub(super) fn generation(&self) -> u32 {
         self.generation.load(Relaxed)
     }
@@ -213,10 +215,15 @@ impl Stock {
     /// Gives the older half back.
     #[cold]
     pub(super) fn shrink(&mut self, leaves: &Slots<Leaf>) {
-        for place in self.free.drain(..STOCK_MAX / 2) {
-            let position = Position::of(place);
-            if let Some(leaf) = leaves.get(position.leaf) {
-                leaf.words[position.word].give_back(position.mask());
+        let mut places = self.free.drain(..STOCK_MAX / 2).map(Position::of).peekable();
+        while let Some(Position { leaf, word, bit }) = places.next() {
+            // Tasks that began together often end together: their slots go back in one exchange.
+            let mut bits = 1 << bit;
+            while let Some(more) = places.next_if(|more| (more.leaf, more.word) == (leaf, word)) {
+                bits |= more.mask();
+            }
+            if let Some(leaf) = leaves.get(leaf) {
+                leaf.words[word].give_back(bits);
             }
         }
     }
