@@ -157,8 +157,8 @@ unsafe impl task::Scheduler for Home {
     }
 
     fn unsettle(&self, place: Place) {
-        if let (Some(worker), Some(signals)) = (current::current(), self.team().signals()) {
-            worker.free_slot(signals.identity(place));
+        if let Some(worker) = current::current() {
+            worker.free_slot(place);
         }
     }
 

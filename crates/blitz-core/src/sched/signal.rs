@@ -19,7 +19,7 @@ use crate::team::Team;
 use crate::worker::Worker;
 use blitz_parts::counter::Counter;
 use blitz_parts::signal::{
-    Cursor, Marked, Position, SignalWaker, Signals, Sleeper, SlotId, Stock, SummaryTree, Told,
+    Cursor, Marked, Position, SignalWaker, Signals, Sleeper, Stock, SummaryTree, Told,
 };
 use blitz_parts::task::{Header, Place, Runnable};
 use std::cell::{Cell, RefCell};
@@ -128,16 +128,17 @@ impl Worker {
 
     /// The slot of a task that is about to be run, if it has one. Own thread only.
     #[inline]
-    pub(super) fn slot_of(&self, task: &Runnable) -> Option<SlotId> {
+    pub(super) fn slot_of(&self, task: &Runnable) -> Option<Place> {
         // Only a signal scheduler's places are slots.
         self.tasks().signal.as_ref()?;
-        let place = task.place()?;
-        self.team().signals().map(|signals| signals.identity(place))
+        task.place()
     }
 
-    /// The task of a slot has ended. Own thread only.
-    pub(super) fn free_slot(&self, slot: SlotId) {
+    /// The task of a slot has ended, in a run of this worker: until now nobody else could free the slot. Own thread
+    /// only.
+    pub(super) fn free_slot(&self, place: Place) {
         if let Some(signals) = self.team().signals() {
+            let slot = signals.identity(place);
             let freed = signals.free(&mut self.signal_part().stock.borrow_mut(), slot);
             debug_assert!(freed, "a slot is freed once");
         }
