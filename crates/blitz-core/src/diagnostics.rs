@@ -4,6 +4,7 @@
 
 use crate::builder::default_workers;
 use crate::global::{WORKERS_VARIABLE, workers_from_env};
+use crate::sched::Scheduler;
 use blitz_parts::{barrier, park};
 
 /// What Blitz found on this system.
@@ -20,6 +21,12 @@ pub struct Diagnostics {
     pub workers_env: Option<String>,
     /// Why `BLITZ_WORKERS` cannot be used, if so.
     pub workers_env_error: Option<String>,
+    /// The scheduler of a pool for which none is chosen; `BLITZ_SCHEDULER` is considered, if it can be used.
+    pub scheduler: Scheduler,
+    /// `BLITZ_SCHEDULER`, as set.
+    pub scheduler_env: Option<String>,
+    /// Why `BLITZ_SCHEDULER` cannot be used, if so.
+    pub scheduler_env_error: Option<String>,
 }
 
 /// Looks at the system.
@@ -30,12 +37,17 @@ pub struct Diagnostics {
 /// assert!(!found.futex.is_empty());
 /// ```
 pub fn diagnostics() -> Diagnostics {
-    let set = std::env::var_os(WORKERS_VARIABLE);
+    let set =
+        |variable: &str| std::env::var_os(variable).map(|text| text.to_string_lossy().into_owned());
+    let scheduler = Scheduler::from_env();
     Diagnostics {
         futex: park::futex::backend_name(),
         asymmetric_fence: barrier::available(),
         workers_default: default_workers(),
-        workers_env: set.map(|text| text.to_string_lossy().into_owned()),
+        workers_env: set(WORKERS_VARIABLE),
         workers_env_error: workers_from_env().err().map(|error| error.to_string()),
+        scheduler_env: set(Scheduler::VARIABLE),
+        scheduler_env_error: scheduler.as_ref().err().map(ToString::to_string),
+        scheduler: scheduler.unwrap_or_default(),
     }
 }

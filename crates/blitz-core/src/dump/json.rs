@@ -3,12 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::{Dump, SignalDump, TaskDump, WorkerDump};
-use crate::sched::Scheduler;
 use std::fmt::{Display, Write};
 
 pub(super) fn of(dump: &Dump) -> String {
     object([
-        ("scheduler", string(scheduler_name(dump.scheduler))),
+        ("scheduler", string(dump.scheduler.name())),
         ("sleeping", dump.sleeping.to_string()),
         ("inactive", dump.inactive.to_string()),
         ("jec", dump.jec.to_string()),
@@ -22,13 +21,6 @@ pub(super) fn of(dump: &Dump) -> String {
         ("workers", list(dump.workers.iter().map(worker))),
         ("tasks", list(dump.tasks.iter().map(task))),
     ])
-}
-
-fn scheduler_name(scheduler: Scheduler) -> &'static str {
-    match scheduler {
-        Scheduler::Stealing => "stealing",
-        Scheduler::Signal => "signal",
-    }
 }
 
 fn signal(signal: &SignalDump) -> String {

@@ -30,6 +30,18 @@ impl Scheduler {
     /// Chooses for builders that choose none; a developer's way to try the other scheduler.
     pub const VARIABLE: &'static str = "BLITZ_SCHEDULER";
 
+    /// The name in the variable.
+    ///
+    /// ```
+    /// assert_eq!(blitz::Scheduler::Signal.name(), "signal");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheduler::Stealing => "stealing",
+            Scheduler::Signal => "signal",
+        }
+    }
+
     /// What the variable asks for.
     pub(crate) fn from_env() -> Result<Scheduler, BuildError> {
         match std::env::var_os(Self::VARIABLE) {
@@ -42,8 +54,8 @@ impl Scheduler {
         match name.to_str().map(str::trim) {
             // `VARIABLE=` is how unit files and shells unset one.
             Some("") => Ok(Scheduler::default()),
-            Some("stealing") => Ok(Scheduler::Stealing),
-            Some("signal") => Ok(Scheduler::Signal),
+            Some(name) if name == Scheduler::Stealing.name() => Ok(Scheduler::Stealing),
+            Some(name) if name == Scheduler::Signal.name() => Ok(Scheduler::Signal),
             _ => Err(BuildError::config(format!(
                 "{} is {name:?}; it must be \"stealing\" or \"signal\"",
                 Self::VARIABLE

@@ -48,9 +48,14 @@ fn render(
             vec![
                 (
                     "BLITZ_WORKERS",
-                    workers_env(pool.workers_env.as_deref(), pool.workers_env_error.as_deref()),
+                    variable(pool.workers_env.as_deref(), pool.workers_env_error.as_deref()),
                 ),
                 ("workers", pool.workers_default.to_string()),
+                (
+                    blitz::Scheduler::VARIABLE,
+                    variable(pool.scheduler_env.as_deref(), pool.scheduler_env_error.as_deref()),
+                ),
+                ("scheduler", pool.scheduler.name().to_owned()),
             ],
         ),
         (
@@ -90,8 +95,8 @@ fn quota_text(quota: Option<Quota>) -> String {
     )
 }
 
-/// The variable is for the default pool; a pool that is built with a number of workers ignores it.
-fn workers_env(value: Option<&str>, error: Option<&str>) -> String {
+/// The variables are for the default pool; one for which something is chosen ignores the variable for it.
+fn variable(value: Option<&str>, error: Option<&str>) -> String {
     match (value, error) {
         (None, _) => "not set".to_owned(),
         (Some(value), None) => format!("{value} (valid)"),
@@ -108,7 +113,15 @@ mod tests {
     fn says_everything_a_pool_depends_on() {
         let quota = Quota { cpus: 1.5, source: "/sys/fs/cgroup/cpu.max".into() };
         let text = render(&MachineCard::read(), Some(quota), &blitz::diagnostics(), &io_backend());
-        let labels = ["CPUs online", "affinity", "quota", "parallelism", "BLITZ_WORKERS", "futex"];
+        let labels = [
+            "CPUs online",
+            "affinity",
+            "quota",
+            "parallelism",
+            "BLITZ_WORKERS",
+            "BLITZ_SCHEDULER",
+            "futex",
+        ];
         for label in labels {
             assert!(text.contains(label), "{label} is missing");
         }
@@ -116,10 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn judges_the_variable() {
-        assert_eq!(workers_env(None, None), "not set");
-        assert_eq!(workers_env(Some("8"), None), "8 (valid)");
-        let text = workers_env(Some("eight"), Some("use a number"));
+    fn judges_a_variable() {
+        assert_eq!(variable(None, None), "not set");
+        assert_eq!(variable(Some("8"), None), "8 (valid)");
+        let text = variable(Some("eight"), Some("use a number"));
         assert_eq!(text, "NOT VALID: use a number");
     }
 }
