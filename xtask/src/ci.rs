@@ -88,7 +88,10 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             command(job, &["test", "--package", "blitz-rt", "--test", "fs", "--test", "fs_file"])?;
             let macros = ["--package", "blitz-rt", "--features", "macros", "--test", "macros"];
             command(job, &[&["clippy"], &macros[..], &["--", "-D", "warnings"]].concat())?;
-            command(job, &[&["test"], &macros[..]].concat())
+            command(job, &[&["test"], &macros[..]].concat())?;
+            let events = ["--package", "blitz-rt", "--features", "tracing", "--test", "trace"];
+            command(job, &[&["clippy"], &events[..], &["--", "-D", "warnings"]].concat())?;
+            command(job, &[&["test"], &events[..]].concat())
         },
     );
     ladder.step("loom", "every model in every interleaving, every canary", |job| {
