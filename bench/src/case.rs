@@ -122,6 +122,7 @@ impl Measure {
             Self::Plain(Metric::Memory) => "memory",
             Self::Plain(Metric::LateP50) => "late p50",
             Self::Plain(Metric::LateP99) => "late p99",
+            Self::Plain(Metric::Polls) => "polls",
         }
     }
 

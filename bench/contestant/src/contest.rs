@@ -29,6 +29,8 @@ pub enum Metric {
     LateP50,
     /// 99th percentile of how late something was.
     LateP99,
+    /// How often a task was polled per operation.
+    Polls,
 }
 
 /// What a metric is counted in.
@@ -39,11 +41,13 @@ pub enum Unit {
     Nanoseconds,
     /// Memory.
     Bytes,
+    /// How often.
+    Times,
 }
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Wall,
         Self::Cpu,
         Self::StartP50,
@@ -54,6 +58,7 @@ impl Metric {
         Self::Memory,
         Self::LateP50,
         Self::LateP99,
+        Self::Polls,
     ];
 
     /// What its values are counted in.
@@ -61,6 +66,7 @@ impl Metric {
     pub fn unit(self) -> Unit {
         match self {
             Self::Memory => Unit::Bytes,
+            Self::Polls => Unit::Times,
             _ => Unit::Nanoseconds,
         }
     }

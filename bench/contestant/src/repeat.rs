@@ -20,6 +20,11 @@ pub trait Repeat {
     fn operations(&self) -> u64 {
         1
     }
+
+    /// What else the last call of [`time`](Self::time) measured, per operation.
+    fn more(&self) -> Sample {
+        Sample::new()
+    }
 }
 
 /// Time that went by between the start of a [`Clock`] and its stop.
@@ -104,6 +109,13 @@ impl<J: Repeat> Repeated<J> {
         Self { job, turn_time: pace.turn_time(), repetitions: None }
     }
 
+    /// Takes turns that are `times` as long: for more threads than processors, which take turns of
+    /// their own in the system's scheduler.
+    #[must_use]
+    pub fn longer(self, times: u32) -> Self {
+        Self { turn_time: self.turn_time * times, ..self }
+    }
+
     /// Finds how many repetitions fill a turn, which warms everything up as well.
     fn calibrate(&mut self) -> Result<usize, String> {
         let mut repetitions = 1;
@@ -132,7 +144,8 @@ impl<J: Repeat> Contest for Repeated<J> {
 
         let operations = repetitions as u64 * self.job.operations();
         let each = |total: Duration| nanoseconds(total) / operations as f64;
-        let mut sample = Sample::from([(Metric::Wall, each(wall))]);
+        let mut sample = self.job.more();
+        sample.insert(Metric::Wall, each(wall));
         if cpu > Duration::ZERO {
             sample.insert(Metric::Cpu, each(cpu));
         }

@@ -1,6 +1,7 @@
 //! Every case of `blitz bench`, with the goals Blitz has set itself.
 
 mod io;
+mod signal;
 mod tasks;
 
 use crate::{
@@ -30,6 +31,7 @@ pub fn cases() -> Vec<Case> {
     cases.push(trickle());
     cases.extend(oversubscribed());
     cases.extend(tasks::cases());
+    cases.extend(signal::cases());
     cases.extend(io::cases());
     cases.extend(RayonProgram::all().into_iter().map(rayon_program));
     cases
@@ -313,7 +315,8 @@ mod tests {
         let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names.len(), cases.len());
         let groups: BTreeSet<&str> = cases.iter().map(Case::group).collect();
-        let expected = ["async", "fork-join", "idle", "io", "oversubscribed", "rayon", "wake"];
+        let expected =
+            ["async", "fork-join", "idle", "io", "oversubscribed", "rayon", "signal", "wake"];
         assert_eq!(groups.into_iter().collect::<Vec<_>>(), expected);
     }
 
@@ -325,7 +328,7 @@ mod tests {
             for comparison in case.views.iter().flat_map(|view| &view.comparisons) {
                 assert!(everybody.contains(&comparison.subject), "{}", case.name);
                 assert!(everybody.contains(&comparison.reference), "{}", case.name);
-                assert_eq!(comparison.subject.rival, Blitz);
+                assert!(comparison.subject.rival.is_ours());
             }
             let needs_twin = |view: &View| !matches!(view.measure, Measure::Plain(_));
             if case.views.iter().any(needs_twin) {

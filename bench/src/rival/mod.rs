@@ -74,6 +74,9 @@ pub trait Post: Build {
 pub enum RivalKind {
     /// The pool of this repository.
     Blitz,
+    /// The same with its signal scheduler.
+    #[serde(rename = "blitz-signal")]
+    Signal,
     /// The sequential twin: the same source, every fork a plain call.
     Seq,
     /// `rayon`.
@@ -92,8 +95,9 @@ pub enum RivalKind {
 
 impl RivalKind {
     /// Every rival.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Blitz,
+        Self::Signal,
         Self::Seq,
         Self::Rayon,
         Self::Chili,
@@ -108,6 +112,7 @@ impl RivalKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Blitz => "blitz",
+            Self::Signal => "blitz-signal",
             Self::Seq => "seq",
             Self::Rayon => "rayon",
             Self::Chili => "chili",
@@ -116,6 +121,17 @@ impl RivalKind {
             Self::Tokio => "tokio",
             Self::Smol => "smol",
         }
+    }
+
+    /// Whether it is a pool of this repository.
+    ///
+    /// ```
+    /// use blitz_bench::rival::RivalKind;
+    /// assert!(RivalKind::Signal.is_ours() && !RivalKind::Tokio.is_ours());
+    /// ```
+    #[must_use]
+    pub fn is_ours(self) -> bool {
+        matches!(self, Self::Blitz | Self::Signal)
     }
 
     /// The rival called `name`.
@@ -134,7 +150,8 @@ impl RivalKind {
             Self::Forte => Some(env!("BLITZ_BENCH_FORTE")),
             Self::Tokio => Some(env!("BLITZ_BENCH_TOKIO")),
             Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
-            Self::Seq | Self::Condvar => None,
+            // The signal scheduler has the version of the pool.
+            Self::Signal | Self::Seq | Self::Condvar => None,
         }
     }
 

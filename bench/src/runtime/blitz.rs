@@ -2,6 +2,8 @@
 
 use std::{future::Future, net::TcpListener, time::Duration};
 
+use ::blitz::Scheduler;
+
 use super::{Outside, Runtime, Tasks, Timers, outside};
 use crate::rival::Build;
 
@@ -11,11 +13,43 @@ pub struct Blitz(::blitz::Runtime);
 
 impl Build for Blitz {
     fn build(workers: usize) -> Result<Self, String> {
+        Self::with(Scheduler::Stealing, workers)
+    }
+}
+
+impl Blitz {
+    fn with(scheduler: Scheduler, workers: usize) -> Result<Self, String> {
         ::blitz::Runtime::builder()
             .workers(workers)
+            .scheduler(scheduler)
             .build()
             .map(Self)
             .map_err(|error| error.to_string())
+    }
+}
+
+/// The same with the signal scheduler.
+#[derive(Debug)]
+pub struct BlitzSignal(Blitz);
+
+impl Build for BlitzSignal {
+    fn build(workers: usize) -> Result<Self, String> {
+        Blitz::with(Scheduler::Signal, workers).map(Self)
+    }
+}
+
+impl Runtime for BlitzSignal {
+    type Tasks = BlitzTasks;
+
+    fn tasks(&self) -> BlitzTasks {
+        BlitzTasks
+    }
+
+    fn block_on<F>(&self, future: F) -> F::Output
+    where
+        F: Future<Output: Send> + Send,
+    {
+        self.0.block_on(future)
     }
 }
 

@@ -11,7 +11,7 @@ mod outside;
 mod smol;
 mod tokio;
 
-pub use blitz::Blitz;
+pub use blitz::{Blitz, BlitzSignal};
 pub use forte::Forte;
 pub use outside::{Outside, Timers};
 pub use smol::Smol;
@@ -63,6 +63,10 @@ macro_rules! with_runtime {
         match $kind {
             RivalKind::Blitz => {
                 type $runtime = $crate::runtime::Blitz;
+                $body
+            }
+            RivalKind::Signal => {
+                type $runtime = $crate::runtime::BlitzSignal;
                 $body
             }
             RivalKind::Tokio => {

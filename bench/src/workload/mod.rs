@@ -11,6 +11,7 @@ mod io;
 mod pick_up;
 mod post;
 mod queens;
+mod search;
 mod sleeping;
 mod tasks;
 mod tree_sum;
@@ -25,7 +26,7 @@ use crate::rival::{RivalKind, with_rival};
 
 pub use blitz_contestant::{Caller, Contest, Metric, Pace, RayonProgram, Sample, Unit};
 pub use io::IoWorkload;
-pub use tasks::TaskWorkload;
+pub use tasks::{Fan, TaskWorkload};
 pub use uts::Shape as UtsShape;
 
 /// One workload with its size.
@@ -71,6 +72,8 @@ pub enum Workload {
     },
     /// What async tasks cost.
     Tasks(TaskWorkload),
+    /// What a look for tasks costs where there are none.
+    Search,
     /// What sockets and timers cost.
     Io(IoWorkload),
     /// A program that uses Rayon, on Rayon's own core and on the drop-in.
@@ -118,6 +121,7 @@ impl Workload {
             Self::Trickle => with_rival!(rival, R => trickle::open::<R>(workers, pace)),
             Self::Post { worker } => post::open(rival, workers, worker, pace),
             Self::Tasks(workload) => workload.open(rival, workers, pace),
+            Self::Search => search::open(rival, workers, pace),
             Self::Io(workload) => workload.open(rival, workers, pace),
             Self::Rayon(_) => Err("this process has one rayon-core; it takes two".to_owned()),
         }

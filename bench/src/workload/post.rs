@@ -32,7 +32,9 @@ pub(super) fn open(
         RivalKind::Seq | RivalKind::Chili | RivalKind::Forte => {
             Err(format!("{} runs posted jobs on the poster", rival.name()))
         }
-        RivalKind::Tokio | RivalKind::Smol => Err(format!("{} runs tasks, not jobs", rival.name())),
+        RivalKind::Signal | RivalKind::Tokio | RivalKind::Smol => {
+            Err(format!("{} runs tasks, not jobs", rival.name()))
+        }
     }
 }
 

@@ -110,3 +110,13 @@ fn who_cannot_take_part_says_so() {
     let program = Workload::Rayon(RayonProgram::Sum);
     assert!(refused(program, RivalKind::Rayon).contains("rayon-core"));
 }
+
+#[test]
+fn a_search_where_there_is_nothing() {
+    for workers in [1, 2, 65, 200] {
+        for rival in [RivalKind::Blitz, RivalKind::Signal] {
+            assert!(take_turns(Workload::Search, rival, workers)[&Metric::Wall] > 0.0, "{rival:?}");
+        }
+    }
+    assert!(Workload::Search.open(RivalKind::Tokio, 2, Pace::Smoke).is_err());
+}

@@ -29,7 +29,7 @@ pub enum Command {
     /// with plots and a description of the machine is written to target/blitz/report.html.
     Bench(BenchArgs),
 
-    /// Show what a pool sees: processors, affinity, CPU quota, BLITZ_WORKERS, chosen backends
+    /// Show what a pool sees: processors, affinity, CPU quota, BLITZ_WORKERS, BLITZ_SCHEDULER, backends
     Doctor,
 
     /// Take turns on behalf of `blitz bench`, which starts one such process per contestant
@@ -52,7 +52,7 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
-    /// Run only what has NAME in its name, for example `fork-join`, `async`, `io` or `rayon/sort`
+    /// Run only what has NAME in its name, for example `fork-join`, `async`, `io`, `signal` or `rayon/sort`
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 

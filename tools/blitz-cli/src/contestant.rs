@@ -53,6 +53,7 @@ pub fn command(
         .args(["--pace", pace.name()])
         // A run measures the defaults of every rival, whatever the shell happens to say.
         .env_remove("BLITZ_WORKERS")
+        .env_remove("BLITZ_SCHEDULER")
         .env_remove("RAYON_NUM_THREADS");
     command
 }

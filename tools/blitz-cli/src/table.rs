@@ -33,14 +33,15 @@ pub fn render(report: &Report) -> String {
 /// The headings of the table.
 pub const HEADINGS: [&str; COLUMNS] = [
     "workload",
+    "who",
     "workers",
     "measure",
     "against",
     "ratio (p10..p90)",
     "goal",
     "verdict",
-    "blitz",
-    "rival",
+    "its cost",
+    "rival's",
     "cpu",
     "speed-up",
 ];
@@ -59,6 +60,7 @@ pub fn cells(row: &Row) -> [String; COLUMNS] {
     let goal = or_dash(row.goal.map(|goal| format!("<= {}", units::ratio(goal))));
     [
         row.case.clone(),
+        subject.rival.name().to_owned(),
         workers,
         row.measure.clone(),
         against.to_owned(),
@@ -120,7 +122,7 @@ fn push_line(text: &mut String, line: &str) {
     let _ = writeln!(text, "{line}");
 }
 
-const COLUMNS: usize = 11;
+const COLUMNS: usize = 12;
 
 /// The system itself takes a few hundredths.
 const DISTURBING_CPUS: f64 = 0.2;
@@ -217,9 +219,9 @@ pub mod tests {
     fn a_row_shows_ratio_goal_and_verdict() {
         let cells = cells(&row("group/case", 0.5, Some(0.6), Verdict::Met));
         let expected =
-            ["group/case", "2", "wall", "rayon", "0.50x (0.50..0.50)", "<= 0.60x", "met"];
-        assert_eq!(cells[..7], expected);
-        assert_eq!(cells[9..], ["-", "1.50x"]);
+            ["group/case", "blitz", "2", "wall", "rayon", "0.50x (0.50..0.50)", "<= 0.60x", "met"];
+        assert_eq!(cells[..8], expected);
+        assert_eq!(cells[10..], ["-", "1.50x"]);
     }
 
     #[test]
@@ -228,6 +230,6 @@ pub mod tests {
         row.subject = Contestant::new(Blitz, 16);
         row.reference = Contestant::new(Blitz, 2);
         let cells = cells(&row);
-        assert_eq!((cells[1].as_str(), cells[3].as_str()), ("16 to 2", "itself"));
+        assert_eq!((cells[2].as_str(), cells[4].as_str()), ("16 to 2", "itself"));
     }
 }

@@ -24,6 +24,7 @@ pub fn median_cost(unit: Unit, spread: Option<Spread>) -> String {
         (None, _) => "-".to_owned(),
         (Some(spread), Unit::Nanoseconds) => time(spread.median),
         (Some(spread), Unit::Bytes) => format!("{:.0} B", spread.median),
+        (Some(spread), Unit::Times) => format!("{:.3}", spread.median),
     }
 }
 
@@ -60,6 +61,7 @@ mod tests {
         assert_eq!(median_cost(Unit::Nanoseconds, spread), "1.23 us");
         assert_eq!(median_cost(Unit::Bytes, spread), "1234 B");
         assert_eq!(median_cost(Unit::Bytes, None), "-");
+        assert_eq!(median_cost(Unit::Times, Spread::of(&[0.25])), "0.250");
     }
 
     #[test]

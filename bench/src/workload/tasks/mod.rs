@@ -2,15 +2,22 @@
 //!
 //! Channels are Tokio's for everybody. They know no runtime, and Blitz hands on the same ones.
 
+mod actor_ring;
 mod arrivals;
 mod batch;
 mod chained_spawn;
+mod crowd;
+mod fan;
 mod foreign_wake;
 mod parked;
 mod ping_pong;
+mod random_wakes;
 mod spawn_join;
 mod spawn_many;
+mod wake_storm;
 mod yield_many;
+
+pub use fan::Fan;
 
 use super::{Caller, Contest, Pace};
 use crate::{
@@ -64,6 +71,32 @@ pub enum TaskWorkload {
         /// How many wait.
         tasks: usize,
     },
+    /// Foreign threads wake the same tasks again and again.
+    WakeStorm {
+        /// How many tasks.
+        tasks: usize,
+    },
+    /// Foreign threads wake tasks at random, each of which runs before it is woken again.
+    RandomWakes {
+        /// How many tasks.
+        tasks: usize,
+    },
+    /// Tasks in a ring that hand on tokens.
+    ActorRing {
+        /// How many tasks.
+        actors: usize,
+        /// How many tokens.
+        tokens: usize,
+        /// How often the first task hands on a token in one repetition.
+        laps: u64,
+    },
+    /// A task wakes others that wait and goes on when all have run.
+    Fan {
+        /// How many others.
+        tasks: usize,
+        /// Whom they tell.
+        fan: Fan,
+    },
 }
 
 impl TaskWorkload {
@@ -98,6 +131,22 @@ impl TaskWorkload {
             Self::ParkedIdle { tasks } => {
                 with_runtime!(rival, R => Ok(parked::idle(R::build(workers)?, tasks, pace)))
             }
+            Self::WakeStorm { tasks } => {
+                with_runtime!(rival, R => wake_storm::open(R::build(workers)?, tasks, pace))
+            }
+            Self::RandomWakes { tasks } => {
+                with_runtime!(rival, R => random_wakes::open(R::build(workers)?, tasks, pace))
+            }
+            Self::ActorRing { actors, tokens, laps } => with_runtime!(rival, R => {
+                let runtime = R::build(workers)?;
+                let ring = actor_ring::ActorRing::new(&runtime, actors, tokens, laps);
+                batch::open(runtime, ring, Caller::Inside, pace)
+            }),
+            Self::Fan { tasks, fan } => with_runtime!(rival, R => {
+                let runtime = R::build(workers)?;
+                let fanning = fan::Fanning::new(&runtime, tasks, fan);
+                batch::open(runtime, fanning, Caller::Inside, pace)
+            }),
         }
     }
 

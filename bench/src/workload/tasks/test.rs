@@ -4,8 +4,8 @@
 use super::*;
 use crate::workload::{Metric, Sample, Workload};
 
-const RUNTIMES: [RivalKind; 4] =
-    [RivalKind::Blitz, RivalKind::Tokio, RivalKind::Smol, RivalKind::Forte];
+const RUNTIMES: [RivalKind; 5] =
+    [RivalKind::Blitz, RivalKind::Signal, RivalKind::Tokio, RivalKind::Smol, RivalKind::Forte];
 
 #[track_caller]
 fn take_turns(workload: TaskWorkload, rival: RivalKind, workers: usize) -> Sample {
@@ -78,13 +78,37 @@ fn tasks_that_wait_are_all_woken() {
 }
 
 #[test]
+fn wakes_by_foreign_threads_are_followed_by_polls() {
+    for rival in RUNTIMES.into_iter().filter(|rival| *rival != RivalKind::Forte) {
+        for workers in [1, 2, 3] {
+            let sample = take_turns(TaskWorkload::WakeStorm { tasks: 50 }, rival, workers);
+            assert!(sample[&Metric::Polls] > 0.0, "{rival:?}");
+            // Wakes by two threads of the same task may be one poll.
+            let sample = take_turns(TaskWorkload::RandomWakes { tasks: 300 }, rival, workers);
+            assert!(sample[&Metric::Polls] > 0.4, "{rival:?}");
+        }
+    }
+}
+
+#[test]
+fn tokens_go_round_and_fans_are_complete() {
+    for tokens in [1, 7] {
+        everyone_has(Metric::Wall, TaskWorkload::ActorRing { actors: 20, tokens, laps: 5 });
+    }
+    for fan in [Fan::Out, Fan::In] {
+        everyone_has(Metric::Wall, TaskWorkload::Fan { tasks: 50, fan });
+    }
+}
+
+#[test]
 fn who_cannot_take_part_says_so() {
     let refused = |workload: TaskWorkload, rival| {
         workload.open(rival, 2, Pace::Smoke).err().expect("refused")
     };
     assert!(refused(TaskWorkload::PingPong { pairs: 1 }, RivalKind::Rayon).contains("no tasks"));
     let outside = TaskWorkload::SpawnMany { tasks: 1, caller: Caller::Outside };
-    for workload in [outside, TaskWorkload::ForeignWake] {
+    let storm = TaskWorkload::WakeStorm { tasks: 1 };
+    for workload in [outside, storm, TaskWorkload::ForeignWake] {
         assert!(refused(workload, RivalKind::Forte).contains("on that thread"));
     }
 }

@@ -4,7 +4,6 @@ use std::error::Error;
 
 use blitz_bench::{
     report::{CaseReport, ContestantReport},
-    rival::RivalKind,
     stats::Spread,
     workload::Unit,
 };
@@ -53,7 +52,7 @@ impl Bar {
             label: contestant.contestant.to_string(),
             spread: contestant.measures.get(measure).copied(),
             colour: match contestant.contestant.rival {
-                RivalKind::Blitz => RGBColor(0xe0, 0x8a, 0x00),
+                rival if rival.is_ours() => RGBColor(0xe0, 0x8a, 0x00),
                 _ => RGBColor(0x9f, 0xb4, 0xc7),
             },
         }
@@ -80,9 +79,9 @@ fn font() -> TextStyle<'static> {
     ("sans-serif", 17).into_font().color(&BLACK)
 }
 
-const WIDTH: i32 = 760;
+const WIDTH: i32 = 790;
 /// The width of the names on the left.
-const LABELS: i32 = 110;
+const LABELS: i32 = 140;
 /// The width of the longest bar; its value stands to the right of it.
 const BARS: i32 = 540;
 /// The height of the line above the bars.

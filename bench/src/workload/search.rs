@@ -1,0 +1,131 @@
+//! What it costs a worker to find out that there is no task: a look at the signal tree, or at the
+//! queues of all workers. The parts are the pool's own; nothing else runs.
+
+use std::hint::black_box;
+
+use blitz_contestant::{Clock, Repeat, Repeated, Spent, rng::Rng};
+use blitz_parts::{
+    queue::Queue,
+    ring::Ring,
+    signal::{Cursor, Signals},
+    slots::Slots,
+    tuning::{BATCH_SLOTS, RING_SLOTS},
+};
+
+use super::{Contest, Pace};
+use crate::rival::RivalKind;
+
+pub(super) fn open(
+    rival: RivalKind,
+    workers: usize,
+    pace: Pace,
+) -> Result<Box<dyn Contest>, String> {
+    match rival {
+        RivalKind::Signal => Ok(repeat(Tree::new(workers), pace)),
+        RivalKind::Blitz => Ok(repeat(Queues::new(workers), pace)),
+        kind => Err(format!("what {} looks at is not known", kind.name())),
+    }
+}
+
+/// What workers look at when they have no task of their own.
+trait Place: 'static {
+    /// One look of worker 0, `random` deciding where it begins; false if there is nothing.
+    fn look(&self, random: u64) -> bool;
+}
+
+/// The signal tree, as the signal scheduler looks at it.
+struct Tree {
+    signals: Signals,
+    cursor: Cursor,
+    workers: usize,
+}
+
+impl Tree {
+    fn new(workers: usize) -> Self {
+        Self { signals: Signals::new(workers), cursor: Cursor::default(), workers }
+    }
+}
+
+impl Place for Tree {
+    fn look(&self, random: u64) -> bool {
+        if self.signals.take_own(&self.cursor, 0, self.workers).task.is_some() {
+            return true;
+        }
+        let start = below(random, self.signals.tree().leaf_count());
+        self.signals.take_any(&self.cursor, start).task.is_some()
+    }
+}
+
+/// The queue and the others' rings, as the stealing scheduler looks at them.
+struct Queues {
+    queue: Queue,
+    workers: Slots<Box<Worker>>,
+}
+
+/// As far apart as two workers are.
+#[derive(Default)]
+struct Worker {
+    batch: Ring<BATCH_SLOTS>,
+    ring: Ring<RING_SLOTS>,
+}
+
+impl Queues {
+    fn new(workers: usize) -> Self {
+        let table = Slots::new();
+        for _ in 0..workers {
+            table.add(Box::new(Worker::default()));
+        }
+        Self { queue: Queue::new(), workers: table }
+    }
+}
+
+impl Place for Queues {
+    fn look(&self, random: u64) -> bool {
+        if !self.queue.is_empty() {
+            return true;
+        }
+        let workers = self.workers.len();
+        let start = below(random, workers);
+        (start..workers)
+            .chain(0..start)
+            .filter(|&index| index != 0)
+            .filter_map(|index| self.workers.get(index))
+            .any(|victim| !victim.ring.is_empty() || !victim.batch.is_empty())
+    }
+}
+
+/// As the pool's own generator does it: without a division.
+fn below(random: u64, bound: usize) -> usize {
+    ((u128::from(random) * bound as u128) >> 64) as usize
+}
+
+fn repeat<P: Place>(place: P, pace: Pace) -> Box<dyn Contest> {
+    Box::new(Repeated::new(Search { place, rng: Rng::new(1) }, pace))
+}
+
+struct Search<P> {
+    place: P,
+    rng: Rng,
+}
+
+impl<P: Place> Repeat for Search<P> {
+    fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
+        let mut found = 0;
+        let clock = Clock::start();
+        for _ in 0..repetitions as u64 * LOOKS {
+            let random = self.rng.next_u64();
+            found += u64::from(black_box(&self.place).look(random));
+        }
+        let spent = clock.stop();
+        match found {
+            0 => Ok(spent),
+            found => Err(format!("found {found} tasks where there are none")),
+        }
+    }
+
+    fn operations(&self) -> u64 {
+        LOOKS
+    }
+}
+
+const LOOKS: u64 = 1_000;

@@ -1,0 +1,102 @@
+//! Tasks that live as long as their runtime: they wait, and each poll of one does the same again.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::OnceLock,
+    task::{Context, Poll, Waker},
+};
+
+use super::arrivals::Arrivals;
+use crate::runtime::{Runtime, Tasks};
+
+/// What a member of a crowd does.
+pub(super) trait Member: Default + Send + Sync + 'static {
+    /// What all members share.
+    type Common: Send + Sync + 'static;
+
+    /// The member at `index` is polled.
+    fn polled(crowd: &'static Crowd<Self>, index: usize);
+}
+
+/// The members, leaked once per contest, so that a task holds nothing that has to be counted itself.
+pub(super) struct Crowd<M: Member> {
+    seats: Vec<Seat<M>>,
+    pub(super) common: M::Common,
+}
+
+/// A member and its waker, in cache lines of their own as the state of an actor would be.
+#[repr(align(64))]
+#[derive(Default)]
+struct Seat<M> {
+    /// A task that is never moved to another has the same waker for ever.
+    waker: OnceLock<Waker>,
+    member: M,
+}
+
+impl<M: Member> Crowd<M> {
+    /// Nobody has come yet.
+    pub(super) fn leaked(members: usize, common: M::Common) -> &'static Self {
+        let seats = (0..members).map(|_| Seat::default()).collect();
+        Box::leak(Box::new(Self { seats, common }))
+    }
+
+    /// Starts the tasks, from inside, and returns when all of them wait.
+    pub(super) fn gather<R: Runtime>(&'static self, runtime: &R) {
+        let tasks = runtime.tasks();
+        runtime.block_on(async move { tasks.spawn(self.gather_with(tasks)).await });
+    }
+
+    async fn gather_with<T: Tasks>(&'static self, tasks: T) {
+        let seated = Arrivals::leaked(self.seats.len() as u64);
+        let complete = seated.expect();
+        for index in 0..self.seats.len() {
+            tasks.detach(Attending { crowd: self, index, seated });
+        }
+        // The counter is never dropped.
+        let _ = complete.await;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.seats.len()
+    }
+
+    pub(super) fn member(&self, index: usize) -> &M {
+        &self.seats[index].member
+    }
+
+    pub(super) fn members(&self) -> impl Iterator<Item = &M> {
+        self.seats.iter().map(|seat| &seat.member)
+    }
+
+    /// Wakes a member that has come.
+    #[inline]
+    pub(super) fn wake(&self, index: usize) {
+        match self.seats[index].waker.get() {
+            Some(waker) => waker.wake_by_ref(),
+            None => unreachable!("a crowd is gathered before it is woken"),
+        }
+    }
+}
+
+struct Attending<M: Member> {
+    crowd: &'static Crowd<M>,
+    index: usize,
+    seated: &'static Arrivals,
+}
+
+impl<M: Member> Future for Attending<M> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let seat = &self.crowd.seats[self.index];
+        match seat.waker.get() {
+            Some(_) => M::polled(self.crowd, self.index),
+            None => {
+                seat.waker.get_or_init(|| context.waker().clone());
+                self.seated.arrive();
+            }
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,203 @@
+//! Foreign threads that wake tasks at random and wait until these have run, a number of them at a
+//! time.
+
+use std::{
+    array,
+    sync::{
+        Barrier, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread::{self, Thread},
+};
+
+use blitz_contestant::{Clock, Metric, Repeat, Repeated, Sample, Spent, rng::Rng};
+
+use super::{
+    Contest, Pace,
+    crowd::{Crowd, Member},
+    refuse_if,
+};
+use crate::runtime::Runtime;
+
+/// How many threads wake.
+const THREADS: usize = 2;
+/// How many tasks a thread has woken at most that have not run yet.
+///
+/// When so many are outstanding it waits until half of them have run: often enough that tasks are
+/// woken and run at the same time, so seldom that blocking costs little per wake.
+const WINDOW: u32 = 1_024;
+/// How many wakes of each thread are one repetition.
+const WAKES: u32 = 1_000;
+
+pub(super) fn open<R: Runtime>(
+    runtime: R,
+    tasks: usize,
+    pace: Pace,
+) -> Result<Box<dyn Contest>, String> {
+    refuse_if::<R>(true)?;
+    let crowd = Crowd::leaked(tasks, array::from_fn(|_| Ran::default()));
+    crowd.gather(&runtime);
+    let wakes = RandomWakes { crowd, turn: 0, polls_per_wake: 0.0, _runtime: runtime };
+    Ok(Box::new(Repeated::new(wakes, pace).longer(2)))
+}
+
+/// How many of the tasks that a thread has woken have run, and what the thread waits for.
+#[repr(align(64))]
+#[derive(Default)]
+struct Ran {
+    count: AtomicU32,
+    awaited: AtomicU32,
+    thread: Mutex<Option<Thread>>,
+}
+
+impl Ran {
+    /// One more has run.
+    #[inline]
+    fn one_more(&self) {
+        // Sequentially consistent, as the accesses of `wait_for` are: one of the two sees the other.
+        let count = self.count.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
+        if count == self.awaited.load(Ordering::SeqCst) {
+            self.unpark();
+        }
+    }
+
+    #[cold]
+    fn unpark(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        thread.as_ref().expect("who waits has said who it is").unpark();
+    }
+
+    /// Names the calling thread as the one that waits.
+    fn enter(&self) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        *thread = Some(thread::current());
+    }
+
+    /// Waits until the count is `count`, or has been.
+    fn wait_for(&self, count: u32) {
+        self.awaited.store(count, Ordering::SeqCst);
+        while count.wrapping_sub(self.count.load(Ordering::SeqCst)).cast_signed() > 0 {
+            thread::park();
+        }
+    }
+}
+
+/// A task; everything once per thread.
+#[derive(Default)]
+struct Woken {
+    /// How often it was woken; written before the wake.
+    asked: [AtomicU32; THREADS],
+    /// How often it has run for that. Only polls write it, and the next field.
+    answered: [AtomicU32; THREADS],
+    polls: AtomicU32,
+}
+
+impl Member for Woken {
+    type Common = [Ran; THREADS];
+
+    #[inline]
+    fn polled(crowd: &'static Crowd<Self>, index: usize) {
+        let this = crowd.member(index);
+        this.polls.store(this.polls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        for ((asked, answered), ran) in this.asked.iter().zip(&this.answered).zip(&crowd.common) {
+            let asked = asked.load(Ordering::Acquire);
+            if asked != answered.load(Ordering::Relaxed) {
+                answered.store(asked, Ordering::Release);
+                ran.one_more();
+            }
+        }
+    }
+}
+
+struct RandomWakes<R> {
+    crowd: &'static Crowd<Woken>,
+    turn: u64,
+    polls_per_wake: f64,
+    _runtime: R,
+}
+
+impl<R: Runtime> RandomWakes<R> {
+    fn polls(&self) -> u32 {
+        let polls = self.crowd.members().map(|task| task.polls.load(Ordering::Relaxed));
+        polls.fold(0, u32::wrapping_add)
+    }
+}
+
+impl<R: Runtime> Repeat for RandomWakes<R> {
+    fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
+        self.turn += 1;
+        let (crowd, turn) = (self.crowd, self.turn);
+        let before = self.polls();
+        let (ready, start) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
+        let clock = thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (ready, start) = (&ready, &start);
+                let rng = Rng::new(turn * THREADS as u64 + thread as u64);
+                scope.spawn(move || {
+                    ready.wait();
+                    start.wait();
+                    wake_at_random(crowd, thread, repetitions as u32 * WAKES, rng);
+                });
+            }
+            ready.wait();
+            let clock = Clock::start();
+            start.wait();
+            clock
+        });
+        let spent = clock.stop();
+
+        let answers = |task: &Woken| {
+            let count = |counts: &[AtomicU32; THREADS]| {
+                counts.each_ref().map(|count| count.load(Ordering::Relaxed))
+            };
+            count(&task.asked) == count(&task.answered)
+        };
+        if !crowd.members().all(answers) {
+            return Err("a task was woken and has not run".to_owned());
+        }
+        let wakes = repetitions as u64 * self.operations();
+        self.polls_per_wake = f64::from(self.polls().wrapping_sub(before)) / wakes as f64;
+        Ok(spent)
+    }
+
+    fn operations(&self) -> u64 {
+        THREADS as u64 * u64::from(WAKES)
+    }
+
+    fn more(&self) -> Sample {
+        Sample::from([(Metric::Polls, self.polls_per_wake)])
+    }
+}
+
+/// Returns when all tasks have run that it has woken.
+fn wake_at_random(crowd: &Crowd<Woken>, thread: usize, wakes: u32, mut rng: Rng) {
+    let ran = &crowd.common[thread];
+    ran.enter();
+    let already = ran.count.load(Ordering::Acquire);
+    // How many have run, as far as this thread has looked.
+    let mut seen = 0;
+    for woken in 1..=wakes {
+        crowd.wake(ask_one(crowd, thread, &mut rng));
+        if woken - seen >= WINDOW {
+            seen = ran.count.load(Ordering::Acquire).wrapping_sub(already);
+            if woken - seen >= WINDOW {
+                seen = woken - WINDOW / 2;
+                ran.wait_for(already.wrapping_add(seen));
+            }
+        }
+    }
+    ran.wait_for(already.wrapping_add(wakes));
+}
+
+/// A task that has run for all that this thread has woken it for, so that a run follows each wake.
+fn ask_one(crowd: &Crowd<Woken>, thread: usize, rng: &mut Rng) -> usize {
+    loop {
+        let index = rng.next_u64() as usize % crowd.len();
+        let task = crowd.member(index);
+        let asked = task.asked[thread].load(Ordering::Relaxed);
+        if task.answered[thread].load(Ordering::Acquire) == asked {
+            task.asked[thread].store(asked.wrapping_add(1), Ordering::Release);
+            return index;
+        }
+    }
+}
