@@ -57,6 +57,8 @@ pub enum Verdict {
     Faster,
     /// The reference has no value: there is nothing to compare with.
     Unmatched,
+    /// The measure is no cost: neither more nor less of it is better.
+    Told,
 }
 
 impl Verdict {
@@ -76,6 +78,7 @@ impl Verdict {
             Self::Met => "met",
             Self::Faster => "faster",
             Self::Unmatched => "alone",
+            Self::Told => "told",
         }
     }
 
@@ -168,6 +171,7 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         // Whoever drops out after some rounds has failed, whatever it measured before.
         verdict: match outcome.failures.contains_key(&comparison.subject) {
             true => Verdict::Failed,
+            false if measure.unit() == Unit::Times && ratio.is_some() => Verdict::Told,
             false => Verdict::of(comparison, subject_cost, ratio),
         },
     }

@@ -130,7 +130,7 @@ const DISTURBING_CPUS: f64 = 0.2;
 const EXPLANATION: &str = "
 ratio: Blitz's cost divided by the rival's in the same round, median (10th..90th percentile);
 below 1 Blitz is cheaper. cpu: the same for CPU time. speed-up: sequential time divided by Blitz's.
-alone: the rival cannot do this at all.";
+alone: the rival cannot do this at all. told: no cost, neither more nor less is better.";
 
 #[cfg(test)]
 pub mod tests {
