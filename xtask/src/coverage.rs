@@ -10,7 +10,7 @@ const PAGE: &str = "docs/coverage.md";
 const CATALOGUE: &[&str] = &["bench/src/catalogue/", "bench/contestant/src/"];
 
 /// The documents' letters, and how many lines the checklist has for each.
-const CHECKLIST: &[(char, usize)] = &[('A', 8), ('B', 7), ('C', 5), ('D', 13)];
+const CHECKLIST: &[(char, usize)] = &[('A', 8), ('B', 7), ('C', 5), ('D', 13), ('E', 6)];
 
 /// Something that the page says and that is not so.
 #[derive(Debug, PartialEq, Eq)]
