@@ -76,7 +76,9 @@ impl Ran {
     /// Waits until the count is `count`, or has been.
     fn wait_for(&self, count: u32) {
         self.awaited.store(count, Ordering::SeqCst);
-        while count.wrapping_sub(self.count.load(Ordering::SeqCst)).cast_signed() > 0 {
+        // Less than half of the range ahead, for the count goes round.
+        let ahead = || count.wrapping_sub(self.count.load(Ordering::SeqCst));
+        while (1..u32::MAX / 2).contains(&ahead()) {
             thread::park();
         }
     }
