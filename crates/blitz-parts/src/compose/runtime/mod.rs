@@ -54,11 +54,6 @@ impl Runtime {
         Runtime::start(Team::new(workers, Shared::any(workers)), workers)
     }
 
-    /// One with the stealing scheduler, for failures that take many schedules to come about.
-    fn with_queue(workers: usize) -> Runtime {
-        Runtime::start(Team::new(workers, Shared::queue()), workers)
-    }
-
     /// One with a worker more, whose thread has ended without leaving.
     fn with_one_gone(workers: usize) -> Runtime {
         Runtime::start(Team::new(workers + 1, Shared::any(workers + 1)), workers)
