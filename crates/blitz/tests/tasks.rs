@@ -283,7 +283,7 @@ fn what_happens_to_tasks_is_counted() {
         }
         assert_eq!((tasks.stolen, tasks.rescued), (0, 0));
         // Each 128 of the handles that are ready when awaited cost a yield; how many are ready, turns decide.
-        assert!((1..=7).contains(&tasks.budget_yields), "{}", tasks.budget_yields);
+        assert!(tasks.budget_yields <= 7, "{}", tasks.budget_yields);
         assert_eq!(tasks.yielded, 1_000 + tasks.budget_yields);
         assert_eq!((tasks.queue_depth, tasks.worker_queue_depths.as_slice()), (0, &[0][..]));
         assert!(tasks.poll_times.count() > 0 && tasks.poll_times.count() < tasks.polled);
