@@ -122,7 +122,7 @@ fn signalled_tasks() {
 
 #[test]
 fn signalled_tasks_are_found() {
-    check(50_000, Some(2), signalled_tasks);
+    check(50_000, Some(3), signalled_tasks);
 }
 
 #[test]
