@@ -3,12 +3,35 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::OnceLock,
+    sync::{Barrier, OnceLock},
     task::{Context, Poll, Waker},
+    thread,
 };
+
+use blitz_contestant::Clock;
 
 use super::arrivals::Arrivals;
 use crate::runtime::{Runtime, Tasks};
+
+/// Calls `wake` on `threads` foreign threads, with the number of each, and returns when all are done: a clock that has
+/// run since they began, together.
+pub(super) fn from_threads(threads: usize, wake: impl Fn(usize) + Sync) -> Clock {
+    let (ready, start) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            let (ready, start, wake) = (&ready, &start, &wake);
+            scope.spawn(move || {
+                ready.wait();
+                start.wait();
+                wake(thread);
+            });
+        }
+        ready.wait();
+        let clock = Clock::start();
+        start.wait();
+        clock
+    })
+}
 
 /// What a member of a crowd does.
 pub(super) trait Member: Default + Send + Sync + 'static {

@@ -4,17 +4,17 @@
 use std::{
     array,
     sync::{
-        Barrier, Mutex, PoisonError,
+        Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
     thread::{self, Thread},
 };
 
-use blitz_contestant::{Clock, Metric, Repeat, Repeated, Sample, Spent, rng::Rng};
+use blitz_contestant::{Metric, Repeat, Repeated, Sample, Spent, rng::Rng};
 
 use super::{
     Contest, Pace,
-    crowd::{Crowd, Member},
+    crowd::{Crowd, Member, from_threads},
     refuse_if,
 };
 use crate::runtime::Runtime;
@@ -130,21 +130,9 @@ impl<R: Runtime> Repeat for RandomWakes<R> {
         self.turn += 1;
         let (crowd, turn) = (self.crowd, self.turn);
         let before = self.polls();
-        let (ready, start) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
-        let clock = thread::scope(|scope| {
-            for thread in 0..THREADS {
-                let (ready, start) = (&ready, &start);
-                let rng = Rng::new(turn * THREADS as u64 + thread as u64);
-                scope.spawn(move || {
-                    ready.wait();
-                    start.wait();
-                    wake_at_random(crowd, thread, repetitions as u32 * WAKES, rng);
-                });
-            }
-            ready.wait();
-            let clock = Clock::start();
-            start.wait();
-            clock
+        let clock = from_threads(THREADS, |thread| {
+            let rng = Rng::new(turn * THREADS as u64 + thread as u64);
+            wake_at_random(crowd, thread, repetitions as u32 * WAKES, rng);
         });
         let spent = clock.stop();
 

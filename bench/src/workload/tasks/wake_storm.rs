@@ -1,20 +1,14 @@
 //! Foreign threads that wake the same tasks again and again: most wakes come while the task is
 //! still queued because of an earlier one.
 
-use std::{
-    sync::{
-        Barrier,
-        atomic::{AtomicU32, Ordering},
-    },
-    thread,
-};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use blitz_contestant::{Clock, Metric, Repeat, Repeated, Sample, Spent};
+use blitz_contestant::{Metric, Repeat, Repeated, Sample, Spent};
 
 use super::{
     Contest, Pace,
     arrivals::Arrivals,
-    crowd::{Crowd, Member},
+    crowd::{Crowd, Member, from_threads},
     refuse_if,
 };
 use crate::runtime::Runtime;
@@ -82,21 +76,7 @@ impl<R: Runtime> Repeat for Storm<R> {
         let (crowd, turn) = (self.crowd, self.turn);
         let before = self.polls();
         let settled = crowd.common.expect();
-        let (ready, start) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
-        let clock = thread::scope(|scope| {
-            for thread in 0..THREADS {
-                let (ready, start) = (&ready, &start);
-                scope.spawn(move || {
-                    ready.wait();
-                    start.wait();
-                    wake_all(crowd, thread, repetitions, turn);
-                });
-            }
-            ready.wait();
-            let clock = Clock::start();
-            start.wait();
-            clock
-        });
+        let clock = from_threads(THREADS, |thread| wake_all(crowd, thread, repetitions, turn));
         settled.blocking_recv().map_err(|error| error.to_string())?;
         let spent = clock.stop();
 
