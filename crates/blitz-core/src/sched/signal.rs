@@ -194,8 +194,25 @@ impl Worker {
         if let Some(task) = &scan.task {
             part.counters.taken_elsewhere.add(1);
             trace::task_acquired(task.place(), self.index());
+            self.take_beside(signals, part, task);
         }
         scan.task
+    }
+
+    /// Half of the tasks beside one that was taken from another's part, into the yield queue. Own thread only.
+    fn take_beside(&self, signals: &Signals, part: &SignalPart, task: &Runnable) {
+        let Some(place) = task.place() else { return };
+        let room = self.ring_room();
+        let taken = signals.take_beside(place, room, |task| {
+            trace::task_acquired(task.place(), self.index());
+            self.put_back(task, false);
+        });
+        if taken > 0 {
+            part.counters.taken_elsewhere.add(taken as u64);
+            part.waker.mark_yield();
+            // While they were on their way nobody could see them.
+            self.tell_of_ring();
+        }
     }
 
     /// The next task of the whole tree, in turn: its worker may be stuck, and all others have enough of their own.

@@ -31,7 +31,7 @@ impl Worker {
 
     /// Puts a task behind all others of this worker. `tell`: others may want it. Own thread only.
     #[inline]
-    fn put_back(&self, task: Runnable, tell: bool) {
+    pub(super) fn put_back(&self, task: Runnable, tell: bool) {
         // SAFETY: own thread.
         match unsafe { self.tasks().ring.owner() }.try_push(task) {
             Ok(()) if tell => self.tell_of_task(),
@@ -109,6 +109,12 @@ impl Worker {
             Some(part) => self.next_signalled(part),
         };
         next.or_else(|| tasks.lifo.take())
+    }
+
+    /// How many tasks fit into the ring. Own thread only.
+    pub(super) fn ring_room(&self) -> usize {
+        // SAFETY: own thread.
+        unsafe { self.tasks().ring.owner() }.room()
     }
 
     /// The oldest task in the ring. Own thread only.

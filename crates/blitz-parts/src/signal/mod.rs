@@ -1,7 +1,7 @@
 //! Tasks as bits: each runnable task is one bit, and no task is left while all who could run it sleep.
 //!
 //! # Who calls it
-//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_any`, `take_in_turn`, `reserve`,
+//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_any`, `take_beside`, `take_in_turn`, `reserve`,
 //! `free`, and around their sleep `lie_down`, `has_task`, `get_up`, `try_acquire`. The pool's end: `close`, `take_left`.
 //! Dumps: the rest.
 //!
@@ -285,6 +285,14 @@ impl Signals {
         self.take(cursor, start, |_| true)
     }
 
+    /// Takes half of the tasks beside one that the caller has just taken, in the same signal word, and `most` at most:
+    /// for a thief, which otherwise takes the word from its owner for each of them. Returns how many. While they
+    /// are on their way nobody sees them, so the caller tells of them where it has put them.
+    pub fn take_beside(&self, place: Place, most: usize, keep: impl FnMut(Runnable)) -> usize {
+        let (leaf, at) = self.find(place);
+        leaf.words[at.word].take_half(most, keep)
+    }
+
     /// The task behind the one that this cursor has met last, of all partitions: so that each is met, whoever's it is.
     pub fn take_in_turn(&self, cursor: &Cursor) -> Scan {
         self.take(cursor, cursor.leaf.get() + 1, |_| true)
@@ -475,6 +483,19 @@ impl arena::Word {
             seen = before & mask;
         }
         None
+    }
+
+    /// Takes half of the tasks, and `most` at most; returns how many.
+    fn take_half(&self, most: usize, keep: impl FnMut(Runnable)) -> usize {
+        let seen = self.signals.load(Acquire);
+        let half = (seen.count_ones() as usize).div_ceil(2).min(most);
+        let wanted = ones(seen).take(half).fold(0, |bits, bit| bits | 1 << bit);
+        if wanted == 0 {
+            return 0;
+        }
+        let taken = self.signals.clear(wanted, AcqRel) & wanted; // O1
+        ones(taken).map(|bit| self.entry(bit)).for_each(keep);
+        taken.count_ones() as usize
     }
 
     /// The queue entry of a task whose bit the caller has just cleared.

@@ -212,6 +212,34 @@ impl Rig {
     }
 }
 
+/// A thief takes one of two tasks and half of what is beside it, while both are signalled and another one takes.
+fn half_against_one() {
+    let rig = Rig::new(&[FIRST, FIRST]);
+    let setter = rig.clone();
+    let setter = thread::spawn(move || setter.signal_all());
+    let thief = rig.clone();
+    let thief = thread::spawn(move || {
+        let mut taken = Vec::new();
+        if let Some(task) = thief.signals.take_any(&Cursor::default(), 0).task {
+            let place = task.place().expect("a signalled task has one");
+            taken.push(thief.got(task));
+            thief.signals.take_beside(place, 2, |task| taken.push(thief.got(task)));
+        }
+        taken
+    });
+    let cursor = Cursor::default();
+    let mut taken: Vec<_> = rig.look(&cursor).into_iter().collect();
+    setter.join().unwrap();
+    taken.extend(thief.join().unwrap());
+    taken.extend(core::iter::from_fn(|| rig.look(&cursor)));
+    rig.tasks.assert_each_once(taken);
+}
+
+#[test]
+fn signal_1_half_of_a_word_leaves_once() {
+    check(1_000, Some(3), half_against_one);
+}
+
 /// A task is signalled while a scanner looks twice at summaries that say more than there is.
 fn set_against_clear(words: &[usize]) {
     let rig = Rig::used(words);

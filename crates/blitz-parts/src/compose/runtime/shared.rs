@@ -11,6 +11,7 @@ use core::cell::{Cell, RefCell};
 use core::ptr::NonNull;
 
 /// What all workers take tasks from.
+#[expect(clippy::large_enum_variant, reason = "as in blitz-core")]
 pub(super) enum Shared {
     Queue(Queue),
     Signals(Signals),

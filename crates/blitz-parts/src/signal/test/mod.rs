@@ -63,6 +63,28 @@ fn signal_1_what_was_signalled_leaves_once() {
 }
 
 #[test]
+fn signal_1_half_of_a_word_is_taken_at_once() {
+    let mut arena = Arena::new();
+    let tasks = arena.settle_all(70);
+    for number in 0..70 {
+        assert_eq!(arena.signal(tasks.give(number)), Told::Nobody);
+    }
+    let first = arena.signals.take_any(&Cursor::default(), 0).task.unwrap();
+    let place = first.place().unwrap();
+    let mut taken = vec![first];
+    assert_eq!(arena.signals.take_beside(place, 100, |task| taken.push(task)), 32, "63 are left");
+    assert_eq!(
+        arena.signals.take_beside(place, 3, |task| taken.push(task)),
+        3,
+        "no more than asked for"
+    );
+    assert_eq!(arena.signals.take_beside(place, 0, |task| taken.push(task)), 0);
+    assert_eq!(arena.signals.count(), 70 - 36);
+    taken.extend(arena.take_all(&Cursor::default()));
+    tasks.assert_each_once(tasks.take_all(taken));
+}
+
+#[test]
 fn signal_1_what_is_left_is_cancelled_with_the_arena() {
     let alive = Arc::new(());
     let mut arena = Arena::new();
