@@ -245,6 +245,12 @@ impl Worker<'_> {
         let start = self.any_of(signals.tree().leaf_count());
         let scan = signals.take_any(&self.signal_part().cursor, start);
         self.team().tell_again(signals, scan.again);
+        if let Some(place) = scan.task.as_ref().and_then(Runnable::place) {
+            let keep = |task| self.put_back(task, false);
+            if signals.take_beside(place, self.ring().room(), keep) > 0 {
+                self.tell_of_ring();
+            }
+        }
         scan.task
     }
 

@@ -165,7 +165,7 @@ impl<'t> Worker<'t> {
         &self.team.workers[self.index]
     }
 
-    fn ring(self) -> RingOwner<'t, RING> {
+    pub(super) fn ring(self) -> RingOwner<'t, RING> {
         // SAFETY: own thread.
         unsafe { self.queues().ring.owner() }
     }
@@ -196,7 +196,7 @@ impl<'t> Worker<'t> {
         }
     }
 
-    fn put_back(self, task: Runnable, tell: bool) {
+    pub(super) fn put_back(self, task: Runnable, tell: bool) {
         match self.ring().push(task) {
             Pushed::Ok => {
                 if tell {
