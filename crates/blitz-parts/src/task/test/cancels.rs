@@ -45,6 +45,7 @@ fn task_8_a_task_that_is_aborted_while_it_settles_gives_its_place_up() {
     assert!(cancelled(rig.run_one()));
     assert_eq!((rig.settled.load(Relaxed), drops.count()), (1, 1));
     assert!(was_cancelled(&mut join));
+    assert_eq!(rig.owned.close_and_cancel(), 0, "the one that stays ends here");
 }
 
 #[test]
