@@ -1,9 +1,9 @@
 //! Tasks as bits: each runnable task is one bit, and no task is left while all who could run it sleep.
 //!
 //! # Who calls it
-//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_any`, `take_beside`, `take_in_turn`, `reserve`,
-//! `free`, and around their sleep `lie_down`, `has_task`, `get_up`, `try_acquire`. The pool's end: `close`, `take_left`.
-//! Dumps: the rest.
+//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_any`, `take_beside`, `take_in_turn`,
+//! `reserve`, `free`, and around their sleep `lie_down`, `has_task`, `get_up`, `try_acquire`. The pool's end: `close`,
+//! `take_left`. Dumps: the rest.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -21,7 +21,7 @@
 //! ```text
 //!  signal: bit in the signal word ─▶ leaf bit, if clear ─▶ root bit, if clear ─▶ a permit, if a sleeper has none
 //!                                                                                 └▶ wake one
-//!  take:   root bit ─▶ leaf bit ─▶ signal word ─▶ clear one bit: the task is the taker's
+//!  take:   root bit ─▶ leaf bit ─▶ signal word ─▶ clear one bit, a thief then half of the others: the tasks are the taker's
 //!             │ nothing below          │ nothing in it
 //!             └─▶ clear, look again ◀──┘
 //!                    └─ something: set it again, and release a permit as a setter does

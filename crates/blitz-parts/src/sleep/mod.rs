@@ -4,7 +4,8 @@
 //! # Who calls it
 //! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
 //! `work_found`, `wait_parked`, `new_task`, `try_seat`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's
-//! watch: `seat_left_at`, `relieve`. Whoever signals a task: `somebody_looks`, `wake_one`. Whoever brings a berth: `plug`. The pool's end: `stop`.
+//! watch: `seat_left_at`, `relieve`. Whoever signals a task: `somebody_looks`, `wake_one`. Whoever brings a berth:
+//! `plug`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
