@@ -19,7 +19,7 @@ use crate::team::Team;
 use crate::worker::Worker;
 use blitz_parts::counter::Counter;
 use blitz_parts::signal::{
-    Cursor, Marked, Position, SignalWaker, Signals, Sleeper, Stock, SummaryTree, Told,
+    Cursor, Marked, Position, Scan, SignalWaker, Signals, Sleeper, Stock, SummaryTree, Told,
 };
 use blitz_parts::task::{Header, Place, Runnable};
 use std::cell::{Cell, RefCell};
@@ -171,32 +171,43 @@ impl Worker {
 
     /// A task of the own part of the tree. Own thread only.
     fn take_own(&self, signals: &Signals, part: &SignalPart) -> Option<Runnable> {
-        let team = self.team();
-        let scan = signals.take_own(&part.cursor, self.index(), team.num_workers());
-        team.tell_again(signals, scan.again);
-        if let Some(task) = &scan.task {
-            part.counters.taken_own.add(1);
-            trace::task_acquired(task.place(), self.index());
-        }
-        scan.task
+        let workers = self.team().num_workers();
+        self.found(signals, signals.take_own(&part.cursor, self.index(), workers), |_| true)
     }
 
-    /// A task of any part of the tree. Own thread only.
+    /// A task of any part of the tree, for a worker that has found none in its own. Own thread only.
     pub(super) fn take_signalled(&self, signals: &Signals) -> Option<Runnable> {
-        let (team, part) = (self.team(), self.signal_part());
-        let own = self.take_own(signals, part);
-        if own.is_some() {
-            return own;
-        }
+        let part = self.signal_part();
         let start = self.rng.below(signals.tree().leaf_count());
         let scan = signals.take_any(&part.cursor, start);
-        team.tell_again(signals, scan.again);
-        if let Some(task) = &scan.task {
-            part.counters.taken_elsewhere.add(1);
-            trace::task_acquired(task.place(), self.index());
-            self.take_beside(signals, part, task);
+        let task = self.found(signals, scan, |task| self.owns(task))?;
+        if !self.owns(&task) {
+            self.take_beside(signals, part, &task);
         }
-        scan.task
+        Some(task)
+    }
+
+    /// What a look has found, counted; and somebody told of what it has found again. Own thread only.
+    fn found(
+        &self,
+        signals: &Signals,
+        scan: Scan,
+        is_own: impl FnOnce(&Runnable) -> bool,
+    ) -> Option<Runnable> {
+        self.team().tell_again(signals, scan.again);
+        let task = scan.task?;
+        let counters = &self.signal_part().counters;
+        let taken = if is_own(&task) { &counters.taken_own } else { &counters.taken_elsewhere };
+        taken.add(1);
+        trace::task_acquired(task.place(), self.index());
+        Some(task)
+    }
+
+    /// Whether a task's slot is in this worker's part of the tree.
+    fn owns(&self, task: &Runnable) -> bool {
+        let workers = self.team().num_workers();
+        let owner = |place| SummaryTree::compute_partition_owner(Position::of(place).leaf, workers);
+        task.place().map(owner) == Some(self.index())
     }
 
     /// Half of the tasks beside one that was taken from another's part, into the yield queue. Own thread only.
@@ -218,18 +229,8 @@ impl Worker {
     /// The next task of the whole tree, in turn: its worker may be stuck, and all others have enough of their own.
     /// Own thread only.
     pub(super) fn take_in_turn(&self, signals: &Signals) -> Option<Runnable> {
-        let (team, part) = (self.team(), self.signal_part());
-        let scan = signals.take_in_turn(&part.round);
-        team.tell_again(signals, scan.again);
-        let task = scan.task?;
-        let leaf = task.place().map_or(0, |place| Position::of(place).leaf);
-        let owner = SummaryTree::compute_partition_owner(leaf, team.num_workers());
-        let counters = &part.counters;
-        let taken =
-            if owner == self.index() { &counters.taken_own } else { &counters.taken_elsewhere };
-        taken.add(1);
-        trace::task_acquired(task.place(), self.index());
-        Some(task)
+        let scan = signals.take_in_turn(&self.signal_part().round);
+        self.found(signals, scan, |task| self.owns(task))
     }
 
     /// This worker is about to look for the last time before it sleeps. Own thread only.
