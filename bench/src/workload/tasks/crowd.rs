@@ -3,7 +3,10 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Barrier, OnceLock},
+    sync::{
+        Barrier, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
     task::{Context, Poll, Waker},
     thread,
 };
@@ -54,6 +57,8 @@ pub(super) struct Crowd<M: Member> {
 struct Seat<M> {
     /// A task that is never moved to another has the same waker for ever.
     waker: OnceLock<Waker>,
+    /// Written by polls only, of which there is one at a time.
+    polls: AtomicU32,
     member: M,
 }
 
@@ -92,6 +97,12 @@ impl<M: Member> Crowd<M> {
         self.seats.iter().map(|seat| &seat.member)
     }
 
+    /// How often members were polled since they had come, all together; it goes round.
+    pub(super) fn polls(&self) -> u32 {
+        let polls = self.seats.iter().map(|seat| seat.polls.load(Ordering::Relaxed));
+        polls.fold(0, u32::wrapping_add)
+    }
+
     /// Wakes a member that has come.
     #[inline]
     pub(super) fn wake(&self, index: usize) {
@@ -114,7 +125,10 @@ impl<M: Member> Future for Attending<M> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let seat = &self.crowd.seats[self.index];
         match seat.waker.get() {
-            Some(_) => M::polled(self.crowd, self.index),
+            Some(_) => {
+                seat.polls.store(seat.polls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                M::polled(self.crowd, self.index);
+            }
             None => {
                 seat.waker.get_or_init(|| context.waker().clone());
                 self.seated.arrive();

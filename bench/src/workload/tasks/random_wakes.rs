@@ -89,9 +89,8 @@ impl Ran {
 struct Woken {
     /// How often it was woken; written before the wake.
     asked: [AtomicU32; THREADS],
-    /// How often it has run for that. Only polls write it, and the next field.
+    /// How often it has run for that. Only polls write it.
     answered: [AtomicU32; THREADS],
-    polls: AtomicU32,
 }
 
 impl Member for Woken {
@@ -100,7 +99,6 @@ impl Member for Woken {
     #[inline]
     fn polled(crowd: &'static Crowd<Self>, index: usize) {
         let this = crowd.member(index);
-        this.polls.store(this.polls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         for ((asked, answered), ran) in this.asked.iter().zip(&this.answered).zip(&crowd.common) {
             let asked = asked.load(Ordering::Acquire);
             if asked != answered.load(Ordering::Relaxed) {
@@ -118,18 +116,11 @@ struct RandomWakes<R> {
     _runtime: R,
 }
 
-impl<R: Runtime> RandomWakes<R> {
-    fn polls(&self) -> u32 {
-        let polls = self.crowd.members().map(|task| task.polls.load(Ordering::Relaxed));
-        polls.fold(0, u32::wrapping_add)
-    }
-}
-
 impl<R: Runtime> Repeat for RandomWakes<R> {
     fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
         self.turn += 1;
         let (crowd, turn) = (self.crowd, self.turn);
-        let before = self.polls();
+        let before = self.crowd.polls();
         let clock = from_threads(THREADS, |thread| {
             let rng = Rng::new(turn * THREADS as u64 + thread as u64);
             wake_at_random(crowd, thread, repetitions as u32 * WAKES, rng);
@@ -146,7 +137,7 @@ impl<R: Runtime> Repeat for RandomWakes<R> {
             return Err("a task was woken and has not run".to_owned());
         }
         let wakes = repetitions as u64 * self.operations();
-        self.polls_per_wake = f64::from(self.polls().wrapping_sub(before)) / wakes as f64;
+        self.polls_per_wake = f64::from(self.crowd.polls().wrapping_sub(before)) / wakes as f64;
         Ok(spent)
     }
 

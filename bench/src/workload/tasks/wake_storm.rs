@@ -33,9 +33,8 @@ pub(super) fn open<R: Runtime>(
 struct Woken {
     /// The turn in which each thread has woken it for the last time; written before that wake.
     last: [AtomicU32; THREADS],
-    /// The turn that it has arrived in. Only polls touch this and what follows.
+    /// The turn that it has arrived in. Only polls touch it.
     arrived: AtomicU32,
-    polls: AtomicU32,
 }
 
 impl Member for Woken {
@@ -44,8 +43,6 @@ impl Member for Woken {
     #[inline]
     fn polled(crowd: &'static Crowd<Self>, index: usize) {
         let this = crowd.member(index);
-        // One poll at a time, and the runtime orders them.
-        this.polls.store(this.polls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         let turn = this.last[0].load(Ordering::Acquire);
         let is_last = this.last.iter().all(|last| last.load(Ordering::Acquire) == turn);
         if is_last && turn != this.arrived.load(Ordering::Relaxed) {
@@ -62,19 +59,12 @@ struct Storm<R> {
     _runtime: R,
 }
 
-impl<R: Runtime> Storm<R> {
-    fn polls(&self) -> u32 {
-        let polls = self.crowd.members().map(|task| task.polls.load(Ordering::Relaxed));
-        polls.fold(0, u32::wrapping_add)
-    }
-}
-
 impl<R: Runtime> Repeat for Storm<R> {
     /// A repetition is one round of each thread over all tasks.
     fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
         self.turn += 1;
         let (crowd, turn) = (self.crowd, self.turn);
-        let before = self.polls();
+        let before = self.crowd.polls();
         let settled = crowd.common.expect();
         let clock = from_threads(THREADS, |thread| wake_all(crowd, thread, repetitions, turn));
         settled.blocking_recv().map_err(|error| error.to_string())?;
@@ -85,7 +75,7 @@ impl<R: Runtime> Repeat for Storm<R> {
             return Err(format!("{arrived} of {} tasks were polled after all", crowd.len()));
         }
         let wakes = repetitions as u64 * self.operations();
-        self.polls_per_wake = f64::from(self.polls().wrapping_sub(before)) / wakes as f64;
+        self.polls_per_wake = f64::from(self.crowd.polls().wrapping_sub(before)) / wakes as f64;
         Ok(spent)
     }
 

@@ -238,10 +238,6 @@ impl Worker<'_> {
 
     /// `Worker::take_signalled`: a task of any part of the tree.
     pub(super) fn take_signalled(self, signals: &Signals) -> Option<Runnable> {
-        let own = self.take_own(signals);
-        if own.is_some() {
-            return own;
-        }
         let start = self.any_of(signals.tree().leaf_count());
         let scan = signals.take_any(&self.signal_part().cursor, start);
         self.team().tell_again(signals, scan.again);
