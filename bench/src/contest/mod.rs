@@ -48,6 +48,20 @@ impl Budget {
         Self { rounds_min, rounds_max, time }
     }
 
+    /// The budget of a case. One whose turns differ much among themselves gets enough of them for a median.
+    #[must_use]
+    pub fn of_case(case: &Case, pace: Pace) -> Self {
+        let budget = Self::of(pace);
+        if pace == Pace::Smoke || !case.workload.is_unsteady() {
+            return budget;
+        }
+        Self {
+            rounds_min: budget.rounds_min.max(21),
+            rounds_max: budget.rounds_max.max(51),
+            time: budget.time.max(Duration::from_secs(9)),
+        }
+    }
+
     fn wants_another(&self, rounds: usize, passed: Duration) -> bool {
         let limit = match rounds {
             rounds if rounds < ROUNDS_ALWAYS => Duration::MAX,

@@ -157,6 +157,13 @@ impl Workload {
             _ => false,
         }
     }
+
+    /// Whether turns of one contestant differ by a factor, so that a few of them say nothing.
+    #[must_use]
+    pub fn is_unsteady(self) -> bool {
+        // What is woken runs when the kernel gives workers one of the processors that the threads that wake fill.
+        matches!(self, Self::Tasks(TaskWorkload::WakeStorm { .. }))
+    }
 }
 
 /// Long enough for the idle workers of every rival to stop yielding and block.

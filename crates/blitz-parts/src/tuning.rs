@@ -202,6 +202,10 @@ pub const DIR_ENTRIES_BATCH: usize = 64;
 /// Signal words behind one leaf of the signal tree: as many as a leaf word has bits; two under the model checker.
 pub const SIGNALS_PER_LEAF: usize = if MODELLED { 2 } else { 64 };
 
+/// Tasks behind one that a worker takes with it from its part of the signal tree: enough that the exchange, and the
+/// cache line that it takes from those who signal, cost little per task. No more than fit into half of a ring.
+pub const SIGNAL_BATCH: usize = if MODELLED { 1 } else { 32 };
+
 /// Slots of one signal word: as many as it has bits; two under the model checker, which watches each of them.
 pub const SLOTS_PER_SIGNAL: usize = if MODELLED { 2 } else { 64 };
 

@@ -96,7 +96,7 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
         let measured = match no_program().or_else(|| lack_of_memory(case)) {
             Some(why) => CaseReport::skipped(case, why),
             None => {
-                let budget = Budget::of(pace);
+                let budget = Budget::of_case(case, pace);
                 let advance = |part| progress.advance(part);
                 let watch = Watch::start();
                 let outcome = contest::run(case, &mut arena, &budget, &mut rng, advance);

@@ -103,6 +103,12 @@ impl<M: Member> Crowd<M> {
         polls.fold(0, u32::wrapping_add)
     }
 
+    /// The wakers of all, for a thread that keeps its own: it shares nothing with the polls then but the tasks.
+    pub(super) fn wakers(&self) -> Vec<Waker> {
+        let waker = |seat: &Seat<M>| seat.waker.get().expect("a crowd is gathered first").clone();
+        self.seats.iter().map(waker).collect()
+    }
+
     /// Wakes a member that has come.
     #[inline]
     pub(super) fn wake(&self, index: usize) {

@@ -152,8 +152,9 @@ impl TaskWorkload {
 
     /// Whether a process can take one turn only.
     pub(super) fn uses_up_its_process(self) -> bool {
-        // An allocator keeps what was freed, so a second turn would find its memory there already.
-        matches!(self, Self::ParkedMemory { .. })
+        // An allocator keeps what was freed, so a second turn would find its memory there already. And where the
+        // kernel has put the threads of a storm they stay: turns of one process are much alike, those of two are not.
+        matches!(self, Self::ParkedMemory { .. } | Self::WakeStorm { .. })
     }
 
     /// How much memory one contestant takes at most.

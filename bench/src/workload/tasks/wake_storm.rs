@@ -1,7 +1,11 @@
 //! Foreign threads that wake the same tasks again and again: most wakes come while the task is
 //! still queued because of an earlier one.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    array,
+    sync::atomic::{AtomicU32, Ordering},
+    task::Waker,
+};
 
 use blitz_contestant::{Metric, Repeat, Repeated, Sample, Spent};
 
@@ -24,7 +28,8 @@ pub(super) fn open<R: Runtime>(
     refuse_if::<R>(true)?;
     let crowd = Crowd::leaked(tasks, Arrivals::leaked(tasks as u64));
     crowd.gather(&runtime);
-    let storm = Storm { crowd, turn: 0, polls_per_wake: 0.0, _runtime: runtime };
+    let wakers = array::from_fn(|_| crowd.wakers());
+    let storm = Storm { crowd, wakers, turn: 0, polls_per_wake: 0.0, _runtime: runtime };
     Ok(Box::new(Repeated::new(storm, pace).longer(3)))
 }
 
@@ -54,6 +59,8 @@ impl Member for Woken {
 
 struct Storm<R> {
     crowd: &'static Crowd<Woken>,
+    /// Each thread's own.
+    wakers: [Vec<Waker>; THREADS],
     turn: u32,
     polls_per_wake: f64,
     _runtime: R,
@@ -63,10 +70,12 @@ impl<R: Runtime> Repeat for Storm<R> {
     /// A repetition is one round of each thread over all tasks.
     fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
         self.turn += 1;
-        let (crowd, turn) = (self.crowd, self.turn);
+        let (crowd, wakers, turn) = (self.crowd, &self.wakers, self.turn);
         let before = self.crowd.polls();
         let settled = crowd.common.expect();
-        let clock = from_threads(THREADS, |thread| wake_all(crowd, thread, repetitions, turn));
+        let clock = from_threads(THREADS, |thread| {
+            wake_all(crowd, &wakers[thread], thread, repetitions, turn)
+        });
         settled.blocking_recv().map_err(|error| error.to_string())?;
         let spent = clock.stop();
 
@@ -89,14 +98,14 @@ impl<R: Runtime> Repeat for Storm<R> {
 }
 
 /// Each thread begins at a place of its own.
-fn wake_all(crowd: &Crowd<Woken>, thread: usize, rounds: usize, turn: u32) {
+fn wake_all(crowd: &Crowd<Woken>, wakers: &[Waker], thread: usize, rounds: usize, turn: u32) {
     let first = thread * crowd.len() / THREADS;
-    let around = || (first..crowd.len()).chain(0..first);
     for _ in 1..rounds {
-        around().for_each(|index| crowd.wake(index));
+        let (later, sooner) = wakers.split_at(first);
+        sooner.iter().chain(later).for_each(Waker::wake_by_ref);
     }
-    for index in around() {
+    for index in (first..crowd.len()).chain(0..first) {
         crowd.member(index).last[thread].store(turn, Ordering::Release);
-        crowd.wake(index);
+        wakers[index].wake_by_ref();
     }
 }

@@ -5,8 +5,8 @@
 //!  woken during its own poll ────▶ its yield queue (the ring) ─overflows─▶ the tree
 //!  woken or spawned elsewhere ───────────────────────────────────────────▶ the tree
 //!
-//!  a worker takes: LIFO slot (three in a row at most), yield queue and its own part of the tree in turns, then
-//!  any part of the tree, then half of another's yield queue; once per interval the next task of the whole tree
+//!  a worker takes: LIFO slot (three in a row at most), yield queue and its own part of the tree in turns, of that
+//!  as many as are behind each other into the yield queue, then any part of the tree, then half of another's yield queue; once per interval the next task of the whole tree
 //! ```
 //!
 //! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So a task that ends
@@ -22,6 +22,7 @@ use blitz_parts::signal::{
     Cursor, Marked, Position, Scan, SignalWaker, Signals, Sleeper, Stock, SummaryTree, Told,
 };
 use blitz_parts::task::{Header, Place, Runnable};
+use blitz_parts::tuning::{RING_SLOTS, SIGNAL_BATCH};
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 
@@ -34,8 +35,8 @@ pub(crate) struct SignalPart {
     cursor: Cursor,
     /// Goes round all parts of the tree, a task at a time.
     round: Cursor,
-    /// The yield queue goes before the tree next time.
-    yielded_first: Cell<bool>,
+    /// How many tasks of the yield queue go before the next of the tree: as many as came from there the last time.
+    queue_turns: Cell<usize>,
 }
 
 /// What one worker did with signals. Its own thread writes them.
@@ -66,7 +67,7 @@ impl SignalPart {
             stock: RefCell::new(Stock::of_worker(index)),
             cursor: Cursor::default(),
             round: Cursor::default(),
-            yielded_first: Cell::new(false),
+            queue_turns: Cell::new(0),
         }
     }
 }
@@ -147,18 +148,22 @@ impl Worker {
     /// The next task in signal mode, when the LIFO slot has had its turn. Own thread only.
     pub(super) fn next_signalled(&self, part: &SignalPart) -> Option<Runnable> {
         let signals = self.team().signals()?;
-        let yielded_first = part.yielded_first.replace(!part.yielded_first.get());
-        if yielded_first {
+        let turns = part.queue_turns.get();
+        if turns > 0 {
             if let Some(task) = self.pop_yielded(part) {
+                part.queue_turns.set(turns - 1);
                 return Some(task);
             }
         }
         if let Some(task) = self.take_own(signals, part) {
-            // What yielded is not told of while this worker comes to it next; now another poll comes first.
+            part.queue_turns.set(1 + self.take_behind(signals, part));
+            // What yielded is not told of while this worker comes to it next; now another poll comes first. And
+            // while those behind the task were on their way nobody could see them.
             self.tell_of_ring();
             return Some(task);
         }
-        if yielded_first { None } else { self.pop_yielded(part) }
+        part.queue_turns.set(1);
+        if turns > 0 { None } else { self.pop_yielded(part) }
     }
 
     fn pop_yielded(&self, part: &SignalPart) -> Option<Runnable> {
@@ -173,6 +178,15 @@ impl Worker {
     fn take_own(&self, signals: &Signals, part: &SignalPart) -> Option<Runnable> {
         let workers = self.team().num_workers();
         self.found(signals, signals.take_own(&part.cursor, self.index(), workers), |_| true)
+    }
+
+    /// The tasks behind one that was taken from the own part, into the yield queue; returns how many. Half of
+    /// the queue is left to those that yield. Own thread only.
+    fn take_behind(&self, signals: &Signals, part: &SignalPart) -> usize {
+        let most = self.ring_room().saturating_sub(RING_SLOTS / 2).min(SIGNAL_BATCH);
+        let taken = signals.take_behind(&part.cursor, most, |task| self.keep_signalled(task));
+        self.count_kept(part, &part.counters.taken_own, taken);
+        taken
     }
 
     /// A task of any part of the tree, for a worker that has found none in its own. Own thread only.
@@ -214,15 +228,21 @@ impl Worker {
     fn take_beside(&self, signals: &Signals, part: &SignalPart, task: &Runnable) {
         let Some(place) = task.place() else { return };
         let room = self.ring_room();
-        let taken = signals.take_beside(place, room, |task| {
-            trace::task_acquired(task.place(), self.index());
-            self.put_back(task, false);
-        });
+        let taken = signals.take_beside(place, room, |task| self.keep_signalled(task));
+        self.count_kept(part, &part.counters.taken_elsewhere, taken);
+        // While they were on their way nobody could see them.
+        self.tell_of_ring();
+    }
+
+    fn keep_signalled(&self, task: Runnable) {
+        trace::task_acquired(task.place(), self.index());
+        self.put_back(task, false);
+    }
+
+    fn count_kept(&self, part: &SignalPart, counter: &Counter, taken: usize) {
         if taken > 0 {
-            part.counters.taken_elsewhere.add(taken as u64);
+            counter.add(taken as u64);
             part.waker.mark_yield();
-            // While they were on their way nobody could see them.
-            self.tell_of_ring();
         }
     }
 

@@ -1,8 +1,8 @@
 //! Tasks as bits: each runnable task is one bit, and no task is left while all who could run it sleep.
 //!
 //! # Who calls it
-//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_any`, `take_beside`, `take_in_turn`,
-//! `reserve`, `free`, and around their sleep `lie_down`, `has_task`, `get_up`, `try_acquire`. The pool's end: `close`,
+//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_behind`, `take_any`, `take_beside`,
+//! `take_in_turn`, `reserve`, `free`, and around their sleep `lie_down`, `has_task`, `get_up`, `try_acquire`. The pool's end: `close`,
 //! `take_left`. Dumps: the rest.
 //!
 //! # State
@@ -21,7 +21,7 @@
 //! ```text
 //!  signal: bit in the signal word ─▶ leaf bit, if clear ─▶ root bit, if clear ─▶ a permit, if a sleeper has none
 //!                                                                                 └▶ wake one
-//!  take:   root bit ─▶ leaf bit ─▶ signal word ─▶ clear one bit, a thief then half of the others: the tasks are the taker's
+//!  take:   root bit ─▶ leaf bit ─▶ signal word ─▶ clear one bit, then those behind it or, a thief, half of the others: the taker's
 //!             │ nothing below          │ nothing in it
 //!             └─▶ clear, look again ◀──┘
 //!                    └─ something: set it again, and release a permit as a setter does
@@ -285,12 +285,26 @@ impl Signals {
         self.take(cursor, start, |_| true)
     }
 
+    /// Takes the tasks that follow, in the same signal word, the one that this cursor has met last, and `most` at most:
+    /// for an owner, which otherwise takes the word from setters for each of them. Returns how many. While they are
+    /// on their way nobody sees them, so the caller tells of them where it has put them.
+    pub fn take_behind(&self, cursor: &Cursor, most: usize, keep: impl FnMut(Runnable)) -> usize {
+        let (word, skipped) = (cursor.slot.get() / BITS, cursor.slot.get() % BITS);
+        let leaf = self.leaves.get(cursor.leaf.get());
+        let (Some(leaf), true) = (leaf, skipped != 0) else { return 0 };
+        let taken = leaf.words[word].take_several(u64::MAX << skipped, |_| most, keep);
+        if taken != 0 {
+            cursor.slot.set(word * BITS + taken.ilog2() as usize + 1);
+        }
+        taken.count_ones() as usize
+    }
+
     /// Takes half of the tasks beside one that the caller has just taken, in the same signal word, and `most` at most:
-    /// for a thief, which otherwise takes the word from its owner for each of them. Returns how many. While they
-    /// are on their way nobody sees them, so the caller tells of them where it has put them.
+    /// for a thief, which leaves its owner the others. Returns how many, of which the caller tells as an owner does.
     pub fn take_beside(&self, place: Place, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (leaf, at) = self.find(place);
-        leaf.words[at.word].take_half(most, keep)
+        let half = |seen: usize| seen.div_ceil(2).min(most);
+        leaf.words[at.word].take_several(u64::MAX, half, keep).count_ones() as usize
     }
 
     /// The task behind the one that this cursor has met last, of all partitions: so that each is met, whoever's it is.
@@ -485,17 +499,23 @@ impl arena::Word {
         None
     }
 
-    /// Takes half of the tasks, and `most` at most; returns how many.
-    fn take_half(&self, most: usize, keep: impl FnMut(Runnable)) -> usize {
-        let seen = self.signals.load(Acquire);
-        let half = (seen.count_ones() as usize).div_ceil(2).min(most);
-        let wanted = ones(seen).take(half).fold(0, |bits, bit| bits | 1 << bit);
+    /// Takes the lowest tasks in `mask`, by one exchange: as many as `wanted` says of how many there are. Returns
+    /// their bits.
+    fn take_several(
+        &self,
+        mask: u64,
+        wanted: impl FnOnce(usize) -> usize,
+        keep: impl FnMut(Runnable),
+    ) -> u64 {
+        let seen = self.signals.load(Acquire) & mask;
+        let wanted = wanted(seen.count_ones() as usize);
+        let wanted = ones(seen).take(wanted).fold(0, |bits, bit| bits | 1 << bit);
         if wanted == 0 {
             return 0;
         }
         let taken = self.signals.clear(wanted, AcqRel) & wanted; // O1
         ones(taken).map(|bit| self.entry(bit)).for_each(keep);
-        taken.count_ones() as usize
+        taken
     }
 
     /// The queue entry of a task whose bit the caller has just cleared.

@@ -240,6 +240,31 @@ fn signal_1_half_of_a_word_leaves_once() {
     check(1_000, Some(3), half_against_one);
 }
 
+/// An owner takes one of two tasks and the one behind it, while both are signalled and another one takes.
+fn those_behind_against_one() {
+    let rig = Rig::new(&[FIRST, FIRST]);
+    let setter = rig.clone();
+    let setter = thread::spawn(move || setter.signal_all());
+    let owner = rig.clone();
+    let owner = thread::spawn(move || {
+        let cursor = Cursor::default();
+        let mut taken: Vec<_> = owner.look(&cursor).into_iter().collect();
+        owner.signals.take_behind(&cursor, 1, |task| taken.push(owner.got(task)));
+        taken
+    });
+    let cursor = Cursor::default();
+    let mut taken: Vec<_> = rig.look(&cursor).into_iter().collect();
+    setter.join().unwrap();
+    taken.extend(owner.join().unwrap());
+    taken.extend(core::iter::from_fn(|| rig.look(&cursor)));
+    rig.tasks.assert_each_once(taken);
+}
+
+#[test]
+fn signal_1_those_behind_a_task_leave_once() {
+    check(1_000, Some(3), those_behind_against_one);
+}
+
 /// A task is signalled while a scanner looks twice at summaries that say more than there is.
 fn set_against_clear(words: &[usize]) {
     let rig = Rig::used(words);

@@ -7,6 +7,7 @@ use crate::prim::{Step, any_below, broken};
 use crate::queue::{Chain, Queue};
 use crate::signal::{Cursor, Marked, Signals, Sleeper, SlotId, Stock, Told};
 use crate::task::{Header, Place, Runnable};
+use crate::tuning::SIGNAL_BATCH;
 use core::cell::{Cell, RefCell};
 use core::ptr::NonNull;
 
@@ -22,13 +23,13 @@ pub(super) struct SignalPart {
     stock: RefCell<Stock>,
     cursor: Cursor,
     /// The yield queue goes before the tree next time.
-    yielded_first: Cell<bool>,
+    queue_turns: Cell<usize>,
 }
 
 impl SignalPart {
     pub(super) fn new(index: usize) -> SignalPart {
         let stock = RefCell::new(Stock::of_worker(index));
-        SignalPart { stock, cursor: Cursor::default(), yielded_first: Cell::new(false) }
+        SignalPart { stock, cursor: Cursor::default(), queue_turns: Cell::new(0) }
     }
 }
 
@@ -212,21 +213,25 @@ impl Worker<'_> {
 
     /// `Worker::next_signalled`: the next task when the LIFO slot has had its turn.
     pub(super) fn next_signalled(self, signals: &Signals) -> Option<Runnable> {
-        let turn = &self.signal_part().yielded_first;
-        let yielded_first = turn.replace(!turn.get());
-        if yielded_first {
-            let yielded = self.pop_ring();
-            if yielded.is_some() {
-                return yielded;
+        let part = self.signal_part();
+        let turns = part.queue_turns.get();
+        if turns > 0 {
+            if let Some(task) = self.pop_ring() {
+                part.queue_turns.set(turns - 1);
+                return Some(task);
             }
         }
         if let Some(task) = self.take_own(signals) {
+            let room = self.ring().room().min(SIGNAL_BATCH);
+            let keep = |task| self.put_back(task, false);
+            part.queue_turns.set(1 + signals.take_behind(&part.cursor, room, keep));
             if !broken(Step::RuntimeFairTells) {
                 self.tell_of_ring();
             }
             return Some(task);
         }
-        if yielded_first { None } else { self.pop_ring() }
+        part.queue_turns.set(1);
+        if turns > 0 { None } else { self.pop_ring() }
     }
 
     fn take_own(self, signals: &Signals) -> Option<Runnable> {

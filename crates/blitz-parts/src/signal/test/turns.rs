@@ -23,6 +23,48 @@ fn signal_12_tasks_of_one_leaf_take_turns() {
 }
 
 #[test]
+fn signal_12_those_behind_a_task_take_their_turns_with_it() {
+    const COUNT: usize = 2 * SLOTS_PER_SIGNAL + 7;
+    let mut arena = Arena::new();
+    let tasks = arena.settle_all(COUNT);
+    tasks.give_all(0..COUNT).for_each(|task| assert_eq!(arena.signal(task), Told::Nobody));
+    let cursor = Cursor::default();
+    let mut order = Vec::new();
+    while order.len() < 3 * COUNT {
+        let mut batch = Vec::new();
+        let first = arena.signals.take_own(&cursor, 0, 1).task.unwrap();
+        let behind = arena.signals.take_behind(&cursor, 9, |task| batch.push(tasks.take(task)));
+        assert_eq!(behind, batch.len());
+        assert!(behind <= 9, "no more than asked for");
+        batch.insert(0, tasks.take(first));
+        for &number in &batch {
+            assert_eq!(arena.signal(tasks.give(number)), Told::Nobody);
+        }
+        order.extend(batch);
+    }
+    let in_turn = (0..COUNT).cycle().take(order.len());
+    assert!(order.iter().copied().eq(in_turn), "each waits for all others: {order:?}");
+    let taken = tasks.take_all(arena.take_all(&cursor));
+    tasks.assert_each_once(taken);
+}
+
+#[test]
+fn signal_12_nothing_is_behind_the_end_of_a_word() {
+    let mut arena = Arena::new();
+    let tasks = arena.settle_all(SLOTS_PER_SIGNAL + 1);
+    for number in [SLOTS_PER_SIGNAL - 1, SLOTS_PER_SIGNAL] {
+        assert_eq!(arena.signal(tasks.give(number)), Told::Nobody);
+    }
+    let cursor = Cursor::default();
+    let last = tasks.take(arena.signals.take_own(&cursor, 0, 1).task.unwrap());
+    assert_eq!(last, SLOTS_PER_SIGNAL - 1);
+    assert_eq!(arena.signals.take_behind(&cursor, 9, |_| unreachable!()), 0);
+    let mut taken = vec![last, tasks.take(arena.signals.take_own(&cursor, 0, 1).task.unwrap())];
+    taken.extend(0..SLOTS_PER_SIGNAL - 1);
+    tasks.assert_each_once(taken);
+}
+
+#[test]
 fn signal_12_tasks_of_several_leaves_take_turns() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(2 * SLOTS_PER_LEAF + 1);
