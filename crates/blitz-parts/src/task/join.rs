@@ -1,6 +1,7 @@
 //! The handle that waits for a task's end.
 
 use super::cell::place;
+use super::join_waker::JoinWaker;
 use super::reference::abort;
 use super::scheduler::LateReport;
 use super::state::{Ended, JoinSlot, Leave};
@@ -107,16 +108,16 @@ impl<T> Join<T> {
         unsafe { abort(self.header()) };
     }
 
-    /// Leaves a waker in the header, unless one that wakes the same is there.
+    /// Leaves a waker in the header, unless that of the same task is there.
     fn register(&mut self, waker: &Waker) -> JoinSlot {
         let header = self.as_header();
         let mut outdated = None;
         if header.state.load().has_join_waker() {
             // SAFETY: while JOIN_WAKER is set the waker is there, and nobody writes it.
-            if unsafe { self.registered() }.will_wake(waker) {
+            if unsafe { self.registered() }.is_of_same_task(waker) {
                 return JoinSlot::Yes;
             }
-            let new = waker.clone();
+            let new = JoinWaker::of(waker);
             if header.state.unset_join_waker() == JoinSlot::Complete {
                 return JoinSlot::Complete;
             }
@@ -126,7 +127,7 @@ impl<T> Join<T> {
             unsafe { self.leave_waker(new) };
         } else {
             // SAFETY: while JOIN_WAKER is not set the place is the handle's, and empty.
-            unsafe { self.leave_waker(waker.clone()) };
+            unsafe { self.leave_waker(JoinWaker::of(waker)) };
         }
         let registered = header.state.set_join_waker();
         if registered == JoinSlot::Complete {
@@ -141,7 +142,7 @@ impl<T> Join<T> {
     ///
     /// # Safety
     /// 1. There is none, and the place is the handle's.
-    unsafe fn leave_waker(&self, waker: Waker) {
+    unsafe fn leave_waker(&self, waker: JoinWaker) {
         let header = self.as_header();
         header.uses.join_waker.write();
         // SAFETY: obligation 1.
@@ -152,7 +153,7 @@ impl<T> Join<T> {
     ///
     /// # Safety
     /// 1. JOIN_WAKER is set.
-    unsafe fn registered(&self) -> &Waker {
+    unsafe fn registered(&self) -> &JoinWaker {
         self.as_header().uses.join_waker.read();
         // SAFETY: nobody writes the place while JOIN_WAKER is set.
         let slot = unsafe { &*self.as_header().join_waker.get() };
@@ -164,7 +165,7 @@ impl<T> Join<T> {
     ///
     /// # Safety
     /// 1. There is one, and the place is the handle's.
-    unsafe fn unregister(&self) -> Waker {
+    unsafe fn unregister(&self) -> JoinWaker {
         self.as_header().uses.join_waker.write();
         // SAFETY: obligation 1.
         let slot = unsafe { self.as_header().join_waker.get().read() };

@@ -24,7 +24,7 @@
 //! | memory | whose |
 //! |---|---|
 //! | future, then output or failure (the outcome) | the runner's; after COMPLETE the join handle's |
-//! | join waker | the handle's while JOIN_WAKER is not set, else nobody's to write; after COMPLETE with JOIN_WAKER the runner's to take |
+//! | join waker: a word, the address of the task to wake or of a box with another waker | the handle's while JOIN_WAKER is not set, else nobody's to write; after COMPLETE with JOIN_WAKER the runner's to take |
 //! | place | the runner's or the queue entry's |
 //! | neighbours in the list | whoever holds the list's lock; after it was closed and the task taken out, the closer's |
 //!
@@ -92,6 +92,7 @@
 
 mod cell;
 mod join;
+mod join_waker;
 #[cfg(all(test, blitz_loom))]
 mod model;
 mod owned;
@@ -124,7 +125,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
-use core::task::Waker;
+use join_waker::JoinWaker;
 use state::State;
 
 /// The first field of every task; its address is the task's identity.
@@ -139,7 +140,7 @@ pub struct Header {
     /// Guarded by the list's lock; of a task that was taken out by whoever closes the list, that one's.
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
     /// The join handle's, until JOIN_WAKER is set; then nobody's, and the runner's after COMPLETE.
-    join_waker: UnsafeCell<MaybeUninit<Waker>>,
+    join_waker: UnsafeCell<MaybeUninit<JoinWaker>>,
     uses: Uses,
 }
 

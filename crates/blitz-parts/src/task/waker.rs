@@ -19,6 +19,13 @@ pub(super) unsafe fn borrowed(header: NonNull<Header>) -> ManuallyDrop<Waker> {
     ManuallyDrop::new(unsafe { Waker::from_raw(raw(header)) })
 }
 
+/// The task that `waker` wakes, if it is a waker of this module.
+#[inline]
+pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
+    let ours = core::ptr::eq(waker.vtable(), &VTABLE);
+    if ours { NonNull::new(waker.data().cast_mut().cast()) } else { None }
+}
+
 fn raw(header: NonNull<Header>) -> RawWaker {
     RawWaker::new(header.as_ptr().cast_const().cast(), &VTABLE)
 }
@@ -44,12 +51,22 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 unsafe fn wake(data: *const ()) {
     // SAFETY: `data` is a waker's.
     let header = unsafe { header(data) };
-    // SAFETY: the waker's reference keeps the task alive until the exchange passes it on.
+    // SAFETY: the reference is the waker's, which is used up.
+    unsafe { wake_task(header) };
+}
+
+/// Wakes a task, and uses a reference up.
+///
+/// # Safety
+/// 1. The reference is the caller's, who does not use the task after.
+#[inline]
+pub(super) unsafe fn wake_task(header: NonNull<Header>) {
+    // SAFETY: the reference keeps the task alive until the exchange passes it on (obligation 1).
     match unsafe { &(*header.as_ptr()).state }.wake_by_value() {
         Wake::Nothing => {}
-        // SAFETY: the exchange made the task SCHEDULED, and the waker's reference the queue entry's.
+        // SAFETY: the exchange made the task SCHEDULED, and the reference the queue entry's.
         Wake::Schedule => unsafe { Header::schedule(header) },
-        // SAFETY: the waker's reference was the last.
+        // SAFETY: the reference was the last.
         Wake::Free => unsafe { Header::free(header) },
     }
 }

@@ -4,7 +4,7 @@ use super::ended;
 use crate::task::Join;
 use crate::task::rig::{Drops, Gate, Rig, Woken, outcome};
 use core::future::{poll_fn, ready};
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn poll<T>(join: &mut Join<T>, woken: &Woken) -> bool {
@@ -68,6 +68,29 @@ fn task_7_a_handle_takes_its_waker_along() {
     assert_eq!(woken.wakers(), 0);
     assert_eq!(rig.run_all(), 1);
     assert_eq!(woken.count(), 0);
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn task_7_wakers_of_tasks_and_others_take_each_others_place() {
+    let (rig, woken, gates) = (Rig::new(), Woken::new(), [Gate::new(), Gate::new()]);
+    let mut waiting = gates.each_ref().map(|gate| rig.spawn(gate.pass()));
+    assert_eq!(rig.run_all(), 2);
+    let tasks = gates.each_ref().map(|gate| gate.waker());
+    let mut join = rig.spawn(ready(()));
+    for waker in [&tasks[0], &woken.waker(), &tasks[0], &tasks[1]] {
+        let mut context = Context::from_waker(waker);
+        assert!(join.poll(&mut context).is_pending());
+        assert!(join.poll(&mut context).is_pending(), "a second poll changes nothing");
+    }
+    assert!(ended(rig.run_one()));
+    assert_eq!((woken.count(), woken.wakers()), (0, 0));
+    assert_eq!(rig.queued(), 1, "the waker of the last poll has woken its task");
+    gates.iter().for_each(|gate| gate.open());
+    assert!(ended(rig.run_one()));
+    assert!(outcome(&mut waiting[0]).is_pending() && outcome(&mut waiting[1]).is_ready());
+    tasks.into_iter().for_each(Waker::wake);
+    assert!(ended(rig.run_one()) && outcome(&mut waiting[0]).is_ready());
     assert!(rig.is_well_and_done());
 }
 

@@ -1,6 +1,7 @@
 //! Sizes, alignments, threads that must be kept, and who outlives whom.
 
 use super::{cancelled, ended, idle, was_cancelled};
+use crate::task::join_waker::JoinWaker;
 use crate::task::rig::{Gate, Rig, outcome};
 use crate::task::{Header, Join, Ran, Runnable, TaskRef, new, new_local};
 use core::future::{pending, poll_fn, ready};
@@ -11,11 +12,12 @@ use std::rc::Rc;
 
 #[test]
 fn handles_are_small() {
-    assert_eq!(size_of::<Header>(), 56, "six words, and the stamp with the place");
+    assert_eq!(size_of::<Header>(), 48, "five words, and the stamp with the place");
     assert_eq!(size_of::<Runnable>(), 8);
     assert_eq!(size_of::<Option<Runnable>>(), 8);
     assert_eq!(size_of::<TaskRef>(), 8);
     assert_eq!(size_of::<Join<[u8; 100]>>(), 8);
+    assert_eq!(size_of::<JoinWaker>(), 8);
 }
 
 #[test]

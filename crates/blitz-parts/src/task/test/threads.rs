@@ -1,9 +1,9 @@
 //! Many threads at once, for the sanitizers and for what models are too small to show.
 
-use crate::task::rig::{Drops, Rig, outcome};
+use crate::task::rig::{Drops, Rig, Woken, outcome};
 use crate::task::{Failure, Join, Ran};
 use core::future::poll_fn;
-use core::task::{Poll, Waker};
+use core::task::{Context, Poll, Waker};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -39,6 +39,31 @@ fn work(rig: &Rig, done: &AtomicBool) {
         }
         thread::yield_now();
     }
+}
+
+#[test]
+fn task_7_a_handle_is_polled_again_with_a_foreign_waker_while_its_task_ends() {
+    let (rig, done) = (Rig::new(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| work(&rig, &done));
+        for _ in 0..TASKS {
+            let woken = Woken::new();
+            let waker = woken.waker();
+            let mut join = rig.spawn(async {});
+            let mut was_pending = false;
+            while join.poll(&mut Context::from_waker(&waker)).is_pending() {
+                was_pending = true;
+            }
+            drop((join, waker));
+            // The worker may be about to wake.
+            while woken.wakers() > 0 {
+                thread::yield_now();
+            }
+            assert!(woken.count() <= usize::from(was_pending));
+        }
+        done.store(true, Relaxed);
+    });
+    assert!(rig.is_well_and_done());
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! The waker of a join handle, in one word of its task.
+
+use super::Header;
+use super::waker;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+use core::task::Waker;
+
+/// A waker in one word, since every task has room for one: that of a task is the address of the task's header,
+/// any other is in a box.
+pub(super) struct JoinWaker {
+    /// A header with a reference; or a boxed [`Waker`], plus [`BOXED`].
+    word: NonNull<Header>,
+}
+
+/// Headers and wakers are aligned, so this bit of their addresses is free.
+const BOXED: usize = 1;
+
+const _: () = assert!(align_of::<Header>() > BOXED && align_of::<Waker>() > BOXED);
+
+impl JoinWaker {
+    /// One that wakes what `waker` does.
+    #[inline]
+    pub(super) fn of(waker: &Waker) -> JoinWaker {
+        match waker::header_of(waker) {
+            Some(task) => {
+                // SAFETY: the waker's reference keeps the task alive.
+                unsafe { task.as_ref() }.state.add_reference();
+                JoinWaker { word: task }
+            }
+            None => JoinWaker::boxed(waker.clone()),
+        }
+    }
+
+    fn boxed(waker: Waker) -> JoinWaker {
+        let waker = NonNull::from(Box::leak(Box::new(waker)));
+        JoinWaker { word: waker.cast().map_addr(|address| address | BOXED) }
+    }
+
+    /// Whether it is the waker of the same task: not of another waker, which is in a box. For who does not own it: while
+    /// it is looked at somebody may use it up, and the box with it.
+    #[inline]
+    pub(super) fn is_of_same_task(&self, waker: &Waker) -> bool {
+        waker::header_of(waker) == Some(self.word)
+    }
+
+    /// Wakes, and is used up.
+    #[inline]
+    pub(super) fn wake(self) {
+        let this = ManuallyDrop::new(self);
+        match this.boxed_waker() {
+            // SAFETY: the reference was this waker's, which is not dropped.
+            None => unsafe { waker::wake_task(this.word) },
+            // SAFETY: `boxed` leaked it, and it is taken back once, since this waker is not dropped.
+            Some(waker) => unsafe { Box::from_raw(waker.as_ptr()) }.wake(),
+        }
+    }
+
+    /// What is in the box, if there is one.
+    #[inline]
+    fn boxed_waker(&self) -> Option<NonNull<Waker>> {
+        let word = self.word.as_ptr();
+        if word.addr() & BOXED == 0 {
+            return None;
+        }
+        NonNull::new(word.map_addr(|address| address & !BOXED).cast())
+    }
+}
+
+impl Drop for JoinWaker {
+    fn drop(&mut self) {
+        match self.boxed_waker() {
+            // SAFETY: the reference is this waker's, which is being dropped.
+            None => unsafe { Header::release(self.word) },
+            // SAFETY: `boxed` leaked it, and it is taken back once.
+            Some(waker) => drop(unsafe { Box::from_raw(waker.as_ptr()) }),
+        }
+    }
+}
