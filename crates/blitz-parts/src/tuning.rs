@@ -134,6 +134,12 @@ pub const QUEUE_CAPACITY: usize = 65_536;
 /// costs two thirds of what it costs with the allocator. It is what a worker hoards at worst.
 pub const STOCK_BYTES: usize = 1 << 20;
 
+/// Bytes of ended tasks' memory on the way from one worker to another: as much as a worker keeps.
+pub const DEPOT_BYTES: usize = STOCK_BYTES;
+
+/// How many blocks go from one worker to another at once: enough that the lock they pass does not matter.
+pub const STOCK_BUNDLE: usize = 64;
+
 /// Bytes of the largest task whose memory is kept: beside what a larger one does, an allocation is little.
 pub const STOCK_CELL_MAX: usize = 512;
 

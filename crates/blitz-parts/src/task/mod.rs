@@ -215,7 +215,7 @@ impl Header {
         // SAFETY: nobody else has the task (obligation 1). A complete task has neither future nor waker, and
         // whoever could want its outcome has taken it, so there is nothing to drop.
         let header = unsafe { &mut *this.as_ptr() };
-        let memory = header.vtable.memory;
+        let memory = &header.vtable.memory;
         header.state.poison();
         // SAFETY: `new` allocated it, and of this kind.
         unsafe { stock::dealloc(this.cast(), memory) };

@@ -2,35 +2,41 @@
 //!
 //! Allocators keep a few blocks of each size for a thread (glibc's seven) and go to where all threads go for more;
 //! a worker makes and frees tasks by the thousand. What it frees it puts onto a stack of its own, one for each
-//! size, and takes from there without asking anybody.
+//! size, and takes from there without asking anybody. If one worker makes what another ends, that one's stock fills
+//! up while the first has none: then blocks go from one to the other in bundles, through a depot.
 //!
 //! # Who calls it
 //! `cell` for the memory of tasks. `blitz-core` [opens](Stock::open) the stock of a thread that becomes a worker;
 //! on any other thread, and after it was closed, memory comes from the allocator and goes back to it.
 //!
 //! # Invariants
-//! - **STOCK-1** A block is in one stock at most, or with one task: what is taken out is no longer in.
+//! - **STOCK-1** A block is in one stock or in the depot at most, or with one task: what is taken out is no longer in.
 //! - **STOCK-2** A block is used for the layout that it was allocated with, and no other.
-//! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`]; what is beyond goes to the allocator. So that
-//!   is what a thread hoards at worst that frees the tasks of others and makes none.
+//! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`], the depot no more than `DEPOT_BYTES`; what is
+//!   beyond goes to the allocator. So that is what is hoarded at worst by threads that free the tasks of others and
+//!   make none.
 //! - **STOCK-4** What is in a stock is freed when it is closed, and what is freed later goes to the allocator. It is
-//!   closed before the thread's locals are destroyed, whose destructors may free tasks.
+//!   closed before the thread's locals are destroyed, whose destructors may free tasks. What is in the depot is
+//!   freed with the last stock.
 //!
 //! # What this does not do
-//! No thread takes from another's stock. Model checkers and AddressSanitizer see each allocation, and each block
+//! No thread takes from another's stock: a stock that is full gives. Model checkers and AddressSanitizer see each allocation, and each block
 //! that is freed: for them no stock is ever open ([`STOCKED`]).
 
+mod depot;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
 use super::Header;
 use crate::prim::{self, STOCKED};
-use crate::tuning::{STOCK_BYTES, STOCK_CELL_MAX};
+use crate::tuning::{STOCK_BUNDLE, STOCK_BYTES, STOCK_CELL_MAX};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ptr::{NonNull, null_mut};
+use depot::{DEPOT, Depot, bundle_bytes};
 use std::alloc::handle_alloc_error;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Sizes are multiples of this, and so is where a block begins. Tasks with a future that asks for more go to
 /// the allocator.
@@ -38,7 +44,7 @@ const GRAIN: usize = align_of::<Header>();
 
 thread_local! {
     // Nothing in it is dropped, so it is there as long as the thread.
-    static BLOCKS: Blocks = const { Blocks::closed() };
+    static BLOCKS: Blocks = const { Blocks::closed(&DEPOT) };
 }
 
 /// One for each size up to the largest.
@@ -51,12 +57,19 @@ struct Blocks {
     room: Cell<usize>,
     /// The newest block of each size, or null.
     tops: [Cell<*mut Block>; CLASSES],
+    depot: &'static Mutex<Depot>,
+    /// Blocks to be had from the allocator, and to be given to it, before the depot is asked again: it had none, or
+    /// no room.
+    takes_in_vain: Cell<usize>,
+    puts_in_vain: Cell<usize>,
 }
 
 /// What a block in a stock begins with.
 struct Block {
     /// The next older one, or null.
     below: *mut Block,
+    /// Of the first block of a bundle in the depot: the first of the next bundle, or null.
+    next_bundle: *mut Block,
 }
 
 /// The current thread keeps the memory of tasks until this is dropped. Neither `Send` nor `Sync`.
@@ -98,8 +111,8 @@ pub(super) struct Kind {
     class: usize,
 }
 
-/// There is no task without a header, so no block is of this class.
-const UNKEPT: usize = 0;
+/// There is no stack with this number.
+const UNKEPT: usize = CLASSES;
 
 impl Kind {
     /// That of a `T`, which is not empty.
@@ -130,9 +143,24 @@ pub(super) fn alloc(kind: Kind) -> NonNull<u8> {
 /// # Safety
 /// 1. [`alloc`] returned the memory for this kind, on whatever thread, and nobody uses it any more.
 #[inline]
-pub(super) unsafe fn dealloc(memory: NonNull<u8>, kind: Kind) {
+pub(super) unsafe fn dealloc(memory: NonNull<u8>, kind: &'static Kind) {
     // SAFETY: the block is nobody's, and of that class if it is of any (obligation 1).
     let kept = BLOCKS.with(|blocks| unsafe { blocks.put(memory.cast(), kind.class) });
+    if !kept {
+        // SAFETY: obligation 1.
+        unsafe { dealloc_beyond(memory, kind) };
+    }
+}
+
+/// The same for a block for which there was no room. By itself, so that the way of most blocks is a short one.
+///
+/// # Safety
+/// 1. As for [`dealloc`].
+#[cold]
+#[inline(never)]
+unsafe fn dealloc_beyond(memory: NonNull<u8>, kind: &'static Kind) {
+    // SAFETY: the block is nobody's, and of that class if it is of any (obligation 1).
+    let kept = BLOCKS.with(|blocks| unsafe { blocks.put_beyond(memory.cast(), kind.class) });
     if !kept {
         // SAFETY: obligation 1.
         unsafe { prim::dealloc(memory.as_ptr(), kind.layout) };
@@ -146,9 +174,21 @@ const fn class(layout: Layout) -> usize {
 }
 
 impl Blocks {
-    const fn closed() -> Blocks {
+    const fn closed(depot: &'static Mutex<Depot>) -> Blocks {
         let tops = [const { Cell::new(null_mut()) }; CLASSES];
-        Blocks { is_open: Cell::new(false), room: Cell::new(0), tops }
+        Blocks {
+            is_open: Cell::new(false),
+            room: Cell::new(0),
+            tops,
+            depot,
+            takes_in_vain: Cell::new(0),
+            puts_in_vain: Cell::new(0),
+        }
+    }
+
+    fn depot(&self) -> MutexGuard<'static, Depot> {
+        // No foreign code runs under the lock.
+        self.depot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says whether it was closed before.
@@ -157,6 +197,7 @@ impl Blocks {
             return false;
         }
         self.room.set(STOCK_BYTES);
+        self.depot().open_stock();
         true
     }
 
@@ -165,31 +206,23 @@ impl Blocks {
         self.is_open.set(false);
         self.room.set(0);
         for (class, top) in self.tops.iter().enumerate() {
-            let mut at = top.replace(null_mut());
-            while !at.is_null() {
-                // SAFETY: what is on a stack is a block of the stock's own.
-                let below = unsafe { (*at).below };
-                let size = class * GRAIN;
-                // SAFETY: the grain is a power of two, and sizes are small multiples of it.
-                let layout = unsafe { Layout::from_size_align_unchecked(size, GRAIN) };
-                // SAFETY: it was allocated with this layout (STOCK-2), and is out of the stock.
-                unsafe { prim::dealloc(at.cast(), layout) };
-                at = below;
-            }
+            // SAFETY: what is on a stack is the stock's own, and of that class; it is out of the stock now.
+            unsafe { free_all(top.replace(null_mut()), class) };
         }
+        self.depot().close_stock();
     }
 
     /// Takes the newest block of a class, if there is one.
     #[inline]
     fn take(&self, class: usize) -> Option<NonNull<Block>> {
         let top = &self.tops[class];
-        let block = NonNull::new(top.get())?;
+        let block = NonNull::new(top.get()).or_else(|| self.take_bundle(class))?;
         // SAFETY: what is on a stack is a block of the stock's own.
-        let Block { below } = unsafe { block.read() };
+        let below = unsafe { (*block.as_ptr()).below };
         top.set(below);
         // The next task will be written there.
         prim::prefetch(below);
-        self.room.set(self.room.get() + class * GRAIN);
+        self.room.set(self.room.get() + size_of_class(class));
         Some(block)
     }
 
@@ -199,15 +232,97 @@ impl Blocks {
     /// 1. The block is the caller's, who gives it up if the answer is yes, and its layout is that of the class.
     #[inline]
     unsafe fn put(&self, block: NonNull<Block>, class: usize) -> bool {
-        let Some(room) = self.room.get().checked_sub(class * GRAIN) else { return false };
-        if class == UNKEPT {
-            return false;
-        }
+        let room = self.room.get().checked_sub(size_of_class(class));
+        let (Some(top), Some(room)) = (self.tops.get(class), room) else { return false };
         self.room.set(room);
-        let top = &self.tops[class];
         // SAFETY: the block is the caller's, and large enough and aligned for a pointer.
-        unsafe { block.write(Block { below: top.get() }) };
+        unsafe { (*block.as_ptr()).below = top.get() };
         top.set(block.as_ptr());
         true
+    }
+
+    /// The same after there was no room: makes some, if others can use what is here.
+    ///
+    /// # Safety
+    /// 1. As for [`put`](Blocks::put).
+    unsafe fn put_beyond(&self, block: NonNull<Block>, class: usize) -> bool {
+        // SAFETY: obligation 1.
+        class != UNKEPT && self.give_bundle(class) && unsafe { self.put(block, class) }
+    }
+
+    /// Takes a bundle out of the depot and onto the stack of its class, which is empty; returns its first block, which
+    /// is then on top.
+    #[cold]
+    fn take_bundle(&self, class: usize) -> Option<NonNull<Block>> {
+        let room = self.room.get().checked_sub(bundle_bytes(class))?;
+        if !self.is_open.get() || !is_time(&self.takes_in_vain) {
+            return None;
+        }
+        let Some(bundle) = self.depot().take(class) else {
+            self.takes_in_vain.set(STOCK_BUNDLE);
+            return None;
+        };
+        self.room.set(room);
+        self.tops[class].set(bundle.as_ptr());
+        Some(bundle)
+    }
+
+    /// Gives the newest blocks of a class to the depot; says whether there is room now.
+    fn give_bundle(&self, class: usize) -> bool {
+        if !self.is_open.get() || !is_time(&self.puts_in_vain) {
+            return false;
+        }
+        let mut depot = self.depot();
+        let bundle = if depot.has_room(class) { self.bundle(class) } else { None };
+        let Some((first, last)) = bundle else {
+            self.puts_in_vain.set(STOCK_BUNDLE);
+            return false;
+        };
+        // SAFETY: what is on a stack is a block of the stock's own.
+        let below = unsafe { &mut (*last.as_ptr()).below };
+        self.tops[class].set(core::mem::replace(below, null_mut()));
+        self.room.set(self.room.get() + bundle_bytes(class));
+        // SAFETY: the blocks are out of the stock, of this class, and as many as a bundle has.
+        unsafe { depot.put(first, class) };
+        true
+    }
+
+    /// The first and the last of the newest blocks of a class, if there are enough for a bundle.
+    fn bundle(&self, class: usize) -> Option<(NonNull<Block>, NonNull<Block>)> {
+        let first = NonNull::new(self.tops[class].get())?;
+        let last = (1..STOCK_BUNDLE).try_fold(first, |block, _| {
+            // SAFETY: what is on a stack is a block of the stock's own.
+            NonNull::new(unsafe { (*block.as_ptr()).below })
+        })?;
+        Some((first, last))
+    }
+}
+
+/// Whether it is time to ask the depot again; counts down to it.
+fn is_time(in_vain: &Cell<usize>) -> bool {
+    let left = in_vain.get();
+    in_vain.set(left.saturating_sub(1));
+    left == 0
+}
+
+/// Bytes of a block.
+const fn size_of_class(class: usize) -> usize {
+    class * GRAIN
+}
+
+/// Gives blocks that hang together to the allocator; null for none.
+///
+/// # Safety
+/// 1. They are the caller's, who gives them up, and of this class.
+unsafe fn free_all(first: *mut Block, class: usize) {
+    let mut at = first;
+    while !at.is_null() {
+        // SAFETY: it is a block of the caller's.
+        let below = unsafe { (*at).below };
+        // SAFETY: the grain is a power of two, and sizes are small multiples of it.
+        let layout = unsafe { Layout::from_size_align_unchecked(size_of_class(class), GRAIN) };
+        // SAFETY: it was allocated with this layout (STOCK-2), and nobody has it any more (obligation 1).
+        unsafe { prim::dealloc(at.cast(), layout) };
+        at = below;
     }
 }

@@ -1,18 +1,32 @@
 //! Blocks come back as they were put in, within the bound, and go when the stock does.
 
+use super::depot::{Depot, bundle_bytes};
 use super::{Block, Blocks, GRAIN, Kind, Stock, UNKEPT, alloc, class, dealloc};
 use crate::prim::STOCKED;
 use crate::task::Join;
 use crate::task::rig::{Rig, outcome};
-use crate::tuning::{STOCK_BYTES, STOCK_CELL_MAX};
+use crate::tuning::{DEPOT_BYTES, STOCK_BUNDLE, STOCK_BYTES, STOCK_CELL_MAX};
 use core::alloc::Layout;
 use core::cell::RefCell;
 use core::ptr::NonNull;
 use core::task::Poll;
+use std::collections::HashSet;
+use std::sync::Mutex;
 use std::thread;
 
 fn layout(class: usize) -> Layout {
     Layout::from_size_align(class * GRAIN, GRAIN).unwrap()
+}
+
+/// A closed stock, for a test that does not fill it: what goes to the depot others might take.
+fn closed() -> Blocks {
+    static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
+    Blocks::closed(&DEPOT)
+}
+
+/// Puts new blocks in until one is refused; returns those that were not.
+fn fill(blocks: &Blocks, class: usize) -> HashSet<NonNull<Block>> {
+    core::iter::from_fn(|| put_new(blocks, class)).collect()
 }
 
 /// A new block, from the allocator.
@@ -26,6 +40,10 @@ fn put_new(blocks: &Blocks, class: usize) -> Option<NonNull<Block>> {
     let block = block(class);
     // SAFETY: it is new, and of this class.
     if unsafe { blocks.put(block, class) } {
+        return Some(block);
+    }
+    // SAFETY: as above.
+    if unsafe { blocks.put_beyond(block, class) } {
         return Some(block);
     }
     free(block, class);
@@ -47,7 +65,7 @@ fn output<T>(mut join: Join<T>) -> T {
 
 #[test]
 fn stock_1_a_block_is_taken_once_and_the_newest_comes_first() {
-    let blocks = Blocks::closed();
+    let blocks = closed();
     assert!(blocks.open());
     let put = [(); 3].map(|()| put_new(&blocks, 8).unwrap());
     for expected in put.into_iter().rev() {
@@ -61,7 +79,7 @@ fn stock_1_a_block_is_taken_once_and_the_newest_comes_first() {
 
 #[test]
 fn stock_2_a_block_is_for_its_own_size_only() {
-    let blocks = Blocks::closed();
+    let blocks = closed();
     blocks.open();
     let put = put_new(&blocks, 9).unwrap();
     assert!(blocks.take(8).is_none() && blocks.take(10).is_none());
@@ -83,23 +101,51 @@ fn stock_2_two_layouts_never_share_a_class() {
 
 #[test]
 fn stock_2_what_has_no_class_is_not_kept() {
-    let blocks = Blocks::closed();
+    let blocks = closed();
     blocks.open();
     let block = block(8);
     // SAFETY: it is new, and of no class is what is said of it.
     assert!(!unsafe { blocks.put(block, UNKEPT) });
+    // SAFETY: as above.
+    assert!(!unsafe { blocks.put_beyond(block, UNKEPT) });
     free(block, 8);
     blocks.close();
 }
 
 #[test]
+fn stock_1_what_one_stock_has_too_much_of_another_gets() {
+    const CLASS: usize = 16;
+    static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
+    let (giver, taker) = (Blocks::closed(&DEPOT), Blocks::closed(&DEPOT));
+    assert!(giver.open() && taker.open());
+    assert!(taker.take(CLASS).is_none(), "nobody has any");
+    let put = fill(&giver, CLASS);
+    assert!(put.len() > STOCK_BYTES / (CLASS * GRAIN), "more than a stock holds");
+    let asked = (0..=STOCK_BUNDLE).take_while(|_| taker.take(CLASS + 1).is_none()).count();
+    assert_eq!(asked, STOCK_BUNDLE + 1, "there are none of that size");
+    let mut taken = HashSet::new();
+    for _ in 0..2 * STOCK_BUNDLE {
+        // The depot is not asked each time after it had nothing.
+        taken.extend(taker.take(CLASS));
+    }
+    assert!(taken.len() >= STOCK_BUNDLE, "{} blocks", taken.len());
+    taken.extend(core::iter::from_fn(|| giver.take(CLASS)));
+    taken.extend(core::iter::from_fn(|| taker.take(CLASS)));
+    assert_eq!(taken, put, "each is somewhere, and nowhere twice");
+    taken.into_iter().for_each(|block| free(block, CLASS));
+    giver.close();
+    taker.close();
+}
+
+#[test]
 fn stock_3_there_is_room_for_so_many_bytes_and_no_more() {
-    let blocks = Blocks::closed();
+    static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
+    let blocks = Blocks::closed(&DEPOT);
     blocks.open();
     let class = STOCK_CELL_MAX / GRAIN;
-    let kept =
-        (0..2 * STOCK_BYTES / STOCK_CELL_MAX).filter(|_| put_new(&blocks, class).is_some()).count();
-    assert_eq!(kept, STOCK_BYTES / STOCK_CELL_MAX);
+    let kept = fill(&blocks, class).len();
+    let bundles = DEPOT_BYTES / bundle_bytes(class);
+    assert_eq!(kept, STOCK_BYTES / STOCK_CELL_MAX + bundles * STOCK_BUNDLE);
     assert!(put_new(&blocks, 8).is_none(), "of whatever size");
     free(blocks.take(class).unwrap(), class);
     assert!(put_new(&blocks, class).is_some(), "what is taken makes room");
@@ -107,8 +153,25 @@ fn stock_3_there_is_room_for_so_many_bytes_and_no_more() {
 }
 
 #[test]
+fn stock_4_what_is_in_the_depot_goes_with_the_last_stock() {
+    const CLASS: usize = 16;
+    static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
+    let stocks = [(); 2].map(|()| Blocks::closed(&DEPOT));
+    stocks.iter().for_each(|stock| assert!(stock.open()));
+    assert!(!fill(&stocks[0], CLASS).is_empty());
+    stocks[0].close();
+    let first = stocks[1].take(CLASS).expect("one stock is open, and finds what the other gave");
+    free(first, CLASS);
+    stocks[1].close();
+    // That they are freed is for the sanitizer to see.
+    assert!(DEPOT.lock().unwrap().take(CLASS).is_none());
+    assert!(stocks[1].open() && stocks[1].take(CLASS).is_none());
+    stocks[1].close();
+}
+
+#[test]
 fn stock_4_a_closed_stock_has_nothing_and_takes_nothing() {
-    let blocks = Blocks::closed();
+    let blocks = closed();
     assert!(put_new(&blocks, 8).is_none());
     assert!(blocks.open());
     assert!(!blocks.open(), "open already");
@@ -128,14 +191,14 @@ fn stock_4_only_who_opened_it_closes_it() {
     thread::spawn(|| {
         let outer = Stock::open();
         drop(Stock::open());
-        let kind = Kind::of::<[u64; 8]>();
-        let first = alloc(kind);
+        static KIND: Kind = Kind::of::<[u64; 8]>();
+        let first = alloc(KIND);
         // SAFETY: it was allocated above, and of this kind.
-        unsafe { dealloc(first, kind) };
-        let second = alloc(kind);
+        unsafe { dealloc(first, &KIND) };
+        let second = alloc(KIND);
         assert!(first == second || !STOCKED, "kept, although the inner one is gone");
         // SAFETY: as above.
-        unsafe { dealloc(second, kind) };
+        unsafe { dealloc(second, &KIND) };
         drop(outer);
     })
     .join()

@@ -1,0 +1,77 @@
+//! What stocks have too much of, for those that have none: bundles of blocks, behind one lock.
+
+use super::{Block, CLASSES, free_all, size_of_class};
+use crate::tuning::{DEPOT_BYTES, STOCK_BUNDLE};
+use core::ptr::{NonNull, null_mut};
+use std::sync::Mutex;
+
+/// The depot of this process. Model checkers never see it: for them no stock is ever open.
+pub(super) static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
+
+/// Bundles of [`STOCK_BUNDLE`] blocks, which hang together by their `below`.
+pub(super) struct Depot {
+    /// How many stocks are open.
+    stocks: usize,
+    /// Bytes that may still be put in.
+    room: usize,
+    /// The first block of the newest bundle of each class, or null.
+    tops: [*mut Block; CLASSES],
+}
+
+// SAFETY: what is in the depot is nobody else's.
+unsafe impl Send for Depot {}
+
+impl Depot {
+    pub(super) const fn new() -> Depot {
+        Depot { stocks: 0, room: DEPOT_BYTES, tops: [null_mut(); CLASSES] }
+    }
+
+    /// One stock more is open.
+    pub(super) fn open_stock(&mut self) {
+        self.stocks += 1;
+    }
+
+    /// One stock less; with the last one goes what is here.
+    pub(super) fn close_stock(&mut self) {
+        self.stocks -= 1;
+        if self.stocks > 0 {
+            return;
+        }
+        for class in 0..CLASSES {
+            while let Some(bundle) = self.take(class) {
+                // SAFETY: the blocks are of this class, and were just taken out.
+                unsafe { free_all(bundle.as_ptr(), class) };
+            }
+        }
+    }
+
+    /// Whether there is room for a bundle.
+    pub(super) fn has_room(&self, class: usize) -> bool {
+        self.room >= bundle_bytes(class)
+    }
+
+    /// Puts a bundle in, for which there is room.
+    ///
+    /// # Safety
+    /// 1. The blocks are the caller's, who gives them up; they are of this class, and [`STOCK_BUNDLE`] of them.
+    pub(super) unsafe fn put(&mut self, bundle: NonNull<Block>, class: usize) {
+        self.room -= bundle_bytes(class);
+        // SAFETY: obligation 1.
+        unsafe { (*bundle.as_ptr()).next_bundle = self.tops[class] };
+        self.tops[class] = bundle.as_ptr();
+    }
+
+    /// Takes a bundle of a class, if there is one.
+    pub(super) fn take(&mut self, class: usize) -> Option<NonNull<Block>> {
+        let bundle = NonNull::new(self.tops[class])?;
+        // SAFETY: what is here is a block of the depot's own, and `put` wrote this.
+        self.tops[class] = unsafe { (*bundle.as_ptr()).next_bundle };
+        self.room += bundle_bytes(class);
+        Some(bundle)
+    }
+}
+
+/// Bytes of a bundle.
+pub(super) fn bundle_bytes(class: usize) -> usize {
+    STOCK_BUNDLE * size_of_class(class)
+}
