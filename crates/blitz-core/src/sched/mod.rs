@@ -122,6 +122,19 @@ impl Home {
         Home(NonNull::from(team))
     }
 
+    /// Schedules a task on a thread that is no worker of its team.
+    #[inline(never)]
+    fn schedule_elsewhere(self, task: Runnable) {
+        let team = self.team();
+        // Once the task is in the queue it may be run, and the team may end: it is kept until everybody has
+        // been told. A team that is being dropped waits for its tasks to be complete.
+        match team.try_arc() {
+            Some(team) => team.schedule_from_outside(task),
+            None => team.cancel_late(task),
+        }
+    }
+
+    #[inline]
     fn team(&self) -> &Team {
         // SAFETY: the task that asks is not complete, so its team is alive.
         unsafe { self.0.as_ref() }
@@ -133,26 +146,27 @@ impl Home {
 // the workers', which the team keeps in place. Nothing here unwinds: the panic handler's own panics are
 // caught.
 unsafe impl task::Scheduler for Home {
+    #[inline]
     fn schedule(&self, task: Runnable) {
-        let team = self.team();
         match current::current() {
-            Some(worker) if worker.is_in(team) => worker.schedule(task),
-            // Once the task is in the queue it may be run, and the team may end: it is kept until
-            // everybody has been told. A team that is being dropped waits for its tasks to be complete.
-            _ => match team.try_arc() {
-                Some(team) => team.schedule_from_outside(task),
-                None => team.cancel_late(task),
-            },
+            Some(worker) if worker.is_in(self.team()) => worker.schedule(task),
+            _ => self.schedule_elsewhere(task),
         }
     }
 
-    fn settle(&self, task: NonNull<Header>) -> Place {
+    fn settle(&self, task: NonNull<Header>) -> (Place, &Owned) {
         let Some(worker) = current::current() else {
             unreachable!("tasks are polled on workers");
         };
         match self.team().signals() {
-            None => Place::new(worker.index()),
-            Some(signals) => worker.reserve_slot(signals, task),
+            None => {
+                // What is polled on a worker is its team's, and the team keeps the worker in place.
+                (Place::new(worker.index()), &worker.tasks().owned)
+            }
+            Some(signals) => {
+                let place = worker.reserve_slot(signals, task);
+                (place, self.owned(place))
+            }
         }
     }
 

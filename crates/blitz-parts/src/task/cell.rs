@@ -200,24 +200,6 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         Ran::Cancelled
     }
 
-    /// Where the task is kept from now on.
-    ///
-    /// # Safety
-    /// 1. The task is RUNNING, and the caller runs it.
-    unsafe fn settle(header: NonNull<Header>) -> Place {
-        // SAFETY: obligation 1.
-        if let Some(place) = unsafe { Self::place_of(header) } {
-            return place;
-        }
-        // SAFETY: the cell is live.
-        let settled = unsafe { Self::scheduler(header) }.settle(header);
-        // SAFETY: the run's reference keeps the cell alive.
-        let place = unsafe { header.as_ref() }.place.get();
-        // SAFETY: nobody but the runner is at the place.
-        unsafe { place.write(Some(settled)) };
-        settled
-    }
-
     /// Where the task is kept, if that is known already.
     ///
     /// # Safety
@@ -229,7 +211,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         unsafe { place.read() }
     }
 
-    /// Gives up the place that `settle` has found in this run.
+    /// Gives up the place that `link` was given in this run.
     ///
     /// # Safety
     /// 1. The task is RUNNING, run by the caller, and in no list.
@@ -243,15 +225,25 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         }
     }
 
-    /// Puts the task into its list; says whether that is still open.
+    /// Puts the task into its list; says whether that is still open. A task without a place is given one.
     ///
     /// # Safety
     /// 1. The task is RUNNING, run by the caller, and in no list.
     unsafe fn link(header: NonNull<Header>) -> bool {
         // SAFETY: the cell is live.
         let scheduler = unsafe { Self::scheduler(header) };
-        // SAFETY: the caller runs the task.
-        let owned = scheduler.owned(unsafe { Self::settle(header) });
+        // SAFETY: obligation 1.
+        let owned = match unsafe { Self::place_of(header) } {
+            Some(place) => scheduler.owned(place),
+            None => {
+                let (place, owned) = scheduler.settle(header);
+                // SAFETY: the run's reference keeps the cell alive.
+                let at = unsafe { header.as_ref() }.place.get();
+                // SAFETY: nobody but the runner is at the place.
+                unsafe { at.write(Some(place)) };
+                owned
+            }
+        };
         // SAFETY: obligation 1; the list stays (Scheduler 2).
         unsafe { owned::link(owned, header) }
     }
@@ -263,10 +255,12 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     unsafe fn unlink(header: NonNull<Header>) {
         // SAFETY: the cell is live.
         let scheduler = unsafe { Self::scheduler(header) };
-        // SAFETY: the caller runs the task, which keeps the place that it has had since it was put into the list.
-        let owned = scheduler.owned(unsafe { Self::settle(header) });
+        // SAFETY: obligation 1.
+        let Some(place) = (unsafe { Self::place_of(header) }) else {
+            unreachable!("a task keeps the place that it has had since it was put into the list");
+        };
         // SAFETY: obligation 1; a place has one list.
-        unsafe { owned::unlink(owned, header) };
+        unsafe { owned::unlink(scheduler.owned(place), header) };
     }
 
     /// `Vtable::cancel`.

@@ -76,6 +76,7 @@ impl<T> Join<T> {
     }
 
     /// Whether the task has ended; if not, the context's waker is woken when it does. The outcome stays.
+    #[inline]
     pub fn poll_finished(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if !self.is_finished() && self.register(context.waker()) == JoinSlot::Yes {
             return Poll::Pending;
@@ -92,6 +93,7 @@ impl<T> Join<T> {
     }
 
     /// Whether the task has ended.
+    #[inline]
     pub fn is_finished(&self) -> bool {
         self.as_header().state.is_complete()
     }
@@ -108,33 +110,44 @@ impl<T> Join<T> {
         unsafe { abort(self.header()) };
     }
 
-    /// Leaves a waker in the header, unless that of the same task is there.
+    /// Leaves a waker in the header, unless that of the same task is there. By itself, so that polls of a handle whose
+    /// task has ended save no registers for it.
+    #[inline(never)]
     fn register(&mut self, waker: &Waker) -> JoinSlot {
-        let header = self.as_header();
-        let mut outdated = None;
-        if header.state.load().has_join_waker() {
-            // SAFETY: while JOIN_WAKER is set the waker is there, and nobody writes it.
-            if unsafe { self.registered() }.is_of_same_task(waker) {
-                return JoinSlot::Yes;
-            }
-            let new = JoinWaker::of(waker);
-            if header.state.unset_join_waker() == JoinSlot::Complete {
-                return JoinSlot::Complete;
-            }
-            // SAFETY: the exchange made the waker the handle's again.
-            outdated = Some(unsafe { self.unregister() });
-            // SAFETY: as above.
-            unsafe { self.leave_waker(new) };
-        } else {
-            // SAFETY: while JOIN_WAKER is not set the place is the handle's, and empty.
-            unsafe { self.leave_waker(JoinWaker::of(waker)) };
+        if self.as_header().state.load().has_join_waker() {
+            return self.register_again(waker);
         }
-        let registered = header.state.set_join_waker();
+        // SAFETY: while JOIN_WAKER is not set the place is the handle's, and empty.
+        unsafe { self.leave_waker(JoinWaker::of(waker)) };
+        self.announce_waker()
+    }
+
+    /// The same if a waker was there.
+    fn register_again(&mut self, waker: &Waker) -> JoinSlot {
+        // SAFETY: while JOIN_WAKER is set the waker is there, and nobody writes it.
+        if unsafe { self.registered() }.is_of_same_task(waker) {
+            return JoinSlot::Yes;
+        }
+        let new = JoinWaker::of(waker);
+        if self.as_header().state.unset_join_waker() == JoinSlot::Complete {
+            return JoinSlot::Complete;
+        }
+        // SAFETY: the exchange made the waker the handle's again.
+        let outdated = unsafe { self.unregister() };
+        // SAFETY: as above.
+        unsafe { self.leave_waker(new) };
+        let registered = self.announce_waker();
+        drop(outdated);
+        registered
+    }
+
+    /// Says that a waker is in the header, or takes it out if the task has ended.
+    fn announce_waker(&self) -> JoinSlot {
+        let registered = self.as_header().state.set_join_waker();
         if registered == JoinSlot::Complete {
             // SAFETY: JOIN_WAKER was not set at the task's end, so the place stayed the handle's.
             drop(unsafe { self.unregister() });
         }
-        drop(outdated);
         registered
     }
 

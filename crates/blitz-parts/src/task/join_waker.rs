@@ -59,11 +59,12 @@ impl JoinWaker {
     /// What is in the box, if there is one.
     #[inline]
     fn boxed_waker(&self) -> Option<NonNull<Waker>> {
-        let word = self.word.as_ptr();
-        if word.addr() & BOXED == 0 {
+        if self.word.addr().get() & BOXED == 0 {
             return None;
         }
-        NonNull::new(word.map_addr(|address| address & !BOXED).cast())
+        let waker = self.word.as_ptr().map_addr(|address| address & !BOXED);
+        // SAFETY: `boxed` has set the bit in the address of a waker.
+        Some(unsafe { NonNull::new_unchecked(waker.cast()) })
     }
 }
 

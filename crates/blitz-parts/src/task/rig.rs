@@ -55,13 +55,13 @@ unsafe impl Scheduler for ToRig {
         queue.push_back(task);
     }
 
-    fn settle(&self, task: NonNull<Header>) -> Place {
+    fn settle(&self, task: NonNull<Header>) -> (Place, &Owned) {
         self.rig().settled.fetch_add(1, Relaxed);
         if self.rig().aborts_settling.load(Relaxed) {
             // SAFETY: a task is settled by who runs it.
             unsafe { TaskRef::from_header(task) }.abort();
         }
-        Place::new(0)
+        (Place::new(0), &self.rig().owned)
     }
 
     fn unsettle(&self, _: Place) {

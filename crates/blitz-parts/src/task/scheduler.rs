@@ -12,7 +12,8 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 /// 1. What a copy points to is alive until every task of it has ended, and the call that ended it has
 ///    returned: that of [`Runnable::run`], of a `Runnable`'s drop, of [`Owned::close_and_cancel`]. It need
 ///    not outlive wakers, join handles and other references.
-/// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long, and is the same for the same place.
+/// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long, and is the same for the same place; so
+///    is the one that [`settle`](Scheduler::settle) returns with the place.
 /// 3. No method unwinds.
 ///
 /// # Examples
@@ -52,10 +53,11 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// the queue after that has to see to it that it may.
     fn schedule(&self, task: Runnable);
 
-    /// Where a task is kept that a poll has left waiting for the first time, if it has no place yet. Called on
-    /// the thread that polled. By default all are kept in one place.
-    fn settle(&self, _task: NonNull<Header>) -> Place {
-        Place::new(0)
+    /// Where a task is kept that a poll has left waiting for the first time, if it has no place yet, and the list of
+    /// those that are kept there. Called on the thread that polled. By default all are kept in one place.
+    fn settle(&self, _task: NonNull<Header>) -> (Place, &Owned) {
+        let place = Place::new(0);
+        (place, self.owned(place))
     }
 
     /// The task that was just [settled](Scheduler::settle) in `place` does not wait there after all: it was cancelled

@@ -23,7 +23,8 @@ pub(super) unsafe fn borrowed(header: NonNull<Header>) -> ManuallyDrop<Waker> {
 #[inline]
 pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     let ours = core::ptr::eq(waker.vtable(), &VTABLE);
-    if ours { NonNull::new(waker.data().cast_mut().cast()) } else { None }
+    // SAFETY: who has these functions was made by `raw`.
+    ours.then(|| unsafe { header(waker.data()) })
 }
 
 fn raw(header: NonNull<Header>) -> RawWaker {

@@ -326,12 +326,13 @@ unsafe impl Scheduler for Home {
         }
     }
 
-    fn settle(&self, task: NonNull<Header>) -> Place {
+    fn settle(&self, task: NonNull<Header>) -> (Place, &Owned) {
         let worker = worker::current().expect("tasks are polled on workers");
-        match self.team().signals() {
+        let place = match self.team().signals() {
             None => Place::new(worker.index()),
             Some(signals) => worker.reserve_slot(signals, task),
-        }
+        };
+        (place, self.owned(place))
     }
 
     fn unsettle(&self, place: Place) {
