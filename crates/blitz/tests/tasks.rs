@@ -205,6 +205,36 @@ fn without_stealing_tasks_stay_where_they_were_woken() {
 }
 
 #[test]
+fn without_stealing_nothing_from_outside_waits_behind_a_task_that_blocks() {
+    watched("without_stealing_nothing_waits", |watch| {
+        let builder = Runtime::builder().workers(2).enable_stealing(false);
+        let runtime = watch.runtime(builder.build().unwrap());
+        for _ in 0..10 {
+            // Both workers are busy until the tasks wait beside each other.
+            let gates = [(); 2].map(|()| {
+                let (go, wait) = std::sync::mpsc::channel::<()>();
+                let (started, is_started) = std::sync::mpsc::channel();
+                let gate = runtime.spawn(async move {
+                    started.send(()).unwrap();
+                    wait.recv().unwrap();
+                });
+                is_started.recv().unwrap();
+                (go, gate)
+            });
+            let (set, is_set) = std::sync::mpsc::channel::<()>();
+            let blocks = runtime.spawn(async move { is_set.recv().unwrap() });
+            let sets = runtime.spawn(async move { set.send(()).unwrap() });
+            for (go, gate) in gates {
+                go.send(()).unwrap();
+                gate.join().unwrap();
+            }
+            blocks.join().unwrap();
+            sets.join().unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_full_queue_refuses_and_gives_the_future_back() {
     watched("a_full_queue_refuses", |watch| {
         let builder = Runtime::builder().workers(1).global_queue_capacity(3);

@@ -183,7 +183,7 @@ impl Worker {
     /// The tasks behind one that was taken from the own part, into the yield queue; returns how many. Half of
     /// the queue is left to those that yield. Own thread only.
     fn take_behind(&self, signals: &Signals, part: &SignalPart) -> usize {
-        let most = self.ring_room().saturating_sub(RING_SLOTS / 2).min(SIGNAL_BATCH);
+        let most = self.room_for_others().saturating_sub(RING_SLOTS / 2).min(SIGNAL_BATCH);
         let taken = signals.take_behind(&part.cursor, most, |task| self.keep_signalled(task));
         self.count_kept(part, &part.counters.taken_own, taken);
         taken
@@ -227,11 +227,16 @@ impl Worker {
     /// Half of the tasks beside one that was taken from another's part, into the yield queue. Own thread only.
     fn take_beside(&self, signals: &Signals, part: &SignalPart, task: &Runnable) {
         let Some(place) = task.place() else { return };
-        let room = self.ring_room();
+        let room = self.room_for_others();
         let taken = signals.take_beside(place, room, |task| self.keep_signalled(task));
         self.count_kept(part, &part.counters.taken_elsewhere, taken);
         // While they were on their way nobody could see them.
         self.tell_of_ring();
+    }
+
+    /// How many tasks of the tree may come with one. Without stealing none, since nobody else would come to them.
+    fn room_for_others(&self) -> usize {
+        if self.team().config.stealing { self.ring_room() } else { 0 }
     }
 
     fn keep_signalled(&self, task: Runnable) {

@@ -173,7 +173,8 @@ impl Worker {
         let ring = unsafe { tasks.ring.owner() };
         // What does not fit into the buffer goes to the ring, and only as much as fits there.
         let room = batch.room() + ring.room();
-        let fair = fair_batch(len, team.num_workers());
+        // Without stealing nobody else would come to those that wait here.
+        let fair = if team.config.stealing { fair_batch(len, team.num_workers()) } else { 1 };
         let mut taken = queue.pop_batch(fair.min(most).min(room + 1));
         let first = taken.next()?;
         tasks.counters.from_queue.add(1);
