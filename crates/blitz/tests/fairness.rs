@@ -1,6 +1,6 @@
 //! Nobody waits for ever: a task that is always ready, or a job that always spawns another, keeps neither
-//! tasks nor jobs from running, wherever they come from. With one worker, so that nobody else can help.
-//! Each test ends only if what should run does.
+//! tasks nor jobs from running, wherever they come from. Mostly with one worker, so that nobody else can
+//! help. Each test ends only if what should run does.
 
 mod common;
 
@@ -201,6 +201,29 @@ fn a_worker_that_waits_in_block_on_is_as_fair() {
             all + blitz::block_on(blitz::spawn(async { 16 })).unwrap()
         });
         assert_eq!(inside.join().unwrap(), 31);
+    });
+}
+
+#[test]
+fn tasks_of_a_worker_that_blocks_run_on_one_that_is_never_idle() {
+    watched("tasks_of_a_worker_that_blocks_run", |watch| {
+        for start in HOGS {
+            let runtime = watch.workers(2);
+            let busy = Busy::default();
+            start(&runtime.handle(), busy.clone());
+            wait_for(|| busy.turns() > 0);
+            let blocks = runtime.spawn(async {
+                let (done, is_done) = std::sync::mpsc::channel();
+                for n in 0..20 {
+                    let done = done.clone();
+                    drop(blitz::spawn(async move { done.send(n).unwrap() }));
+                }
+                drop(done);
+                is_done.iter().sum::<u32>()
+            });
+            assert_eq!(blocks.join().unwrap(), 190);
+            busy.stop();
+        }
     });
 }
 

@@ -1,12 +1,13 @@
-//! Tasks in the leaves of a worker that blocks are polled by workers that are never idle.
+//! Tasks of a worker that blocks, in its leaves or in its yield queue, are polled by workers that are never idle.
 
 mod common;
 
-use blitz::{Runtime, Scheduler};
+use blitz::{JoinHandle, Runtime, Scheduler};
 use common::{Watch, wait_for, watched};
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Poll, Waker};
 
 /// Enough for both workers' leaves.
@@ -24,10 +25,11 @@ struct Member {
 }
 
 impl Member {
-    async fn attend(self: Arc<Member>, over: Arc<AtomicBool>) {
+    async fn attend(self: Arc<Member>, over: Arc<AtomicBool>, trap: Arc<Trap>) {
         poll_fn(|context| {
             self.waker.get_or_init(|| context.waker().clone());
             self.polls.fetch_add(1, SeqCst);
+            trap.step();
             if over.load(SeqCst) {
                 return Poll::Ready(());
             }
@@ -40,69 +42,134 @@ impl Member {
     fn wake(&self) {
         self.waker.get().expect("it has been polled").wake_by_ref();
     }
+
+    fn polls(&self) -> u64 {
+        self.polls.load(SeqCst)
+    }
 }
 
-fn signal_runtime(watch: &Watch) -> Runtime {
-    let builder = Runtime::builder().workers(2).scheduler(Scheduler::Signal);
-    watch.runtime(builder.build().unwrap())
+/// Blocks a worker in the second poll after it is set: the first is that of the task in the LIFO slot.
+struct Trap {
+    worker: AtomicUsize,
+    polls: AtomicUsize,
+    release: Mutex<Receiver<()>>,
 }
 
-#[test]
-fn a_busy_worker_polls_tasks_in_the_leaves_of_one_that_blocks() {
-    watched("a busy worker beside one that blocks", |watch| {
-        let runtime = signal_runtime(watch);
+impl Trap {
+    fn new() -> (Arc<Trap>, Sender<()>) {
+        let (releases, release) = channel();
+        let (worker, release) = (AtomicUsize::new(usize::MAX), Mutex::new(release));
+        (Arc::new(Trap { worker, polls: AtomicUsize::new(0), release }), releases)
+    }
+
+    fn set(&self, worker: usize) {
+        self.worker.store(worker, SeqCst);
+    }
+
+    fn step(&self) {
+        let is_here = blitz::current_worker_index() == Some(self.worker.load(SeqCst));
+        if is_here && self.polls.fetch_add(1, SeqCst) == 1 {
+            let _ = self.release.lock().unwrap().recv();
+        }
+    }
+}
+
+/// Two workers: one is blocked, and the other is never idle.
+struct Stage {
+    runtime: Runtime,
+    members: Vec<(Arc<Member>, JoinHandle<()>)>,
+    over: Arc<AtomicBool>,
+    trap: Arc<Trap>,
+    releases: Sender<()>,
+    blocked: usize,
+    blocks: JoinHandle<()>,
+    /// Tells the blocked worker to wake these, and to go on.
+    go_on: Sender<Vec<Arc<Member>>>,
+}
+
+impl Stage {
+    fn new(watch: &Watch) -> Stage {
+        let builder = Runtime::builder().workers(2).scheduler(Scheduler::Signal);
+        let runtime = watch.runtime(builder.build().unwrap());
         let over = Arc::new(AtomicBool::new(false));
-        let members: Vec<Arc<Member>> = (0..MEMBERS).map(|_| Arc::default()).collect();
-        let handles: Vec<_> = members
-            .iter()
-            .map(|member| runtime.spawn(member.clone().attend(over.clone())))
-            .collect();
-        wait_for(|| members.iter().all(|member| member.polls.load(SeqCst) > 0));
+        let (trap, releases) = Trap::new();
+        let enter = |_| {
+            let member = Arc::<Member>::default();
+            let attends = member.clone().attend(over.clone(), trap.clone());
+            (member, runtime.spawn(attends))
+        };
+        let members: Vec<_> = (0..MEMBERS).map(enter).collect();
+        wait_for(|| members.iter().all(|(member, _)| member.polls() > 0));
 
-        let (go_on, waits) = mpsc::channel::<()>();
-        let (tell, blocked) = mpsc::channel();
+        let (go_on, waits) = channel::<Vec<Arc<Member>>>();
+        let (tell, blocked) = channel();
         let blocks = runtime.spawn(async move {
             tell.send(blitz::current_worker_index().unwrap()).unwrap();
-            let _ = waits.recv();
+            waits.recv().into_iter().flatten().for_each(|member| member.wake());
         });
         let blocked = blocked.recv().unwrap();
+        let stage = Stage { runtime, members, over, trap, releases, blocked, blocks, go_on };
+        stage.keep_the_other_busy();
+        stage
+    }
 
-        let dump = runtime.pool().dump();
-        let in_leaves_of = |worker: usize| -> Vec<Arc<Member>> {
-            let is_there = |id: blitz::task::Id| {
-                let mut tasks = dump.tasks.iter();
-                let task = tasks.find(|task| task.id == Some(id));
-                task.and_then(|task| task.slot).is_some_and(|(leaf, ..)| leaf % 2 == worker)
-            };
-            let mut there = Vec::new();
-            for (handle, member) in handles.iter().zip(&members) {
-                if is_there(handle.id()) {
-                    there.push(member.clone());
-                }
-            }
-            there
-        };
-        let busy = &in_leaves_of(1 - blocked)[..BUSY];
+    fn keep_the_other_busy(&self) {
+        let busy = &self.in_leaves_of(1 - self.blocked)[..BUSY];
         for (index, member) in busy.iter().enumerate() {
             let others = [1, 2].map(|step| busy[(index + step) % BUSY].clone());
             member.wakes.lock().unwrap().extend(others);
         }
         busy.iter().for_each(|member| member.wake());
-        let polls = |member: &Member| member.polls.load(SeqCst);
-        wait_for(|| busy.iter().all(|member| polls(member) > 100));
+        wait_for(|| busy.iter().all(|member| member.polls() > 100));
+    }
 
-        for waits in in_leaves_of(blocked) {
-            let before = polls(&waits);
-            waits.wake();
-            wait_for(|| polls(&waits) > before);
-        }
-        over.store(true, SeqCst);
-        members.iter().for_each(|member| {
+    fn in_leaves_of(&self, worker: usize) -> Vec<Arc<Member>> {
+        let tasks = self.runtime.pool().dump().tasks;
+        let is_there = |task: &JoinHandle<()>| {
+            let shown = tasks.iter().find(|shown| shown.id == Some(task.id()));
+            shown.and_then(|shown| shown.slot).is_some_and(|(leaf, ..)| leaf % 2 == worker)
+        };
+        let there = self.members.iter().filter(|(_, task)| is_there(task));
+        there.map(|(member, _)| member.clone()).collect()
+    }
+
+    fn end(self) {
+        self.over.store(true, SeqCst);
+        drop((self.go_on, self.releases));
+        for (member, _) in &self.members {
             member.wake();
             member.wakes.lock().unwrap().clear();
-        });
-        drop(go_on);
-        blocks.join().unwrap();
-        handles.into_iter().for_each(|handle| handle.join().unwrap());
+        }
+        self.blocks.join().unwrap();
+        self.members.into_iter().for_each(|(_, task)| task.join().unwrap());
+    }
+}
+
+#[test]
+fn a_busy_worker_polls_tasks_in_the_leaves_of_one_that_blocks() {
+    watched("a busy worker beside one that blocks", |watch| {
+        let stage = Stage::new(watch);
+        for waits in stage.in_leaves_of(stage.blocked) {
+            let before = waits.polls();
+            waits.wake();
+            wait_for(|| waits.polls() > before);
+        }
+        stage.end();
+    });
+}
+
+#[test]
+fn a_busy_worker_polls_tasks_that_one_that_blocks_took_behind_another() {
+    watched("tasks that were taken behind another", |watch| {
+        for _ in 0..5 {
+            let stage = Stage::new(watch);
+            let waiting = stage.in_leaves_of(stage.blocked);
+            let before: Vec<u64> = waiting.iter().map(|member| member.polls()).collect();
+            stage.trap.set(stage.blocked);
+            stage.go_on.send(waiting.clone()).unwrap();
+            let was_polled = |(member, before): (&Arc<Member>, &u64)| member.polls() > *before;
+            wait_for(|| waiting.iter().zip(&before).all(was_polled));
+            stage.end();
+        }
     });
 }

@@ -6,7 +6,8 @@
 //!  woken or spawned elsewhere ─────────────────────────────────────────────────▶ the queue
 //!
 //!  a worker takes: batch buffer, LIFO slot (three in a row at most), ring; every `interval` polls, or
-//!  when it has none of its own: a fair batch of the queue; else half of another's ring
+//!  when it has none of its own: a fair batch of the queue; else half of another's ring, which goes before
+//!  own tasks if that worker is stuck
 //! ```
 //!
 //! The sleep protocol is that of jobs: what is put where others can take it is told to a sleeper if
@@ -63,6 +64,8 @@ pub(crate) struct TaskQueues {
     has_batch: Cell<bool>,
     /// This worker is between its last task and sleep: what is woken now goes to the queue.
     parking: Cell<bool>,
+    /// Which worker the next fair turn looks at, and how many polls that had begun in the last one.
+    suspect: Cell<(usize, u64)>,
 }
 
 impl TaskQueues {
@@ -79,6 +82,7 @@ impl TaskQueues {
             lifo_polls: Cell::new(0),
             has_batch: Cell::new(false),
             parking: Cell::new(false),
+            suspect: Cell::new((0, 0)),
         }
     }
 

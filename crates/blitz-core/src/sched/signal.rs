@@ -5,9 +5,13 @@
 //!  woken during its own poll ────▶ its yield queue (the ring) ─overflows─▶ the tree
 //!  woken or spawned elsewhere ───────────────────────────────────────────▶ the tree
 //!
-//!  a worker takes: LIFO slot (three in a row at most), yield queue and its own part of the tree in turns, of that
-//!  as many as are behind each other into the yield queue, then any part of the tree, then half of another's yield queue; once per interval the next task of the whole tree
+//!  a worker takes: LIFO slot (three in a row at most), yield queue and its own part of the tree in turns, then any part
+//!  of the tree, then half of another's yield queue; once per interval the next task of the whole tree, or half of the
+//!  yield queue of one that is stuck
 //! ```
+//!
+//! With a task of the tree come others of its signal word, into the yield queue: those behind it, or half of them if the
+//! part is another's.
 //!
 //! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So a task that ends
 //! in its first poll, by the worker that spawned it, never has one; and waking one that waits allocates nothing.

@@ -145,13 +145,25 @@ impl Worker {
         self.tasks().tick.count_job();
     }
 
-    /// Tasks of the queue that go before own ones in a fair turn. Own thread only.
+    /// Tasks of others that go before own ones in a fair turn. Own thread only.
     pub(crate) fn take_fair_share(&self) -> Option<Runnable> {
-        match self.team().signals() {
+        self.steal_from_stuck().or_else(|| match self.team().signals() {
             // What is taken is polled first, and the own ones need a part of every interval.
             None => self.take_queued(self.tasks().tick.interval() / 2),
             Some(signals) => self.take_in_turn(signals),
-        }
+        })
+    }
+
+    /// Half of the tasks of a worker that has begun no poll since the last fair turn: if nobody is ever idle,
+    /// nobody else comes to them. Looks at another worker each time. Own thread only.
+    fn steal_from_stuck(&self) -> Option<Runnable> {
+        let (team, suspect) = (self.team(), &self.tasks().suspect);
+        let polls = |worker: &Worker| worker.tasks().counters.polled.get();
+        let (index, polls_before) = suspect.get();
+        let stuck = team.worker(index).filter(|worker| polls(worker) == polls_before);
+        let next = (index + 1) % team.num_workers();
+        suspect.set((next, team.worker(next).map_or(0, polls)));
+        stuck.filter(|_| index != self.index()).and_then(|stuck| self.steal_tasks(stuck))
     }
 
     /// A fair part of the queue, `most` tasks at most: one to poll, the others into the batch buffer. Own

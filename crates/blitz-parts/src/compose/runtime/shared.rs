@@ -22,14 +22,19 @@ pub(super) enum Shared {
 pub(super) struct SignalPart {
     stock: RefCell<Stock>,
     cursor: Cursor,
-    /// The yield queue goes before the tree next time.
+    round: Cursor,
+    /// How many tasks of the yield queue go before the next of the tree.
     queue_turns: Cell<usize>,
 }
 
 impl SignalPart {
     pub(super) fn new(index: usize) -> SignalPart {
-        let stock = RefCell::new(Stock::of_worker(index));
-        SignalPart { stock, cursor: Cursor::default(), queue_turns: Cell::new(0) }
+        SignalPart {
+            stock: RefCell::new(Stock::of_worker(index)),
+            cursor: Cursor::default(),
+            round: Cursor::default(),
+            queue_turns: Cell::new(0),
+        }
     }
 }
 
@@ -49,7 +54,7 @@ impl Shared {
     pub(super) fn may_have(&self) -> bool {
         match self {
             Shared::Queue(queue) => !queue.is_empty(),
-            Shared::Signals(signals) => signals.has_any(),
+            Shared::Signals(signals) => signals.has_task(),
         }
     }
 
@@ -57,7 +62,7 @@ impl Shared {
     fn take_one(&self) -> Option<Runnable> {
         match self {
             Shared::Queue(queue) => queue.pop_batch(1).next(),
-            Shared::Signals(signals) => signals.take_any(&Cursor::default(), 0).task,
+            Shared::Signals(signals) => signals.take_left(),
         }
     }
 
@@ -252,6 +257,13 @@ impl Worker<'_> {
                 self.tell_of_ring();
             }
         }
+        scan.task
+    }
+
+    /// `Worker::take_in_turn`: the next task of the whole tree.
+    pub(super) fn take_in_turn(self, signals: &Signals) -> Option<Runnable> {
+        let scan = signals.take_in_turn(&self.signal_part().round);
+        self.team().tell_again(signals, scan.again);
         scan.task
     }
 

@@ -536,7 +536,7 @@ impl<'t> Worker<'t> {
     pub(super) fn find_fairly(self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
         let own = || self.open_mail().or_else(&own_job).map(Found::Job);
         let injected = || self.take_injected().map(Found::Job);
-        let queued = || self.take_queued(FAIR_EVERY as usize / 2).map(Found::Task);
+        let queued = || self.take_fair_share().map(Found::Task);
         let found = match self.queues().rng.below(3) {
             0 => own().or_else(injected).or_else(queued),
             1 => injected().or_else(queued).or_else(own),
@@ -546,6 +546,17 @@ impl<'t> Worker<'t> {
             self.tell_of_ring();
         }
         Some(found)
+    }
+
+    /// `Worker::take_fair_share`. Who is stuck, the schedule decides.
+    fn take_fair_share(self) -> Option<Runnable> {
+        let suspect = any_below(2 * self.team.workers.len());
+        let is_stuck = suspect < self.team.workers.len() && suspect != self.index;
+        let stuck = is_stuck.then_some(Worker { team: self.team, index: suspect });
+        stuck.and_then(|stuck| self.steal_tasks(stuck)).or_else(|| match self.team.signals() {
+            None => self.take_queued(FAIR_EVERY as usize / 2),
+            Some(signals) => self.take_in_turn(signals),
+        })
     }
 
     /// `Worker::find_elsewhere`; `search`: also in the rings of others.
