@@ -125,14 +125,11 @@ impl Team {
         }
     }
 
-    /// The same, for many.
-    pub(super) fn share_all(&self, chain: Chain) {
-        match &*self.tasks {
-            Shared::Queue(queue) => match queue.push_chain(chain) {
-                Ok(_) => self.tell_of_queued(),
-                Err(chain) => drop(chain),
-            },
-            Shared::Signals(_) => chain.for_each(|task| self.share(task)),
+    /// The same for many, and for a team that has a queue.
+    pub(super) fn queue_all(&self, queue: &Queue, chain: Chain) {
+        match queue.push_chain(chain) {
+            Ok(_) => self.tell_of_queued(),
+            Err(chain) => drop(chain),
         }
     }
 

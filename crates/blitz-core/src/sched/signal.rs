@@ -125,6 +125,16 @@ impl Worker {
         self.team().signal(signals, task);
     }
 
+    /// Puts the older half of a full yield queue, and a task that finds no room there, into the tree. One by one, since
+    /// a row of them would have to be allocated. Own thread only.
+    pub(super) fn overflow_into_tree(&self, signals: &Signals, task: Runnable) {
+        let older = std::iter::from_fn(|| self.pop_ring()).take(RING_SLOTS / 2);
+        for task in older.chain([task]) {
+            self.tasks().counters.overflowed.add(1);
+            self.signal_task(signals, task);
+        }
+    }
+
     /// A slot for a task. Own thread only.
     pub(super) fn reserve_slot(&self, signals: &Signals, task: NonNull<Header>) -> Place {
         let mut stock = self.signal_part().stock.borrow_mut();

@@ -43,12 +43,16 @@ impl Worker {
     /// The same for a ring that is full.
     #[cold]
     fn put_beyond(&self, task: Runnable) {
+        let queue = match &*self.team().tasks {
+            Shared::Queue(queue) => queue,
+            Shared::Signals(signals) => return self.overflow_into_tree(signals, task),
+        };
         // SAFETY: own thread.
         match unsafe { self.tasks().ring.owner() }.push(task) {
             Pushed::Ok => self.tell_of_task(),
             Pushed::Overflow(tasks) => {
                 self.tasks().counters.overflowed.add(tasks.len() as u64);
-                self.team().share_all(tasks);
+                self.team().queue_all(queue, tasks);
             }
             Pushed::Busy(task) => {
                 self.tasks().counters.overflowed.add(1);
@@ -296,12 +300,16 @@ impl Worker {
 
     /// Hands every task of this worker to the queue: its thread has other things to do. Own thread only.
     pub(crate) fn give_tasks_away(&self) {
-        let mut chain = Chain::new();
-        while let Some(task) = self.next_private() {
-            chain.push(task);
-        }
-        if !chain.is_empty() {
-            self.team().share_all(chain);
+        let all = || std::iter::from_fn(|| self.next_private());
+        match &*self.team().tasks {
+            Shared::Signals(signals) => all().for_each(|task| self.signal_task(signals, task)),
+            Shared::Queue(queue) => {
+                let mut chain = Chain::new();
+                all().for_each(|task| chain.push(task));
+                if !chain.is_empty() {
+                    self.team().queue_all(queue, chain);
+                }
+            }
         }
     }
 }

@@ -106,13 +106,12 @@ impl Team {
         }
     }
 
-    pub(super) fn share_all(&self, chain: Chain) {
-        match &self.tasks {
-            Shared::Queue(queue) => match queue.push_chain(chain) {
-                Ok(_) => self.tell_of_queued(),
-                Err(chain) => chain.for_each(|task| self.cancel(task)),
-            },
-            Shared::Signals(_) => chain.for_each(|task| self.share(task)),
+    /// `Team::queue_all`.
+    pub(super) fn queue_all(&self, chain: Chain) {
+        let Shared::Queue(queue) = &self.tasks else { unreachable!("a tree has no rows") };
+        match queue.push_chain(chain) {
+            Ok(_) => self.tell_of_queued(),
+            Err(chain) => chain.for_each(|task| self.cancel(task)),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::prim::{
 use crate::queue::{Chain, fair_batch};
 use crate::ring::{Pushed, Ring, RingOwner};
 use crate::rng::XorShift64Star;
+use crate::signal::Signals;
 use crate::sleep::{Bed, Idle};
 use crate::task::{self, Owned, Ran, Runnable, TaskRef};
 use crate::tuning::LIFO_POLLS_MAX;
@@ -197,15 +198,24 @@ impl<'t> Worker<'t> {
     }
 
     pub(super) fn put_back(self, task: Runnable, tell: bool) {
+        if let Some(signals) = self.team.signals().filter(|_| self.ring().room() == 0) {
+            return self.overflow_into_tree(signals, task);
+        }
         match self.ring().push(task) {
             Pushed::Ok => {
                 if tell {
                     self.team.sleep.new_task();
                 }
             }
-            Pushed::Overflow(tasks) => self.team.share_all(tasks),
+            Pushed::Overflow(tasks) => self.team.queue_all(tasks),
             Pushed::Busy(task) => self.team.share(task),
         }
+    }
+
+    /// `Worker::overflow_into_tree`.
+    fn overflow_into_tree(self, signals: &Signals, task: Runnable) {
+        let older = core::iter::from_fn(|| self.pop_ring()).take(RING / 2);
+        older.chain([task]).for_each(|task| self.signal_task(signals, task));
     }
 
     /// A task is about to be polled, or an own job to be run.
@@ -363,12 +373,14 @@ impl<'t> Worker<'t> {
     }
 
     pub(super) fn give_tasks_away(self) {
-        let mut chain = Chain::new();
-        while let Some(task) = self.next_private() {
-            chain.push(task);
+        let all = || core::iter::from_fn(|| self.next_private());
+        if let Some(signals) = self.team.signals() {
+            return all().for_each(|task| self.signal_task(signals, task));
         }
+        let mut chain = Chain::new();
+        all().for_each(|task| chain.push(task));
         if !chain.is_empty() {
-            self.team.share_all(chain);
+            self.team.queue_all(chain);
         }
     }
 

@@ -1,0 +1,114 @@
+//! Once tasks have their slots, neither wakes nor polls nor the sleep of workers allocate.
+
+mod common;
+
+use blitz::{Runtime, Scheduler};
+use common::{wait_for, watched};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+
+thread_local! {
+    static IS_COUNTED: Cell<bool> = const { Cell::new(false) };
+}
+
+static COUNTING: AtomicBool = AtomicBool::new(false);
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts what workers and the thread that wakes them ask for.
+struct Counted;
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+impl Counted {
+    fn count() {
+        if COUNTING.load(SeqCst) && IS_COUNTED.get() {
+            ALLOCATIONS.fetch_add(1, SeqCst);
+        }
+    }
+}
+
+// SAFETY: the system's allocator does it all. To count allocates nothing: the flag of a thread needs no destructor.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Counted::count();
+        // SAFETY: the caller's obligations are the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) };
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        Counted::count();
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+/// A task that is woken by others, and as often as it may wakes itself and its neighbour.
+#[derive(Default)]
+struct Member {
+    waker: OnceLock<Waker>,
+    wakes_left: AtomicUsize,
+}
+
+fn poll(circle: &[Member], place: usize, context: &Context<'_>) -> Poll<()> {
+    IS_COUNTED.set(true);
+    let member = &circle[place];
+    member.waker.get_or_init(|| context.waker().clone());
+    let one_less = |left: usize| left.checked_sub(1);
+    if member.wakes_left.fetch_update(SeqCst, SeqCst, one_less).is_ok() {
+        // The one goes to the yield queue, the other to the LIFO slot and from there to the tree.
+        context.waker().wake_by_ref();
+        wake(&circle[(place + 1) % circle.len()]);
+    }
+    Poll::Pending
+}
+
+fn wake(member: &Member) {
+    if let Some(waker) = member.waker.get() {
+        waker.wake_by_ref();
+    }
+}
+
+#[test]
+fn nothing_is_allocated_once_tasks_have_their_slots() {
+    watched("nothing is allocated", |watch| {
+        for workers in [1, 2, 8] {
+            let builder = Runtime::builder().workers(workers).scheduler(Scheduler::Signal);
+            let runtime = watch.runtime(builder.build().unwrap());
+            let circle: Arc<[Member]> = (0..500).map(|_| Member::default()).collect();
+            for place in 0..circle.len() {
+                let circle = circle.clone();
+                drop(runtime.spawn(poll_fn(move |context| poll(&circle, place, context))));
+            }
+            wait_for(|| circle.iter().all(|member| member.waker.get().is_some()));
+            IS_COUNTED.set(true);
+            for round in 0..20 {
+                // What is made when it is first needed is made in the first round.
+                COUNTING.store(round > 0, SeqCst);
+                for member in &*circle {
+                    member.wakes_left.store(3, SeqCst);
+                    wake(member);
+                }
+                wait_for(|| circle.iter().all(|member| member.wakes_left.load(SeqCst) == 0));
+            }
+            COUNTING.store(false, SeqCst);
+            IS_COUNTED.set(false);
+            assert_eq!(ALLOCATIONS.load(SeqCst), 0, "{workers} workers");
+        }
+        // The counter counts.
+        COUNTING.store(true, SeqCst);
+        IS_COUNTED.set(true);
+        drop(std::hint::black_box(Box::new(7)));
+        COUNTING.store(false, SeqCst);
+        assert_eq!(ALLOCATIONS.load(SeqCst), 1);
+    });
+}
