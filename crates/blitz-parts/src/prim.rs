@@ -603,6 +603,8 @@ pub enum Step {
     RuntimeYieldTells,
     /// `compose/runtime`: who runs something else before its own tasks tells of them.
     RuntimeFairTells,
+    /// `compose/runtime`: who takes tasks of the tree behind another one tells of them.
+    RuntimeBehindTells,
     /// `compose/runtime`: a wait that ends tells of a task that yielded in it.
     RuntimeWaitTells,
     /// `compose/runtime`: who ends another runtime tells of a task that yielded meanwhile.

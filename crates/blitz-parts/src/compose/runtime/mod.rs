@@ -3,9 +3,10 @@
 //!
 //! What its workers do follows `blitz-core` (`sched`, `worker`, `shutdown`, `ops/block_on`) step by step, on
 //! the real tasks, rings, slots, queues, signal trees, deques, injector, latches and sleep protocol, with small
-//! rings so that they overflow. Which scheduler a runtime has is drawn with the schedule. Statistics, leapfrogging, clocks, local sets and threads that a pool adopts are left
-//! out; the watch over LIFO slots comes by whenever a poll blocks. What core decides by clocks or by
-//! experience, a schedule decides here.
+//! rings so that they overflow. Which scheduler a runtime has is drawn with the schedule, but for programs that are
+//! about one of them. Statistics, leapfrogging, clocks, local sets and threads that a pool adopts are left out; the
+//! watch over LIFO slots comes by whenever a poll blocks. What core decides by clocks or by experience, a schedule
+//! decides here.
 //!
 //! # What is checked
 //! - A wake-up that is lost shows as a deadlock, or as an execution that does not end.
@@ -27,6 +28,7 @@ mod foreign;
 mod futures;
 mod helping;
 mod jobs;
+mod leaves;
 mod ledger;
 mod shared;
 mod storm;
@@ -52,6 +54,11 @@ impl Runtime {
     /// One with any scheduler.
     fn new(workers: usize) -> Runtime {
         Runtime::start(Team::new(workers, Shared::any(workers)), workers)
+    }
+
+    /// One with the signal scheduler.
+    fn with_signals(workers: usize) -> Runtime {
+        Runtime::start(Team::new(workers, Shared::signals(workers)), workers)
     }
 
     /// One with a worker more, whose thread has ended without leaving.

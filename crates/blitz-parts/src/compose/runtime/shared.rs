@@ -42,8 +42,12 @@ impl Shared {
     pub(super) fn any(workers: usize) -> Shared {
         match any_below(2) {
             0 => Shared::queue(),
-            _ => Shared::Signals(Signals::new(workers)),
+            _ => Shared::signals(workers),
         }
+    }
+
+    pub(super) fn signals(workers: usize) -> Shared {
+        Shared::Signals(Signals::new(workers))
     }
 
     pub(super) fn queue() -> Shared {
@@ -228,8 +232,10 @@ impl Worker<'_> {
         if let Some(task) = self.take_own(signals) {
             let room = self.ring().room().min(SIGNAL_BATCH);
             let keep = |task| self.put_back(task, false);
-            part.queue_turns.set(1 + signals.take_behind(&part.cursor, room, keep));
-            if !broken(Step::RuntimeFairTells) {
+            let behind = signals.take_behind(&part.cursor, room, keep);
+            part.queue_turns.set(1 + behind);
+            let untold = behind > 0 && broken(Step::RuntimeBehindTells);
+            if !untold && !broken(Step::RuntimeFairTells) {
                 self.tell_of_ring();
             }
             return Some(task);

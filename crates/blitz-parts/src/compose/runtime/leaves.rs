@@ -1,0 +1,45 @@
+//! Tasks of one signal word that wait for each other in polls that block.
+
+use super::Runtime;
+use super::futures::{Gate, yield_now};
+use super::wait::{Event, block_on};
+use crate::prim::{Step, canary, check, thread};
+
+/// Two tasks of one signal word are woken while their worker is busy. The first blocks until the second has run.
+fn behind_a_blocker() {
+    let runtime = Runtime::with_signals(2);
+    let (gate, event) = (Gate::new(), Event::new());
+    let waits = runtime.spawn({
+        let (gate, event) = (gate.clone(), event.clone());
+        async move {
+            gate.passed().await;
+            event.wait();
+        }
+    });
+    let sets = runtime.spawn({
+        let gate = gate.clone();
+        async move {
+            gate.passed().await;
+            event.set();
+        }
+    });
+    let busy = runtime.spawn(async {
+        for _ in 0..4 {
+            yield_now().await;
+        }
+    });
+    let opener = thread::spawn(move || gate.open());
+    [waits, sets, busy].into_iter().for_each(|task| block_on(task).unwrap());
+    opener.join().unwrap();
+    runtime.shut_down();
+}
+
+#[test]
+fn who_is_behind_a_blocker_runs_elsewhere() {
+    check(4_000, Some(3), behind_a_blocker);
+}
+
+#[test]
+fn canary_who_takes_those_behind_a_task_does_not_tell() {
+    canary(&[Step::RuntimeBehindTells], Some(3), behind_a_blocker);
+}
