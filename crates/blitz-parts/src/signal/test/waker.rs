@@ -52,6 +52,34 @@ fn signal_11_a_worker_knows_its_own_leaves() {
 }
 
 #[test]
+fn signal_11_leaves_are_dealt_anew_when_workers_come_or_go() {
+    const LEAVES: usize = 4;
+    let signals = Signals::new(LEAVES);
+    let tasks = Numbered::new(LEAVES);
+    for number in 0..LEAVES {
+        let task = tasks.give(number);
+        let mut stock = Stock::of_worker(number);
+        task.set_place(signals.reserve(&mut stock, LEAVES, task.header()));
+        assert_eq!(tasks.take(task), number);
+    }
+    let cursors: [Cursor; 6] = core::array::from_fn(|_| Cursor::default());
+    for workers in [4, 2, 3, 1, 6, 4] {
+        for number in 0..LEAVES {
+            assert_eq!(signals.signal(tasks.give(number), || false).told, Told::Nobody);
+        }
+        for (worker, cursor) in cursors.iter().enumerate().take(workers) {
+            let own = || signals.take_own(cursor, worker, workers).task;
+            let mut taken = tasks.take_all(core::iter::from_fn(own));
+            taken.sort_unstable();
+            let dealt: Vec<_> = (worker..LEAVES).step_by(workers).collect();
+            assert_eq!(taken, dealt, "worker {worker} of {workers}");
+        }
+        assert!(!signals.has_task(), "each leaf is somebody's");
+    }
+    tasks.assert_each_once((0..LEAVES).collect());
+}
+
+#[test]
 fn signal_11_leaves_have_one_owner_each() {
     for workers in 1..5 {
         let owners = (0..20).map(|leaf| SummaryTree::compute_partition_owner(leaf, workers));
