@@ -52,13 +52,13 @@ impl Budget {
     #[must_use]
     pub fn of_case(case: &Case, pace: Pace) -> Self {
         let budget = Self::of(pace);
-        if pace == Pace::Smoke || !case.workload.is_unsteady() {
-            return budget;
-        }
-        Self {
-            rounds_min: budget.rounds_min.max(21),
-            rounds_max: budget.rounds_max.max(51),
-            time: budget.time.max(Duration::from_secs(9)),
+        match case.workload.settles_after() {
+            Some(time) if pace != Pace::Smoke => Self {
+                rounds_min: budget.rounds_min.max(21),
+                rounds_max: budget.rounds_max.max(51),
+                time: budget.time.max(time),
+            },
+            _ => budget,
         }
     }
 

@@ -154,15 +154,23 @@ impl Workload {
     pub fn uses_up_its_process(self) -> bool {
         match self {
             Self::Tasks(workload) => workload.uses_up_its_process(),
+            // Which memory the kernel has given to a process, and where it has put its threads, stays for all of its
+            // turns, and decides about more than the core does.
+            Self::Rayon(_) => true,
             _ => false,
         }
     }
 
-    /// Whether turns of one contestant differ by a factor, so that a few of them say nothing.
+    /// How long a case goes on for at least, if turns of one contestant differ so much that a few of them say nothing.
     #[must_use]
-    pub fn is_unsteady(self) -> bool {
-        // What is woken runs when the kernel gives workers one of the processors that the threads that wake fill.
-        matches!(self, Self::Tasks(TaskWorkload::WakeStorm { .. }))
+    pub fn settles_after(self) -> Option<Duration> {
+        match self {
+            // What is woken runs when the kernel gives workers one of the processors that the threads that wake fill.
+            Self::Tasks(TaskWorkload::WakeStorm { .. }) => Some(Duration::from_secs(9)),
+            // Most of them are a draw, and there are many.
+            Self::Rayon(_) => Some(Duration::from_secs(4)),
+            _ => None,
+        }
     }
 }
 
