@@ -46,7 +46,7 @@
 //! | O4 | `fetch_sub` of the count | AcqRel | itself | LATCH-4 |
 //! | O5 | runner bits | Relaxed | – | a hint, validated by the reader in other ways |
 //!
-//! [`OnceLatch::wait`] spins before it blocks where that has paid off so far (`park/habit`): a matter of speed only, so
+//! [`OnceLatch::wait`] spins and yields before it blocks where that has paid off so far (`park/habit`): a matter of speed only, so
 //! it is left out under the model checker.
 //!
 //! # What this does not do

@@ -29,10 +29,10 @@ impl OnceLatch {
         self.word.load(Acquire) == SET // O2
     }
 
-    /// Blocks until the latch is set. Spins for a moment first, where that has been good so far: a small
+    /// Blocks until the latch is set. Spins and yields for a moment first, where that has been good so far: a small
     /// job is done sooner than a thread falls asleep.
     pub fn wait(&self) {
-        if habit::spin_until(|| self.probe()) {
+        if habit::yield_until(|| self.probe()) {
             return;
         }
         while !self.probe() {

@@ -1,125 +1,198 @@
-//! Whether a thread had better spin before it blocks: what it did last, if that was good.
+//! Whether a thread had better stay awake for a moment before it blocks: what it did last, if that was good.
 
-use crate::prim::{MODELLED, spin_loop};
+use crate::prim::{MODELLED, spin_loop, yield_now};
 use crate::tuning;
 use core::cell::Cell;
+use core::mem;
 use std::time::Instant;
 
 thread_local! {
-    static HABIT: Habit = const { Habit::new() };
+    static SPINNING: Habit = const { Habit::new() };
+    static YIELDING: Habit = const { Habit::new() };
 }
 
 /// Asks `ready` again and again for a moment, where that has been good so far on this thread; says whether
 /// it was. It does not yield, for on a loaded machine that takes a whole time slice. A matter of speed only,
 /// so it is left out under the model checker.
 pub(crate) fn spin_until(ready: impl Fn() -> bool) -> bool {
-    !MODELLED && HABIT.with(|habit| habit.try_spinning(|| spin(ready)))
+    !MODELLED && SPINNING.with(|habit| habit.try_it(|| spin(ready)))
+}
+
+/// As `spin_until`, and then for a longer moment with yields, where these have been good so far. For whoever
+/// waits for a worker that may need the very core that the thread is on: a thread that yields lets it have the
+/// core as one that blocks does, and nobody has to wake it up again.
+pub(crate) fn yield_until(ready: impl Fn() -> bool) -> bool {
+    spin_until(&ready) || !MODELLED && YIELDING.with(|habit| habit.try_it(|| give_way(ready)))
 }
 
 /// Asks until it is ready or patience is at its end.
-fn spin(ready: impl Fn() -> bool) -> bool {
+fn spin(ready: impl Fn() -> bool) -> Outcome {
     let since = Instant::now();
     while since.elapsed() < tuning::FOREIGN_PATIENCE {
-        for _ in 0..tuning::FOREIGN_SPINS {
-            if ready() {
-                return true;
-            }
-            spin_loop();
+        if spin_briefly(&ready) {
+            return Outcome::Good;
         }
     }
-    false
+    Outcome::InVain
 }
 
-/// What a thread has learned about spinning.
+/// The same with yields.
+fn give_way(ready: impl Fn() -> bool) -> Outcome {
+    let since = Instant::now();
+    let mut passed = since.elapsed();
+    while passed < tuning::FOREIGN_YIELDS {
+        if spin_briefly(&ready) {
+            return Outcome::Good;
+        }
+        yield_now();
+        let before = mem::replace(&mut passed, since.elapsed());
+        if passed - before >= tuning::YIELD_HARM {
+            return Outcome::Harmful;
+        }
+    }
+    Outcome::InVain
+}
+
+fn spin_briefly(ready: impl Fn() -> bool) -> bool {
+    (0..tuning::FOREIGN_SPINS).any(|_| {
+        spin_loop();
+        ready()
+    })
+}
+
+/// What staying awake was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// The thread went on without a sleep and a wake-up.
+    Good,
+    /// It has to block now, later than it could have.
+    InVain,
+    /// It was without a core for a time slice: others need the cores, too. Had it been blocked, it would have got one
+    /// as soon as it was woken.
+    Harmful,
+}
+
+/// What a thread has learned about staying awake in one way.
 ///
-/// Spinning saves a sleep and a wake-up if the result comes soon. If it does not, or if the worker that
-/// computes it needs the very core that the thread spins on, spinning only delays it. Which of the two it
-/// is depends on the jobs and on the load of the machine; so a thread goes on spinning as long as that
-/// succeeds, and otherwise tries again once in a while.
+/// Whether that is good depends on the jobs and on the load of the machine; so a thread goes on as long as it is, and
+/// otherwise tries again once in a while. One time slice is as much as hundreds of wake-ups, so after a loss of
+/// that kind the next try is further away, and further each time.
 #[derive(Debug)]
 struct Habit {
-    /// Failures in a row that are left until the thread stops spinning.
+    /// Tries in vain, in a row, that are left until the thread stops.
     credit: Cell<u32>,
     /// Waits that are left until it tries again.
     abstain: Cell<u32>,
-    /// How many there will be after the next failure.
+    /// How many there will be after the next try in vain.
     pause: Cell<u32>,
+    /// How many there will be after the next harmful try.
+    long_pause: Cell<u32>,
 }
 
 impl Habit {
-    /// Spins at first.
+    /// Tries at first.
     const fn new() -> Habit {
         Habit {
             credit: Cell::new(tuning::SPIN_CREDIT),
             abstain: Cell::new(0),
             pause: Cell::new(tuning::SPIN_PAUSE_MIN),
+            long_pause: Cell::new(tuning::HARM_PAUSE_MIN),
         }
     }
 
-    /// Calls `spin` if it is worth trying; it says whether it succeeded, and so does this.
-    fn try_spinning(&self, spin: impl FnOnce() -> bool) -> bool {
+    /// Calls `stay_awake` if that is worth trying; says whether it was good.
+    fn try_it(&self, stay_awake: impl FnOnce() -> Outcome) -> bool {
         if let Some(left) = self.abstain.get().checked_sub(1) {
             self.abstain.set(left);
             return false;
         }
-        let success = spin();
-        if success {
-            self.credit.set(tuning::SPIN_CREDIT);
-            self.pause.set(tuning::SPIN_PAUSE_MIN);
-        } else {
-            self.credit.set(self.credit.get().saturating_sub(1));
-            if self.credit.get() == 0 {
-                self.abstain.set(self.pause.get());
-                self.pause.set((self.pause.get() * 2).min(tuning::SPIN_PAUSE_MAX));
+        let outcome = stay_awake();
+        match outcome {
+            Outcome::Good => {
+                self.credit.set(tuning::SPIN_CREDIT);
+                self.pause.set(tuning::SPIN_PAUSE_MIN);
+                // Slowly: on a loaded machine, too, most tries are good.
+                let long = self.long_pause.get();
+                self.long_pause.set((long - long / 256).max(tuning::HARM_PAUSE_MIN));
+            }
+            Outcome::InVain => {
+                self.credit.set(self.credit.get().saturating_sub(1));
+                if self.credit.get() == 0 {
+                    self.abstain.set(self.pause.get());
+                    self.pause.set((self.pause.get() * 2).min(tuning::SPIN_PAUSE_MAX));
+                }
+            }
+            Outcome::Harmful => {
+                let long = self.long_pause.get();
+                self.abstain.set(long);
+                self.long_pause.set((long * 2).min(tuning::HARM_PAUSE_MAX));
             }
         }
-        success
+        outcome == Outcome::Good
     }
 }
 
 #[cfg(all(test, not(blitz_loom)))]
 mod tests {
-    use super::Habit;
-    use crate::tuning::{SPIN_CREDIT, SPIN_PAUSE_MAX, SPIN_PAUSE_MIN};
+    use super::{Habit, Outcome};
+    use crate::tuning::{
+        HARM_PAUSE_MAX, HARM_PAUSE_MIN, SPIN_CREDIT, SPIN_PAUSE_MAX, SPIN_PAUSE_MIN,
+    };
 
-    /// How often the habit spins in `waits` waits, if spinning always succeeds or never does.
-    fn spins(habit: &Habit, waits: u32, success: bool) -> u32 {
-        let mut spins = 0;
+    /// How often the thread stays awake in `waits` waits, if that always has this outcome.
+    fn tries(habit: &Habit, waits: u32, outcome: Outcome) -> u32 {
+        let mut tries = 0;
         for _ in 0..waits {
-            habit.try_spinning(|| {
-                spins += 1;
-                success
+            habit.try_it(|| {
+                tries += 1;
+                outcome
             });
         }
-        spins
+        tries
     }
 
     #[test]
     fn success_is_repeated() {
         let habit = Habit::new();
-        assert_eq!(spins(&habit, 1_000, true), 1_000);
+        assert_eq!(tries(&habit, 1_000, Outcome::Good), 1_000);
     }
 
     #[test]
     fn after_some_failures_it_is_tried_ever_less() {
         let habit = Habit::new();
-        assert_eq!(spins(&habit, SPIN_CREDIT, false), SPIN_CREDIT);
+        assert_eq!(tries(&habit, SPIN_CREDIT, Outcome::InVain), SPIN_CREDIT);
         let mut pause = SPIN_PAUSE_MIN;
         while pause < SPIN_PAUSE_MAX {
-            assert_eq!(spins(&habit, pause, false), 0);
-            assert_eq!(spins(&habit, 1, false), 1);
+            assert_eq!(tries(&habit, pause, Outcome::InVain), 0);
+            assert_eq!(tries(&habit, 1, Outcome::InVain), 1);
             pause *= 2;
         }
-        assert_eq!(spins(&habit, 10 * (SPIN_PAUSE_MAX + 1), false), 10);
+        assert_eq!(tries(&habit, 10 * (SPIN_PAUSE_MAX + 1), Outcome::InVain), 10);
     }
 
     #[test]
     fn one_success_brings_the_habit_back() {
         let habit = Habit::new();
-        spins(&habit, 1_000, false);
-        while !habit.try_spinning(|| true) {}
-        assert_eq!(spins(&habit, 100, true), 100);
-        assert_eq!(spins(&habit, SPIN_CREDIT, false), SPIN_CREDIT);
-        assert_eq!(spins(&habit, SPIN_PAUSE_MIN, false), 0);
+        tries(&habit, 1_000, Outcome::InVain);
+        while !habit.try_it(|| Outcome::Good) {}
+        assert_eq!(tries(&habit, 100, Outcome::Good), 100);
+        assert_eq!(tries(&habit, SPIN_CREDIT, Outcome::InVain), SPIN_CREDIT);
+        assert_eq!(tries(&habit, SPIN_PAUSE_MIN, Outcome::InVain), 0);
+    }
+
+    #[test]
+    fn harm_is_avoided_longer_and_not_forgotten_soon() {
+        let habit = Habit::new();
+        let mut last = 0;
+        while last < HARM_PAUSE_MAX / 10 * 9 {
+            let pause = habit.long_pause.get();
+            assert!(pause > last, "some good tries between them are no reason to forget");
+            assert_eq!(tries(&habit, 1, Outcome::Harmful), 1);
+            assert_eq!(tries(&habit, pause, Outcome::Good), 0);
+            assert_eq!(tries(&habit, 10, Outcome::Good), 10);
+            last = pause;
+        }
+        assert_eq!(tries(&habit, 10_000, Outcome::Good), 10_000);
+        assert_eq!(habit.long_pause.get(), HARM_PAUSE_MIN, "the load is over");
     }
 }
