@@ -16,6 +16,7 @@
 
 pub(crate) mod cancel;
 mod choice;
+mod crowd;
 mod histogram;
 mod metrics;
 mod shared;
@@ -40,6 +41,7 @@ use blitz_parts::ring::Ring;
 use blitz_parts::signal::Position;
 use blitz_parts::task::{self, Header, LateReport, Owned, Place, Runnable};
 use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
+use crowd::Crowd;
 use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
@@ -58,6 +60,7 @@ pub(crate) struct TaskQueues {
     pub(crate) counters: TaskCounters,
     // ------
     tick: Tick,
+    crowd: Crowd,
     /// Polls in a row whose task came from the LIFO slot.
     lifo_polls: Cell<u32>,
     /// There may be something in the batch buffer.
@@ -79,6 +82,7 @@ impl TaskQueues {
             owned: Owned::new(),
             counters: TaskCounters::default(),
             tick: Tick::new(all_timed),
+            crowd: Crowd::default(),
             lifo_polls: Cell::new(0),
             has_batch: Cell::new(false),
             parking: Cell::new(false),

@@ -1,5 +1,6 @@
 //! The work-stealing scheduler: putting tasks into queues, taking them out, polling them.
 
+use super::crowd::waited_for_core;
 use super::{Shared, TaskQueues};
 use crate::task::Id;
 use crate::task::context::{self, Polling};
@@ -68,10 +69,13 @@ impl Worker {
         }
     }
 
-    /// Whether this worker is done soon with the tasks in its ring, by experience. Own thread only.
+    /// Whether this worker is done with the tasks in its ring before another could help, by experience: soon, or
+    /// without much delay while cores are scarce. Own thread only.
     pub(crate) fn has_few_tasks(&self) -> bool {
         let tasks = self.tasks();
-        tasks.ring.len() <= tasks.tick.interval() / DRIVER_TASKS_PART
+        let (count, interval) = (tasks.ring.len(), tasks.tick.interval());
+        count <= interval / DRIVER_TASKS_PART
+            || count <= interval && tasks.crowd.is_crowded(Instant::now(), waited_for_core)
     }
 
     fn tell_of_task(&self) {
