@@ -6,8 +6,9 @@ use blitz_contestant::{Reply, serve};
 
 use super::*;
 use crate::{
+    load::Talk,
     rival::RivalKind::{Blitz, Chili, Rayon, Seq},
-    workload::{Metric, TaskWorkload, Workload},
+    workload::{IoWorkload, Metric, TaskWorkload, Workload},
 };
 
 fn case() -> Case {
@@ -112,6 +113,9 @@ fn an_unsteady_case_gets_more_rounds() {
     assert!(rounds(&unsteady, Pace::Quick) > rounds(&case(), Pace::Quick));
     assert_eq!(rounds(&unsteady, Pace::Full), rounds(&case(), Pace::Full), "there are enough");
     assert_eq!(rounds(&unsteady, Pace::Smoke), 1, "nobody asks for a median");
+    let talk = Talk::Echo(64);
+    let served = Workload::Io(IoWorkload::Serving { talk, connections: 1 });
+    assert!(rounds(&Case { workload: served, ..case() }, Pace::Quick) >= 21);
 }
 
 #[test]

@@ -167,6 +167,8 @@ impl Workload {
         match self {
             // What is woken runs when the kernel gives workers one of the processors that the threads that wake fill.
             Self::Tasks(TaskWorkload::WakeStorm { .. }) => Some(Duration::from_secs(9)),
+            // The clients want the same processors as the server, and who gets them when is the kernel's choice.
+            Self::Io(IoWorkload::Serving { .. }) => Some(Duration::from_secs(7)),
             // Most of them are a draw, and there are many.
             Self::Rayon(_) => Some(Duration::from_secs(4)),
             _ => None,
