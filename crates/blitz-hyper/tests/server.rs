@@ -40,9 +40,11 @@ fn one_connection_answers_many_requests() {
         let server = Server::start(app()).await;
         let mut client = Client::http1(server.address).await;
         for _ in 0..50 {
+            client.ready().await;
             let answer = client.send(request("GET", "/", "")).await.unwrap();
             assert_eq!((answer.status().as_u16(), text(answer).await), (200, "hello".to_owned()));
         }
+        client.ready().await;
         let answer = client.send(request("GET", "/nowhere", "")).await.unwrap();
         assert_eq!(answer.status().as_u16(), 404);
         assert_eq!(server.shutdown.running(), 1, "all that was one connection");
@@ -165,6 +167,7 @@ fn a_panic_ends_its_connection_only() {
         let mut other = Client::http1(server.address).await;
         assert_eq!(text(other.send(request("GET", "/", "")).await.unwrap()).await, "hello");
         unlucky.send(request("GET", "/panic", "")).await.unwrap_err();
+        other.ready().await;
         assert_eq!(text(other.send(request("GET", "/", "")).await.unwrap()).await, "hello");
         server.finish().await;
     });

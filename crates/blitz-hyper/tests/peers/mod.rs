@@ -90,6 +90,15 @@ impl Client {
         Client { local, sender: Sender::Http2(sender), connection }
     }
 
+    /// Waits until the connection takes another request: whoever has read an answer may be ahead of it.
+    pub async fn ready(&mut self) {
+        let ready = match &mut self.sender {
+            Sender::Http1(sender) => sender.ready().await,
+            Sender::Http2(sender) => sender.ready().await,
+        };
+        ready.unwrap();
+    }
+
     /// Sends `request`; the answer's body may still be on its way when it returns.
     pub fn send(
         &mut self,
