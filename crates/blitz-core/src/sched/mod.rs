@@ -34,6 +34,7 @@ pub(crate) use shared::Shared;
 pub(crate) use signal::{SignalPart, SignalTotals};
 
 use crate::panic::Payload;
+use crate::task::context;
 use crate::team::Team;
 use crate::worker::{Worker, current};
 use blitz_parts::lifo::LifoSlot;
@@ -160,6 +161,11 @@ unsafe impl task::Scheduler for Home {
             Some(worker) if worker.is_in(self.team()) => worker.schedule(task),
             _ => self.schedule_elsewhere(task),
         }
+    }
+
+    #[inline]
+    fn has_yielded(&self) -> bool {
+        context::has_yielded()
     }
 
     fn settle(&self, task: NonNull<Header>) -> (Place, &Owned) {

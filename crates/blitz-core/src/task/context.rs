@@ -1,14 +1,15 @@
 //! Which task the current thread polls, and what it has left of its budget.
 
-use blitz_parts::task::{Header, TaskRef};
+use blitz_parts::task::{self, Header, TaskRef};
 use blitz_parts::tuning::BUDGET_PER_POLL;
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
+use std::task::Waker;
 
 thread_local! {
     static POLLED: Polled = const {
         Polled {
-            task: Cell::new(ptr::null_mut()),
+            task: Cell::new(Current::NONE),
             budget: Cell::new(Budget::UNLIMITED),
             depth: Cell::new(0),
             asides: Cell::new(0),
@@ -18,7 +19,7 @@ thread_local! {
 }
 
 struct Polled {
-    task: Cell<*mut Header>,
+    task: Cell<Current>,
     budget: Cell<Budget>,
     /// How many polls of tasks are on this thread's stack.
     depth: Cell<u32>,
@@ -26,6 +27,31 @@ struct Polled {
     asides: Cell<u32>,
     /// Whether the thread has entered a pool.
     entered: Cell<bool>,
+}
+
+/// The task that is polled, if any, and whether it has yielded: one word, since every poll puts it in place and back.
+#[derive(Clone, Copy)]
+struct Current(*mut Header);
+
+impl Current {
+    const NONE: Current = Current(ptr::null_mut());
+    /// Headers are aligned, so that their addresses are even.
+    const YIELDED: usize = 1;
+
+    #[inline]
+    fn task(self) -> Option<NonNull<Header>> {
+        NonNull::new(self.0.map_addr(|address| address & !Current::YIELDED))
+    }
+
+    #[inline]
+    fn has_yielded(self) -> bool {
+        self.0.addr() & Current::YIELDED != 0
+    }
+
+    #[inline]
+    fn yielded(self) -> Current {
+        Current(self.0.map_addr(|address| address | Current::YIELDED))
+    }
 }
 
 /// How many more operations may succeed at once in this poll: one word, since every poll puts it in place
@@ -50,7 +76,7 @@ impl Budget {
 
 /// A poll of a task, on this thread, until dropped.
 pub(crate) struct Polling {
-    before: (*mut Header, Budget),
+    before: (Current, Budget),
 }
 
 impl Polling {
@@ -59,9 +85,8 @@ impl Polling {
     pub(crate) fn begin(task: NonNull<Header>) -> Polling {
         POLLED.with(|polled| {
             polled.depth.set(polled.depth.get() + 1);
-            Polling {
-                before: (polled.task.replace(task.as_ptr()), polled.budget.replace(Budget::FULL)),
-            }
+            let task = polled.task.replace(Current(task.as_ptr()));
+            Polling { before: (task, polled.budget.replace(Budget::FULL)) }
         })
     }
 }
@@ -79,14 +104,14 @@ impl Drop for Polling {
 
 /// Something that has nothing to do with the task below it on the stack, until dropped.
 pub(crate) struct Aside {
-    before: (*mut Header, Budget),
+    before: (Current, Budget),
 }
 
 impl Aside {
     pub(crate) fn begin() -> Aside {
         POLLED.with(|polled| {
             polled.asides.set(polled.asides.get() + 1);
-            let task = polled.task.replace(ptr::null_mut());
+            let task = polled.task.replace(Current::NONE);
             Aside { before: (task, polled.budget.replace(Budget::UNLIMITED)) }
         })
     }
@@ -110,9 +135,30 @@ pub(crate) fn layer() -> u32 {
 
 /// The task that the current thread polls. None inside `block_on`'s own future.
 pub(crate) fn task() -> Option<TaskRef> {
-    let header = POLLED.try_with(|polled| polled.task.get()).ok().and_then(NonNull::new)?;
+    let header = POLLED.try_with(|polled| polled.task.get()).ok().and_then(Current::task)?;
     // SAFETY: whoever polls holds a reference until `Polling` is dropped.
     Some(unsafe { TaskRef::from_header(header) })
+}
+
+/// Notes that the task that the current thread polls is to be polled again, after others. False, and nothing happens, if
+/// `waker` is not that task's own: who made it wants to be told.
+#[inline]
+pub(crate) fn yield_task(waker: &Waker) -> bool {
+    let note = |polled: &Polled| {
+        let current = polled.task.get();
+        let is_own = current.task().is_some_and(|task| task::is_own(waker, task));
+        if is_own {
+            polled.task.set(current.yielded());
+        }
+        is_own
+    };
+    POLLED.try_with(note).unwrap_or(false)
+}
+
+/// Whether the task that the current thread polls has yielded in this poll.
+#[inline]
+pub(crate) fn has_yielded() -> bool {
+    POLLED.with(|polled| polled.task.get().has_yielded())
 }
 
 /// How many polls of tasks are on this thread's stack.
@@ -159,13 +205,13 @@ pub(crate) fn spend() {
 
 /// A future of another context, as that of `block_on`: no task, its own budget.
 pub(crate) fn outside_of_tasks<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(*mut Header);
+    struct Restore(Current);
     impl Drop for Restore {
         fn drop(&mut self) {
             let _ = POLLED.try_with(|polled| polled.task.set(self.0));
         }
     }
-    let before = POLLED.try_with(|polled| polled.task.replace(ptr::null_mut()));
+    let before = POLLED.try_with(|polled| polled.task.replace(Current::NONE));
     let _restore = before.map(Restore);
     with_budget(Budget::FULL, f)
 }

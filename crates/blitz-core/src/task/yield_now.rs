@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::context;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -34,7 +35,10 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         self.yielded = true;
-        cx.waker().wake_by_ref();
+        // Whoever polls the task sees the note; a waker that is another's has to be told.
+        if !context::yield_task(cx.waker()) {
+            cx.waker().wake_by_ref();
+        }
         Poll::Pending
     }
 }

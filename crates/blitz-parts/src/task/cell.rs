@@ -166,7 +166,9 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         let state = unsafe { &(*header.as_ptr()).state };
         let word = state.load();
         let mut due = word.cancel_is_due();
-        let newly_linked = !due && !word.is_linked() && !word.is_notified();
+        // SAFETY: the cell is live.
+        let yielded = unsafe { Self::scheduler(header) }.has_yielded();
+        let newly_linked = !due && !word.is_linked() && !word.is_notified() && !yielded;
         // SAFETY: this thread runs the task.
         let newly_settled = newly_linked && unsafe { Self::place_of(header) }.is_none();
         if newly_linked && !broken(Step::TaskLinkFirst) {
@@ -174,7 +176,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
             due = !unsafe { Self::link(header) };
         }
         if !due {
-            match state.rest(newly_linked) {
+            match state.rest(newly_linked, yielded) {
                 Rest::Idle => {
                     if newly_linked && broken(Step::TaskLinkFirst) {
                         // SAFETY: none; the canary shows what comes of it.

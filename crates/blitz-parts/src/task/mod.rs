@@ -32,18 +32,19 @@
 //! ```text
 //!  new ──▶ SCHEDULED ──run──▶ RUNNING ──ready, panicked, cancelled──▶ COMPLETE
 //!            ▲    ▲              │ │ ▲                     what nobody wants is dropped just before;
-//!            │    └───notified───┘ │ └──list closed──┐     who waits is woken just after
+//!            │    └────again──────┘ │ └──list closed──┐     who waits is woken just after
 //!            │                     └────pending────▶ IDLE ◀── the list has a reference
 //!            └──wake, abort or last shield removed───┘
 //! ```
+//! A task is to run again if it was woken meanwhile (NOTIFIED), or has yielded, which its own thread knows.
 //! Whoever makes a task SCHEDULED has the duty to queue it. An entry that is dropped instead of run takes
 //! the same way: RUNNING, cancelled, COMPLETE.
 //!
 //! # Invariants
 //! - **TASK-1** At most one thread runs a task: the one that made it RUNNING. It sees all that the
 //!   runners before it did.
-//! - **TASK-2** After each wake a poll begins that sees what the waker's thread wrote before, unless the task
-//!   ends. Of a wake that comes while a poll is to begin anyway that is said of atomics.
+//! - **TASK-2** After each wake a poll begins that sees what the waker's thread wrote before, and after each poll that
+//!   yields another one, unless the task ends. Of a wake that comes while a poll is to begin anyway that is said of atomics.
 //! - **TASK-3** A task has at most one queue entry, and one exactly while it is SCHEDULED.
 //! - **TASK-4** A future is dropped once, in place, before its task is COMPLETE.
 //! - **TASK-5** An outcome is given to the join handle or dropped, once.
@@ -119,6 +120,7 @@ pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};
 pub use shield::TooDeep;
 pub use stock::Stock;
+pub use waker::is_own;
 
 use crate::prim::{self, Witness};
 use core::cell::UnsafeCell;

@@ -8,6 +8,7 @@ use crate::prim::{Step, canary, check, check_without, thread};
 use core::future::ready;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A task that waits for its gate, and a waker of it.
 fn waiting() -> (Arc<Rig>, Arc<Gate>, Join<usize>, Waker) {
@@ -53,6 +54,49 @@ fn a_wake_meets_a_run(wake: fn(Waker)) {
     rig.run_one();
     waking.join().unwrap();
     passes(&rig, &gate, join);
+}
+
+/// The same; the poll, if it is in vain, yields.
+fn a_wake_meets_a_yield(wake: fn(Waker)) {
+    let (rig, gate, join, waker) = waiting();
+    waker.wake_by_ref();
+    let waking = thread::spawn({
+        let gate = gate.clone();
+        move || {
+            gate.open();
+            wake(waker);
+        }
+    });
+    rig.yields.store(true, Relaxed);
+    rig.run_one();
+    waking.join().unwrap();
+    passes(&rig, &gate, join);
+}
+
+#[test]
+fn task_3_who_yields_and_is_woken_has_one_queue_entry() {
+    check(3_000, Some(5), || a_wake_meets_a_yield(Waker::wake));
+    check(3_000, Some(5), || a_wake_meets_a_yield(by_reference));
+}
+
+/// Nobody wakes a task that yields; it runs again.
+fn a_yield_alone() {
+    let (rig, gate, join, waker) = waiting();
+    waker.wake_by_ref();
+    rig.yields.store(true, Relaxed);
+    rig.run_one();
+    gate.open();
+    passes(&rig, &gate, join);
+}
+
+#[test]
+fn task_2_who_yields_is_polled_again() {
+    check(1, None, a_yield_alone);
+}
+
+#[test]
+fn canary_who_has_yielded_goes_idle() {
+    canary(&[Step::TaskRestNotified], None, a_yield_alone);
 }
 
 fn by_reference(waker: Waker) {

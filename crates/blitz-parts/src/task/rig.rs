@@ -23,6 +23,8 @@ pub(crate) struct Rig {
     mistakes: AtomicUsize,
     /// Somebody aborts each task in the middle of its being settled.
     pub(crate) aborts_settling: AtomicBool,
+    /// The next poll that leaves its task waiting yields.
+    pub(crate) yields: AtomicBool,
     /// Places given and not given up.
     pub(crate) settled: AtomicUsize,
 }
@@ -53,6 +55,10 @@ unsafe impl Scheduler for ToRig {
             self.rig().mistakes.fetch_add(1, Relaxed);
         }
         queue.push_back(task);
+    }
+
+    fn has_yielded(&self) -> bool {
+        self.rig().yields.swap(false, Relaxed)
     }
 
     fn settle(&self, task: NonNull<Header>) -> (Place, &Owned) {
@@ -91,6 +97,7 @@ impl Rig {
             late: Arc::new(Mutex::new(Vec::new())),
             mistakes: AtomicUsize::new(0),
             aborts_settling: AtomicBool::new(false),
+            yields: AtomicBool::new(false),
             settled: AtomicUsize::new(0),
         })
     }

@@ -53,6 +53,12 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// the queue after that has to see to it that it may.
     fn schedule(&self, task: Runnable);
 
+    /// Whether the poll that has just left its task waiting has asked for another, on its own thread: that is as good as a
+    /// wake, without an exchange. Called on the thread that polled. By default no poll does.
+    fn has_yielded(&self) -> bool {
+        false
+    }
+
     /// Where a task is kept that a poll has left waiting for the first time, if it has no place yet, and the list of
     /// those that are kept there. Called on the thread that polled. By default all are kept in one place.
     fn settle(&self, _task: NonNull<Header>) -> (Place, &Owned) {

@@ -309,17 +309,17 @@ impl State {
         if word.cancel_is_due() { Start::Cancel } else { Start::Poll }
     }
 
-    /// RUNNING to IDLE, or SCHEDULED if the task was woken meanwhile. `newly_linked` says that the runner
-    /// has just put the task into a list, which needs a reference.
+    /// RUNNING to IDLE, or SCHEDULED if the task was woken meanwhile, or has `yielded`. `newly_linked` says that the
+    /// runner has just put the task into a list, which needs a reference.
     #[inline]
-    pub(super) fn rest(&self, newly_linked: bool) -> Rest {
+    pub(super) fn rest(&self, newly_linked: bool, yielded: bool) -> Rest {
         let order = if broken(Step::TaskRestRelease) { Acquire } else { AcqRel }; // O3
         self.exchange(order, |word| {
             if word.cancel_is_due() && !broken(Step::TaskRestCancels) {
                 return Next::Stay(Rest::Cancel);
             }
             let listed = if newly_linked { word.with(LINKED).one_more() } else { word };
-            if word.is_notified() && !broken(Step::TaskRestNotified) {
+            if (word.is_notified() || yielded) && !broken(Step::TaskRestNotified) {
                 Next::To(listed.to(SCHEDULED).without(NOTIFIED), Rest::Again)
             } else {
                 debug_assert!(listed.is_linked(), "an idle task is in a list");

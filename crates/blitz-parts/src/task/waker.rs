@@ -27,6 +27,17 @@ pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     ours.then(|| unsafe { header(waker.data()) })
 }
 
+/// Whether `waker` wakes the task of `header`, itself: one that another future has put around it does not.
+///
+/// ```
+/// use core::{ptr::NonNull, task::Waker};
+/// assert!(!blitz_parts::task::is_own(Waker::noop(), NonNull::dangling()));
+/// ```
+#[inline]
+pub fn is_own(waker: &Waker, header: NonNull<Header>) -> bool {
+    header_of(waker) == Some(header)
+}
+
 fn raw(header: NonNull<Header>) -> RawWaker {
     RawWaker::new(header.as_ptr().cast_const().cast(), &VTABLE)
 }

@@ -76,6 +76,8 @@ mod time_paused;
 mod time_sleep;
 #[path = "../time_timeout.rs"]
 mod time_timeout;
+#[path = "../yields.rs"]
+mod yields;
 
 use blitz::Scheduler;
 

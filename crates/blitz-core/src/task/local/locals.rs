@@ -6,7 +6,7 @@
 use crate::handle::Handle;
 use crate::panic::{Payload, discard};
 use crate::task::JoinHandle;
-use crate::task::context::Polling;
+use crate::task::context::{self, Polling};
 use blitz_parts::prim::yield_now;
 use blitz_parts::task::{self, LateReport, Owned, Place, Ran, Runnable, Scheduler};
 use std::cell::{Cell, RefCell};
@@ -213,6 +213,11 @@ unsafe impl Scheduler for Home {
     fn schedule(&self, task: Runnable) {
         // Once the task is in the inbox it may end, and with it the set.
         self.keep().post(task);
+    }
+
+    #[inline]
+    fn has_yielded(&self) -> bool {
+        context::has_yielded()
     }
 
     fn owned(&self, _: Place) -> &Owned {

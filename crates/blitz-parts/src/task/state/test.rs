@@ -105,7 +105,8 @@ fn task_9_what_the_last_shield_does_in_each_state() {
 #[test]
 fn task_9_who_runs_a_task_cancels_it_only_unshielded() {
     let running = RUNNING | LINKED | (3 * REF);
-    let due = |word: u64| (state(word).rest(false) == Rest::Cancel, Word(word).cancel_is_due());
+    let due =
+        |word: u64| (state(word).rest(false, true) == Rest::Cancel, Word(word).cancel_is_due());
     assert_eq!(due(running), (false, false));
     assert_eq!(due(running | CANCELLED), (true, true));
     assert_eq!(due(running | CANCELLED | SHIELD), (false, false));
@@ -120,16 +121,21 @@ fn task_9_who_runs_a_task_cancels_it_only_unshielded() {
 
 #[test]
 fn task_3_the_end_of_a_poll_is_one_exchange() {
-    let rested = |word: u64, newly_linked| {
+    let ended = |word: u64, newly_linked, yielded| {
         let state = state(word | RUNNING | (3 * REF));
-        (state.rest(newly_linked), state.load().0)
+        (state.rest(newly_linked, yielded), state.load().0)
     };
+    let rested = |word, newly_linked| ended(word, newly_linked, false);
     assert_eq!(rested(LINKED, false), (Rest::Idle, LINKED | (2 * REF)));
     assert_eq!(rested(0, true), (Rest::Idle, LINKED | (3 * REF)));
     let again = (Rest::Again, SCHEDULED | LINKED | (3 * REF));
     assert_eq!(rested(LINKED | NOTIFIED, false), again);
     assert_eq!(rested(NOTIFIED, false), (Rest::Again, SCHEDULED | (3 * REF)));
     assert_eq!(rested(NOTIFIED, true), (Rest::Again, SCHEDULED | LINKED | (4 * REF)));
+    for woken in [0, NOTIFIED] {
+        assert_eq!(ended(LINKED | woken, false, true), again, "who yields needs no wake");
+        assert_eq!(ended(woken, false, true), (Rest::Again, SCHEDULED | (3 * REF)));
+    }
 }
 
 #[test]
