@@ -166,7 +166,7 @@ impl Workload {
     pub fn settles_after(self) -> Option<Duration> {
         match self {
             // What is woken runs when the kernel gives workers one of the processors that the threads that wake fill.
-            Self::Tasks(TaskWorkload::WakeStorm { .. }) => Some(Duration::from_secs(9)),
+            Self::Tasks(workload) if workload.keeps_its_luck() => Some(Duration::from_secs(9)),
             // The clients want the same processors as the server, and who gets them when is the kernel's choice.
             Self::Io(IoWorkload::Serving { .. }) => Some(Duration::from_secs(7)),
             // Most of them are a draw, and there are many.

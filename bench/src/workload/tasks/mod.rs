@@ -152,9 +152,14 @@ impl TaskWorkload {
 
     /// Whether a process can take one turn only.
     pub(super) fn uses_up_its_process(self) -> bool {
-        // An allocator keeps what was freed, so a second turn would find its memory there already. And where the
-        // kernel has put the threads of a storm they stay: turns of one process are much alike, those of two are not.
-        matches!(self, Self::ParkedMemory { .. } | Self::WakeStorm { .. })
+        // An allocator keeps what was freed, so a second turn would find its memory there already.
+        matches!(self, Self::ParkedMemory { .. }) || self.keeps_its_luck()
+    }
+
+    /// Whether turns of one process are much alike, and those of two are not: where the kernel has put the threads of a
+    /// storm, or two that wake each other, they stay.
+    pub(super) fn keeps_its_luck(self) -> bool {
+        matches!(self, Self::WakeStorm { .. } | Self::SpawnJoin { caller: Caller::Outside, .. })
     }
 
     /// How much memory one contestant takes at most.
