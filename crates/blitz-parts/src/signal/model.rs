@@ -9,7 +9,7 @@ use crate::prim::{
     AtomicUsize, Condvar, Mutex, Relaxed, SeqCst, Step, canary, check, fence, thread,
 };
 use crate::queue::fixture::Numbered;
-use crate::task::Runnable;
+use crate::task::{Place, Runnable};
 use core::ptr::NonNull;
 use std::sync::Arc;
 
@@ -212,57 +212,43 @@ impl Rig {
     }
 }
 
-/// A thief takes one of two tasks and half of what is beside it, while both are signalled and another one takes.
-fn half_against_one() {
+/// One that takes several takes one of two tasks, and then `more`, while both are signalled and another one takes.
+fn several_against_one(more: fn(&Rig, &Cursor, Place, &mut Vec<usize>)) {
     let rig = Rig::new(&[FIRST, FIRST]);
     let setter = rig.clone();
     let setter = thread::spawn(move || setter.signal_all());
-    let thief = rig.clone();
-    let thief = thread::spawn(move || {
-        let mut taken = Vec::new();
-        if let Some(task) = thief.signals.take_any(&Cursor::default(), 0).task {
+    let taker = rig.clone();
+    let taker = thread::spawn(move || {
+        let (cursor, mut taken) = (Cursor::default(), Vec::new());
+        if let Some(task) = taker.signals.take_any(&cursor, 0).task {
             let place = task.place().expect("a signalled task has one");
-            taken.push(thief.got(task));
-            thief.signals.take_beside(place, 2, |task| taken.push(thief.got(task)));
+            taken.push(taker.got(task));
+            more(&taker, &cursor, place, &mut taken);
         }
         taken
     });
     let cursor = Cursor::default();
     let mut taken: Vec<_> = rig.look(&cursor).into_iter().collect();
     setter.join().unwrap();
-    taken.extend(thief.join().unwrap());
+    taken.extend(taker.join().unwrap());
     taken.extend(core::iter::from_fn(|| rig.look(&cursor)));
     rig.tasks.assert_each_once(taken);
 }
 
 #[test]
 fn signal_1_half_of_a_word_leaves_once() {
-    check(1_000, Some(3), half_against_one);
-}
-
-/// An owner takes one of two tasks and the one behind it, while both are signalled and another one takes.
-fn those_behind_against_one() {
-    let rig = Rig::new(&[FIRST, FIRST]);
-    let setter = rig.clone();
-    let setter = thread::spawn(move || setter.signal_all());
-    let owner = rig.clone();
-    let owner = thread::spawn(move || {
-        let cursor = Cursor::default();
-        let mut taken: Vec<_> = owner.look(&cursor).into_iter().collect();
-        owner.signals.take_behind(&cursor, 1, |task| taken.push(owner.got(task)));
-        taken
-    });
-    let cursor = Cursor::default();
-    let mut taken: Vec<_> = rig.look(&cursor).into_iter().collect();
-    setter.join().unwrap();
-    taken.extend(owner.join().unwrap());
-    taken.extend(core::iter::from_fn(|| rig.look(&cursor)));
-    rig.tasks.assert_each_once(taken);
+    let half_beside = |rig: &Rig, _: &Cursor, place, taken: &mut Vec<_>| {
+        rig.signals.take_beside(place, 2, |task| taken.push(rig.got(task)));
+    };
+    check(1_000, Some(3), move || several_against_one(half_beside));
 }
 
 #[test]
 fn signal_1_those_behind_a_task_leave_once() {
-    check(1_000, Some(3), those_behind_against_one);
+    let behind = |rig: &Rig, cursor: &Cursor, _, taken: &mut Vec<_>| {
+        rig.signals.take_behind(cursor, 1, |task| taken.push(rig.got(task)));
+    };
+    check(1_000, Some(3), move || several_against_one(behind));
 }
 
 /// A task is signalled while a scanner looks twice at summaries that say more than there is.

@@ -40,8 +40,8 @@ fn ends(rig: &Rig, gate: &Gate, mut join: Join<usize>) -> bool {
     passed
 }
 
-/// The task is in a queue; one thread runs it, another opens its gate and wakes it.
-fn a_wake_meets_a_run(wake: fn(Waker)) {
+/// The task is in a queue; one thread runs it, another opens its gate and wakes it. If `yields`, a poll in vain yields.
+fn a_wake_meets_a_run(wake: fn(Waker), yields: bool) {
     let (rig, gate, join, waker) = waiting();
     waker.wake_by_ref();
     let waking = thread::spawn({
@@ -51,23 +51,7 @@ fn a_wake_meets_a_run(wake: fn(Waker)) {
             wake(waker);
         }
     });
-    rig.run_one();
-    waking.join().unwrap();
-    passes(&rig, &gate, join);
-}
-
-/// The same; the poll, if it is in vain, yields.
-fn a_wake_meets_a_yield(wake: fn(Waker)) {
-    let (rig, gate, join, waker) = waiting();
-    waker.wake_by_ref();
-    let waking = thread::spawn({
-        let gate = gate.clone();
-        move || {
-            gate.open();
-            wake(waker);
-        }
-    });
-    rig.yields.store(true, Relaxed);
+    rig.yields.store(yields, Relaxed);
     rig.run_one();
     waking.join().unwrap();
     passes(&rig, &gate, join);
@@ -75,8 +59,8 @@ fn a_wake_meets_a_yield(wake: fn(Waker)) {
 
 #[test]
 fn task_3_who_yields_and_is_woken_has_one_queue_entry() {
-    check(3_000, Some(5), || a_wake_meets_a_yield(Waker::wake));
-    check(3_000, Some(5), || a_wake_meets_a_yield(by_reference));
+    check(3_000, Some(5), || a_wake_meets_a_run(Waker::wake, true));
+    check(3_000, Some(5), || a_wake_meets_a_run(by_reference, true));
 }
 
 /// Nobody wakes a task that yields; it runs again.
@@ -105,41 +89,41 @@ fn by_reference(waker: Waker) {
 
 #[test]
 fn task_2_a_wake_is_not_lost_to_a_run() {
-    check(3_000, Some(5), || a_wake_meets_a_run(Waker::wake));
+    check(3_000, Some(5), || a_wake_meets_a_run(Waker::wake, false));
 }
 
 #[test]
 fn task_2_a_wake_by_reference_is_not_lost_to_a_run() {
-    check(10_000, Some(5), || a_wake_meets_a_run(by_reference));
+    check(10_000, Some(5), || a_wake_meets_a_run(by_reference, false));
 }
 
 #[test]
 fn canary_a_wake_of_a_queued_task_has_no_fence() {
-    canary(&[Step::TaskWakeFence], Some(3), || a_wake_meets_a_run(by_reference));
+    canary(&[Step::TaskWakeFence], Some(3), || a_wake_meets_a_run(by_reference, false));
 }
 
 #[test]
 fn canary_a_poll_begins_without_fence() {
-    canary(&[Step::TaskStartFence], Some(3), || a_wake_meets_a_run(by_reference));
+    canary(&[Step::TaskStartFence], Some(3), || a_wake_meets_a_run(by_reference, false));
 }
 
 /// The fence at the beginning of a run acquires, too. What a wake by value leaves does not rest on it: sanitizers know
 /// no fences.
 #[test]
 fn task_2_a_wake_by_value_needs_no_fence() {
-    let model = || a_wake_meets_a_run(Waker::wake);
+    let model = || a_wake_meets_a_run(Waker::wake, false);
     check_without(Step::TaskStartFence, 3_000, Some(5), model);
 }
 
 #[test]
 fn canary_a_run_begins_without_acquiring() {
     let steps = [Step::TaskStartAcquire, Step::TaskStartFence];
-    canary(&steps, Some(3), || a_wake_meets_a_run(Waker::wake));
+    canary(&steps, Some(3), || a_wake_meets_a_run(Waker::wake, false));
 }
 
 #[test]
 fn canary_a_woken_task_goes_idle() {
-    canary(&[Step::TaskRestNotified], Some(3), || a_wake_meets_a_run(Waker::wake));
+    canary(&[Step::TaskRestNotified], Some(3), || a_wake_meets_a_run(Waker::wake, false));
 }
 
 /// The task goes from thread to thread: each wakes it and runs what it finds.
