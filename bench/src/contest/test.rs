@@ -107,8 +107,10 @@ fn who_is_used_up_by_a_turn_is_opened_for_every_round() {
 
 #[test]
 fn an_unsteady_case_gets_more_rounds() {
-    let unsteady =
-        Case { workload: Workload::Tasks(TaskWorkload::WakeStorm { tasks: 1 }), ..case() };
+    let unsteady = Case {
+        workload: Workload::Tasks(TaskWorkload::WakeStorm { tasks: 1, rounds: 1 }),
+        ..case()
+    };
     let rounds = |case: &Case, pace| Budget::of_case(case, pace).rounds_min;
     assert!(rounds(&unsteady, Pace::Quick) > rounds(&case(), Pace::Quick));
     assert_eq!(rounds(&unsteady, Pace::Full), rounds(&case(), Pace::Full), "there are enough");

@@ -71,10 +71,12 @@ pub enum TaskWorkload {
         /// How many wait.
         tasks: usize,
     },
-    /// Foreign threads wake the same tasks again and again.
+    /// Foreign threads wake the same tasks again and again, and wait for them.
     WakeStorm {
         /// How many tasks.
         tasks: usize,
+        /// How often each thread wakes them before it waits.
+        rounds: usize,
     },
     /// Foreign threads wake tasks at random, each of which runs before it is woken again.
     RandomWakes {
@@ -131,8 +133,8 @@ impl TaskWorkload {
             Self::ParkedIdle { tasks } => {
                 with_runtime!(rival, R => Ok(parked::idle(R::build(workers)?, tasks, pace)))
             }
-            Self::WakeStorm { tasks } => {
-                with_runtime!(rival, R => wake_storm::open(R::build(workers)?, tasks, pace))
+            Self::WakeStorm { tasks, rounds } => {
+                with_runtime!(rival, R => wake_storm::open(R::build(workers)?, tasks, rounds, pace))
             }
             Self::RandomWakes { tasks } => {
                 with_runtime!(rival, R => random_wakes::open(R::build(workers)?, tasks, pace))

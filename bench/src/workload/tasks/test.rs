@@ -81,7 +81,8 @@ fn tasks_that_wait_are_all_woken() {
 fn wakes_by_foreign_threads_are_followed_by_polls() {
     for rival in RUNTIMES.into_iter().filter(|rival| *rival != RivalKind::Forte) {
         for workers in [1, 2, 3] {
-            let sample = take_turns(TaskWorkload::WakeStorm { tasks: 50 }, rival, workers);
+            let sample =
+                take_turns(TaskWorkload::WakeStorm { tasks: 50, rounds: 20 }, rival, workers);
             assert!(sample[&Metric::Polls] > 0.0, "{rival:?}");
             // Wakes by two threads of the same task may be one poll.
             let sample = take_turns(TaskWorkload::RandomWakes { tasks: 300 }, rival, workers);
@@ -107,7 +108,7 @@ fn who_cannot_take_part_says_so() {
     };
     assert!(refused(TaskWorkload::PingPong { pairs: 1 }, RivalKind::Rayon).contains("no tasks"));
     let outside = TaskWorkload::SpawnMany { tasks: 1, caller: Caller::Outside };
-    let storm = TaskWorkload::WakeStorm { tasks: 1 };
+    let storm = TaskWorkload::WakeStorm { tasks: 1, rounds: 1 };
     for workload in [outside, storm, TaskWorkload::ForeignWake] {
         assert!(refused(workload, RivalKind::Forte).contains("on that thread"));
     }

@@ -1,9 +1,13 @@
-//! Foreign threads that wake the same tasks again and again: most wakes come while the task is
-//! still queued because of an earlier one.
+//! Foreign threads that wake the same tasks again and again, in bursts: most wakes come while the task is still queued
+//! because of an earlier one. After a burst all threads wait until every task has run, for otherwise whoever lets the
+//! tasks wait longest would do best.
 
 use std::{
     array,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Barrier,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
     task::Waker,
 };
 
@@ -23,13 +27,14 @@ pub(super) const THREADS: usize = 4;
 pub(super) fn open<R: Runtime>(
     runtime: R,
     tasks: usize,
+    rounds: usize,
     pace: Pace,
 ) -> Result<Box<dyn Contest>, String> {
     refuse_if::<R>(true)?;
     let crowd = Crowd::leaked(tasks, Arrivals::leaked(tasks as u64));
     crowd.gather(&runtime);
     let wakers = array::from_fn(|_| crowd.wakers());
-    let storm = Storm { crowd, wakers, turn: 0, polls_per_wake: 0.0, _runtime: runtime };
+    let storm = Storm { crowd, wakers, rounds, turn: 0, polls_per_wake: 0.0, _runtime: runtime };
     Ok(Box::new(Repeated::new(storm, pace).longer(3)))
 }
 
@@ -61,27 +66,41 @@ struct Storm<R> {
     crowd: &'static Crowd<Woken>,
     /// Each thread's own.
     wakers: [Vec<Waker>; THREADS],
+    /// How often a thread wakes each task in a burst.
+    rounds: usize,
     turn: u32,
     polls_per_wake: f64,
     _runtime: R,
 }
 
 impl<R: Runtime> Repeat for Storm<R> {
-    /// A repetition is one round of each thread over all tasks.
+    /// A repetition is one burst.
     fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
-        self.turn += 1;
-        let (crowd, wakers, turn) = (self.crowd, &self.wakers, self.turn);
+        let (crowd, wakers, rounds) = (self.crowd, &self.wakers, self.rounds);
+        let turns = self.turn + 1..=self.turn + repetitions as u32;
+        self.turn += repetitions as u32;
         let before = self.crowd.polls();
-        let settled = crowd.common.expect();
+        let start = Barrier::new(THREADS);
+        let strays = AtomicU64::new(0);
         let clock = from_threads(THREADS, |thread| {
-            wake_all(crowd, &wakers[thread], thread, repetitions, turn)
+            for turn in turns.clone() {
+                // One of the threads waits for the tasks, the others for that one.
+                let settled = (thread == 0).then(|| crowd.common.expect());
+                start.wait();
+                burst(crowd, &wakers[thread], thread, rounds, turn);
+                if let Some(settled) = settled {
+                    // The sender is kept until it has told.
+                    let _ = settled.blocking_recv();
+                    let stray = crowd.common.arrived().abs_diff(crowd.len() as u64);
+                    strays.fetch_add(stray, Ordering::Relaxed);
+                }
+            }
         });
-        settled.blocking_recv().map_err(|error| error.to_string())?;
         let spent = clock.stop();
 
-        let arrived = crowd.common.arrived();
-        if arrived != crowd.len() as u64 {
-            return Err(format!("{arrived} of {} tasks were polled after all", crowd.len()));
+        match strays.into_inner() {
+            0 => {}
+            strays => return Err(format!("{strays} tasks were not polled after all, or twice")),
         }
         let wakes = repetitions as u64 * self.operations();
         self.polls_per_wake = f64::from(self.crowd.polls().wrapping_sub(before)) / wakes as f64;
@@ -89,7 +108,7 @@ impl<R: Runtime> Repeat for Storm<R> {
     }
 
     fn operations(&self) -> u64 {
-        (THREADS * self.crowd.len()) as u64
+        (THREADS * self.rounds * self.crowd.len()) as u64
     }
 
     fn more(&self) -> Sample {
@@ -97,8 +116,8 @@ impl<R: Runtime> Repeat for Storm<R> {
     }
 }
 
-/// Each thread begins at a place of its own.
-fn wake_all(crowd: &Crowd<Woken>, wakers: &[Waker], thread: usize, rounds: usize, turn: u32) {
+/// Wakes all tasks `rounds` times. Each thread begins at a place of its own.
+fn burst(crowd: &Crowd<Woken>, wakers: &[Waker], thread: usize, rounds: usize, turn: u32) {
     let first = thread * crowd.len() / THREADS;
     for _ in 1..rounds {
         let (later, sooner) = wakers.split_at(first);
