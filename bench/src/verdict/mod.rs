@@ -49,6 +49,8 @@ pub enum Verdict {
     Failed,
     /// There is a goal and the ratio is above it.
     Missed,
+    /// The ratio is above the goal, or above 1 without one, by less than these rounds can tell.
+    Near,
     /// There is no goal, or it allows for it, and the rival is faster.
     Slower,
     /// The goal is met.
@@ -65,7 +67,7 @@ impl Verdict {
     /// Whether the row belongs to the top of the table.
     #[must_use]
     pub fn is_loss(self) -> bool {
-        matches!(self, Self::Failed | Self::Missed | Self::Slower)
+        matches!(self, Self::Failed | Self::Missed | Self::Near | Self::Slower)
     }
 
     /// The word in tables.
@@ -74,6 +76,7 @@ impl Verdict {
         match self {
             Self::Failed => "FAILED",
             Self::Missed => "MISSED",
+            Self::Near => "near",
             Self::Slower => "slower",
             Self::Met => "met",
             Self::Faster => "faster",
@@ -82,19 +85,23 @@ impl Verdict {
         }
     }
 
-    /// Judges a comparison by the median of its ratio.
+    /// Judges a comparison by the median of its ratio, and by how well that is known.
     fn of(comparison: &Comparison, subject: Option<Spread>, ratio: Option<Spread>) -> Self {
-        let Some(ratio) = ratio.map(|ratio| ratio.median) else {
+        let Some(ratio) = ratio else {
             return match subject {
                 Some(_) => Self::Unmatched,
                 None => Self::Failed,
             };
         };
         let against_itself = comparison.subject.rival == comparison.reference.rival;
-        let slower = ratio > 1.0 && !against_itself;
+        let above = |limit| (ratio.median > limit).then_some(ratio.median_low > limit);
+        let above_goal = comparison.goal.and_then(above);
+        let above_rival = above(1.0).filter(|_| !against_itself);
         match comparison.goal {
-            Some(goal) if ratio > goal => Self::Missed,
-            _ if slower => Self::Slower,
+            _ if above_goal == Some(true) => Self::Missed,
+            _ if above_goal == Some(false) => Self::Near,
+            _ if above_rival == Some(true) => Self::Slower,
+            _ if above_rival == Some(false) => Self::Near,
             Some(_) => Self::Met,
             None => Self::Faster,
         }

@@ -62,6 +62,18 @@ fn a_goal_decides_and_being_slower_is_said_anyway() {
 }
 
 #[test]
+fn what_the_rounds_cannot_tell_is_near() {
+    // One round in three is better than the goal: by chance, if there are nine, and not, if there are sixty.
+    let three: [&[f64]; 3] = [&[12.0, 22.0, 10.0], &[12.0, 22.0, 10.0], &[9.0, 22.0, 10.0]];
+    for goal in [None, Some(1.0)] {
+        let of = |times: usize| measured(&[(Rayon, goal)], &three.repeat(times))[0].verdict;
+        assert_eq!(of(3), Verdict::Near);
+        assert!(of(3).is_loss() && of(20).is_loss());
+        assert_ne!(of(20), Verdict::Near);
+    }
+}
+
+#[test]
 fn without_a_goal_the_faster_one_wins() {
     let rows = measured(&[(Rayon, None), (Chili, None)], &[&[2.0, 4.0, 3.0, 1.0]]);
     assert_eq!(rows[0].verdict, Verdict::Faster);

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn ratios_show_their_spread() {
-        let spread = Spread { p10: 0.3, median: 0.35, p90: 0.4 };
+        let spread = Spread { p10: 0.3, median: 0.35, p90: 0.4, median_low: 0.34 };
         assert_eq!(ratio_with_spread(Some(spread)), "0.35x (0.30..0.40)");
         assert_eq!(ratio_with_spread(None), "-");
         assert_eq!(ratio(12.34), "12.3x");

@@ -112,7 +112,7 @@ table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabula
 td, th { border-bottom: 1px solid #ddd; padding: 0.2em 0.8em 0.2em 0; }
 td, th { text-align: left; white-space: nowrap; }
 tr.MISSED td, tr.FAILED td { color: #b00020; }
-tr.slower td { color: #a05a00; }
+tr.slower td, tr.near td { color: #a05a00; }
 svg { display: block; max-width: 100%; height: auto; }
 </style>
 </head>
