@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::{Goals, WALL, against, with_blitz};
 use crate::{
-    case::{Case, Measure},
+    case::{Case, Comparison, Contestant, Measure},
     load::Talk,
-    rival::RivalKind::{Smol, Tokio},
+    rival::RivalKind::{Bare, Blitz, Smol, Tokio},
     workload::{IoWorkload, Metric, Workload},
 };
 
@@ -47,7 +47,7 @@ fn case(
 const A_TENTH_MORE: f64 = 1.0 / 1.1;
 
 fn echo(bytes: usize, connections: usize) -> Case {
-    case(
+    let case = case(
         &format!("echo-{bytes}/{connections}-connections"),
         &format!("TCP echo of {bytes} bytes, {connections} connections, per request."),
         IoWorkload::Serving { talk: Talk::Echo(bytes), connections },
@@ -56,7 +56,21 @@ fn echo(bytes: usize, connections: usize) -> Case {
             (WALL, &[(Tokio, Some(A_TENTH_MORE)), (Smol, Some(1.0))]),
             (CPU, &[(Tokio, Some(0.9)), (Smol, Some(1.0))]),
         ],
-    )
+    );
+    with_floor(case)
+}
+
+/// Adds what no runtime can do without, and how far Blitz and Tokio are from it. With a second thread it
+/// costs more: the clients have the other core.
+fn with_floor(mut case: Case) -> Case {
+    let floor = Contestant::new(Bare, 1);
+    case.contestants.push(floor);
+    for view in &mut case.views {
+        let tell = |subject, reference| Comparison { subject, reference, goal: None };
+        view.comparisons.push(tell(floor, Contestant::new(Tokio, 2)));
+        view.comparisons.push(tell(Contestant::new(Blitz, 2), floor));
+    }
+    case
 }
 
 fn hello(connections: usize) -> Case {

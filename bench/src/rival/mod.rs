@@ -91,11 +91,13 @@ pub enum RivalKind {
     Tokio,
     /// `async-executor`, the one of smol.
     Smol,
+    /// A server without a runtime: what the system's calls cost, the floor of the echo rows.
+    Bare,
 }
 
 impl RivalKind {
     /// Every rival.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Blitz,
         Self::Signal,
         Self::Seq,
@@ -105,6 +107,7 @@ impl RivalKind {
         Self::Condvar,
         Self::Tokio,
         Self::Smol,
+        Self::Bare,
     ];
 
     /// The name in tables.
@@ -120,6 +123,7 @@ impl RivalKind {
             Self::Condvar => "condvar",
             Self::Tokio => "tokio",
             Self::Smol => "smol",
+            Self::Bare => "bare",
         }
     }
 
@@ -132,6 +136,17 @@ impl RivalKind {
     #[must_use]
     pub fn is_ours(self) -> bool {
         matches!(self, Self::Blitz | Self::Signal)
+    }
+
+    /// Whether it is no runtime but what all of them rest on, so that there is nothing to win against it.
+    ///
+    /// ```
+    /// use blitz_bench::rival::RivalKind;
+    /// assert!(RivalKind::Bare.is_floor() && !RivalKind::Tokio.is_floor());
+    /// ```
+    #[must_use]
+    pub fn is_floor(self) -> bool {
+        self == Self::Bare
     }
 
     /// The rival called `name`.
@@ -151,7 +166,7 @@ impl RivalKind {
             Self::Tokio => Some(env!("BLITZ_BENCH_TOKIO")),
             Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
             // The signal scheduler has the version of the pool.
-            Self::Signal | Self::Seq | Self::Condvar => None,
+            Self::Signal | Self::Seq | Self::Condvar | Self::Bare => None,
         }
     }
 

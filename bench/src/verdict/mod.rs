@@ -59,7 +59,8 @@ pub enum Verdict {
     Faster,
     /// The reference has no value: there is nothing to compare with.
     Unmatched,
-    /// The measure is no cost: neither more nor less of it is better.
+    /// The measure is no cost, so that neither more nor less of it is better, or one of the two is no
+    /// rival but the floor of all.
     Told,
 }
 
@@ -163,6 +164,8 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         let wall = Measure::Plain(Metric::Wall);
         Spread::of_ratio(&values(twin, wall), &values(comparison.subject, wall))
     });
+    let has_floor =
+        [comparison.subject, comparison.reference].iter().any(|one| one.rival.is_floor());
     Row {
         case: case.name.clone(),
         measure: measure.name().to_owned(),
@@ -178,7 +181,9 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         // Whoever drops out after some rounds has failed, whatever it measured before.
         verdict: match outcome.failures.contains_key(&comparison.subject) {
             true => Verdict::Failed,
-            false if measure.unit() == Unit::Times && ratio.is_some() => Verdict::Told,
+            false if (measure.unit() == Unit::Times || has_floor) && ratio.is_some() => {
+                Verdict::Told
+            }
             false => Verdict::of(comparison, subject_cost, ratio),
         },
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     case::View,
-    rival::RivalKind::{Blitz, Chili, Rayon, Seq},
+    rival::RivalKind::{Bare, Blitz, Chili, Rayon, Seq},
     workload::{Sample, Workload},
 };
 
@@ -108,6 +108,14 @@ fn against_itself_only_the_goal_counts() {
     assert_eq!(Verdict::of(&comparison, ratio, ratio), Verdict::Met);
     comparison.goal = Some(1.05);
     assert_eq!(Verdict::of(&comparison, ratio, ratio), Verdict::Missed);
+}
+
+#[test]
+fn a_row_with_the_floor_is_told() {
+    let rows = measured(&[(Bare, None)], &[&[3.0, 4.0, 1.0]]);
+    assert_eq!(rows[0].verdict, Verdict::Told);
+    let rows = measured(&[(Bare, None)], &[&[0.0, 4.0, 1.0]]);
+    assert_eq!(rows[0].verdict, Verdict::Failed, "whoever drops out is not only told of");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the runtimes with sockets and timers compete in: one file per workload.
 
+mod bare;
 mod serving;
 mod sleeps;
 mod stalled;
@@ -49,17 +50,21 @@ impl IoWorkload {
         workers: usize,
         pace: Pace,
     ) -> Result<Box<dyn Contest>, String> {
-        with_outside!(rival, R => {
-            let runtime = R::build_for_outside(workers)?;
-            match self {
-                Self::Serving { talk, connections } => {
-                    serving::open(runtime, talk, connections, pace)
-                }
-                Self::Timeouts { count } => Ok(timeouts::open(runtime, workers, count, pace)),
-                Self::Sleeps { count } => Ok(sleeps::open(runtime, count)),
-                Self::Stalled { stall } => Ok(stalled::open(runtime, stall)),
+        match self {
+            // Not only runtimes serve.
+            Self::Serving { talk, connections } => {
+                serving::open(rival, workers, talk, connections, pace)
             }
-        })
+            Self::Timeouts { count } => with_outside!(rival, R => {
+                Ok(timeouts::open(R::build_for_outside(workers)?, workers, count, pace))
+            }),
+            Self::Sleeps { count } => with_outside!(rival, R => {
+                Ok(sleeps::open(R::build_for_outside(workers)?, count))
+            }),
+            Self::Stalled { stall } => with_outside!(rival, R => {
+                Ok(stalled::open(R::build_for_outside(workers)?, stall))
+            }),
+        }
     }
 
     /// How much memory one contestant takes at most.

@@ -6,7 +6,12 @@ use crate::workload::{Metric, Workload};
 
 #[track_caller]
 fn everyone_has(metrics: &[Metric], workload: IoWorkload) {
-    for rival in [RivalKind::Blitz, RivalKind::Tokio, RivalKind::Smol] {
+    each_has(&[RivalKind::Blitz, RivalKind::Tokio, RivalKind::Smol], metrics, workload);
+}
+
+#[track_caller]
+fn each_has(rivals: &[RivalKind], metrics: &[Metric], workload: IoWorkload) {
+    for &rival in rivals {
         for workers in [1, 3] {
             let mut contest = Workload::Io(workload)
                 .open(rival, workers, Pace::Smoke)
@@ -24,8 +29,17 @@ fn everyone_has(metrics: &[Metric], workload: IoWorkload) {
 fn echoes_small_and_large() {
     let metrics = [Metric::Wall, Metric::Cpu, Metric::ReturnP99];
     for bytes in [64, 16 * 1024, 100_000] {
-        everyone_has(&metrics, IoWorkload::Serving { talk: Talk::Echo(bytes), connections: 5 });
+        let workload = IoWorkload::Serving { talk: Talk::Echo(bytes), connections: 5 };
+        everyone_has(&metrics, workload);
+        each_has(&[RivalKind::Bare], &metrics, workload);
     }
+}
+
+/// More than the buffers of both sockets hold: the server has to wait until it may send.
+#[test]
+fn the_floor_sends_what_the_system_did_not_take_at_once() {
+    let workload = IoWorkload::Serving { talk: Talk::Echo(20_000_000), connections: 1 };
+    each_has(&[RivalKind::Bare], &[Metric::Wall], workload);
 }
 
 #[test]
@@ -56,6 +70,8 @@ fn sleeps_beside_a_task_that_computes() {
 #[test]
 fn who_has_no_sockets_is_refused() {
     let refused = Workload::Io(IoWorkload::Timeouts { count: 1 });
-    let error = refused.open(RivalKind::Rayon, 1, Pace::Smoke).err().expect("refused");
-    assert!(error.contains("rayon"), "{error}");
+    for rival in [RivalKind::Rayon, RivalKind::Bare] {
+        let error = refused.open(rival, 1, Pace::Smoke).err().expect("refused");
+        assert!(error.contains(rival.name()), "{error}");
+    }
 }

@@ -1,0 +1,132 @@
+//! An echo server without a runtime: threads that wait for their sockets and answer on the spot.
+//!
+//! It receives and sends once per request and has neither tasks nor wakers, so what it costs is what
+//! the system's calls cost. A rival's distance from it is all that a better runtime could save.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    net::TcpListener,
+    thread::{self, JoinHandle},
+};
+
+use mio::{Events, Interest, Poll, Token, net::TcpStream};
+
+/// Sends back what comes through the first `connections` connections, which `threads` threads share.
+/// They end when all of these have ended.
+pub(super) fn echo(
+    listener: TcpListener,
+    connections: usize,
+    threads: usize,
+) -> io::Result<JoinHandle<io::Result<()>>> {
+    thread::Builder::new().spawn(move || {
+        let mut desks = (0..threads).map(|_| Desk::new()).collect::<io::Result<Vec<_>>>()?;
+        for (number, stream) in listener.incoming().take(connections).enumerate() {
+            let stream = stream?;
+            stream.set_nodelay(true)?;
+            stream.set_nonblocking(true)?;
+            desks[number % threads].take(TcpStream::from_std(stream))?;
+        }
+        let serve = |desk: Desk| thread::Builder::new().spawn(|| desk.serve());
+        let servers = desks.into_iter().map(serve).collect::<io::Result<Vec<_>>>()?;
+        // One that panicked has already said so on stderr.
+        servers.into_iter().try_for_each(|server| server.join().unwrap_or(Ok(())))
+    })
+}
+
+/// One thread and its connections.
+struct Desk {
+    poll: Poll,
+    /// By token. Those that have ended leave a gap.
+    connections: Vec<Option<Connection>>,
+    /// For one request at a time, of whichever connection.
+    buffer: Vec<u8>,
+}
+
+impl Desk {
+    fn new() -> io::Result<Self> {
+        Ok(Self { poll: Poll::new()?, connections: Vec::new(), buffer: vec![0; BUFFER] })
+    }
+
+    fn take(&mut self, mut stream: TcpStream) -> io::Result<()> {
+        let token = Token(self.connections.len());
+        let interests = Interest::READABLE | Interest::WRITABLE;
+        self.poll.registry().register(&mut stream, token, interests)?;
+        self.connections.push(Some(Connection { stream, unsent: Vec::new() }));
+        Ok(())
+    }
+
+    fn serve(mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(1_024);
+        let mut open = self.connections.len();
+        while open > 0 {
+            match self.poll.poll(&mut events, None) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                polled => polled?,
+            }
+            for event in &events {
+                let place = &mut self.connections[event.token().0];
+                let Some(connection) = place else { continue };
+                // The clients check what they get; whoever has none any more has gone.
+                if !connection.echo(&mut self.buffer).unwrap_or(false) {
+                    *place = None;
+                    open -= 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    /// What the system has not taken yet.
+    unsent: Vec<u8>,
+}
+
+impl Connection {
+    /// Sends back all that is there; whether more may come.
+    fn echo(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        let unsent = std::mem::take(&mut self.unsent);
+        if !self.send(&unsent)? {
+            return Ok(true);
+        }
+        loop {
+            let Some(received) = unless_it_blocks(|| self.stream.read(buffer))? else {
+                return Ok(true);
+            };
+            // Less than there was room for is all that there was, so it need not be asked for more.
+            let all = received < buffer.len();
+            if received == 0 || !self.send(&buffer[..received])? || all {
+                return Ok(received > 0);
+            }
+        }
+    }
+
+    /// Whether the system took all of `bytes`; it keeps the others.
+    fn send(&mut self, mut bytes: &[u8]) -> io::Result<bool> {
+        while !bytes.is_empty() {
+            match unless_it_blocks(|| self.stream.write(bytes))? {
+                Some(sent) => bytes = &bytes[sent..],
+                None => {
+                    self.unsent = bytes.to_vec();
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What `attempt` returns, or nothing if it would have to wait.
+fn unless_it_blocks(mut attempt: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
+    loop {
+        match attempt() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            result => return result.map(Some),
+        }
+    }
+}
+
+/// Larger than the largest message, so that receiving one never fills it.
+const BUFFER: usize = 64 * 1024;
