@@ -6,7 +6,7 @@ mod tasks;
 
 use crate::{
     case::{Case, Comparison, Contestant, Measure, View},
-    rival::RivalKind::{self, Blitz, Chili, Condvar, Forte, Rayon, Seq},
+    rival::RivalKind::{self, Blitz, Chili, Condvar, Floor, Forte, Halves, Rayon, Seq},
     workload::{Caller, Idle, Metric, Pace, RayonProgram, UtsShape, Workload},
 };
 
@@ -91,16 +91,33 @@ fn against(measure: Measure, workers: usize, goals: Goals<'_>) -> View {
     View { measure, comparisons: goals.iter().map(compare).collect() }
 }
 
+/// Lets `floors` take part in `case` and tells how far Rayon is above each, and how far Blitz is.
+fn above(floors: &[RivalKind], workers: usize, mut case: Case) -> Case {
+    let contestant = |rival| Contestant::new(rival, workers);
+    case.contestants.extend(floors.iter().copied().map(contestant));
+    for view in &mut case.views {
+        let compare = |(subject, reference)| Comparison {
+            subject: contestant(subject),
+            reference: contestant(reference),
+            goal: None,
+        };
+        let pairs = floors.iter().flat_map(|&floor| [(floor, Rayon), (Blitz, floor)]);
+        view.comparisons.extend(pairs.map(compare));
+    }
+    case
+}
+
 fn fork_overhead() -> Case {
     let workload = Workload::Fib { n: FIB };
-    fork_join(
+    let case = fork_join(
         "fib-35/1-worker",
         "What a fork that nobody takes costs: fib(35) without a cut-off, minus the twin, per fork.",
         workload,
         1,
         Measure::PerFork(workload.forks().unwrap_or(1)),
         &[(Rayon, Some(0.2)), (Chili, Some(1.2)), (Forte, None)],
-    )
+    );
+    above(&[Floor], 1, case)
 }
 
 fn fib() -> Case {
@@ -116,7 +133,7 @@ fn fib() -> Case {
 
 fn empty_tree(depth: u32, caller: Caller) -> Case {
     let side = caller.name();
-    fork_join(
+    let case = fork_join(
         &format!("empty-tree-{depth}/{side}"),
         &format!(
             "A full binary tree of {depth} levels of empty forks, called from {side} the pool."
@@ -125,7 +142,8 @@ fn empty_tree(depth: u32, caller: Caller) -> Case {
         2,
         WALL,
         &[(Rayon, Some(0.35)), (Chili, None), (Forte, None)],
-    )
+    );
+    above(&[Floor, Halves], 2, case)
 }
 
 fn tree_sum(levels: u32) -> Case {
@@ -134,14 +152,15 @@ fn tree_sum(levels: u32) -> Case {
         24 => "16m".to_owned(),
         _ => nodes.to_string(),
     };
-    fork_join(
+    let case = fork_join(
         &format!("tree-sum-{size}/outside"),
         &format!("The sum over {nodes} heap-allocated tree nodes, called from outside the pool."),
         Workload::TreeSum { levels },
         2,
         WALL,
         &[(Rayon, Some(0.3)), (Chili, Some(1.0)), (Forte, None)],
-    )
+    );
+    above(&[Floor, Halves], 2, case)
 }
 
 /// At least the speed-up of the best peer: no slower than any of them.
@@ -189,7 +208,7 @@ fn pick_up(idle: Idle) -> Case {
         Idle::Awake => ("awake", "ran a job a moment ago"),
         Idle::Asleep => ("asleep", "has fallen asleep"),
     };
-    Case {
+    let case = Case {
         name: format!("wake/pick-up/{name}"),
         title: format!(
             "How soon a worker that {state} takes a job from one that then computes for 10 ms."
@@ -200,6 +219,10 @@ fn pick_up(idle: Idle) -> Case {
             .map(|metric| against(Measure::Plain(metric), 2, goals))
             .into(),
         quick: true,
+    };
+    match idle {
+        Idle::Awake => above(&[Floor], 2, case),
+        Idle::Asleep => case,
     }
 }
 

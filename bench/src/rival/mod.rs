@@ -7,6 +7,7 @@
 mod blitz;
 mod chili;
 mod condvar;
+mod floor;
 mod forte;
 mod rayon;
 mod seq;
@@ -14,6 +15,7 @@ mod seq;
 pub use blitz::Blitz;
 pub use chili::Chili;
 pub use condvar::Condvar;
+pub use floor::Floor;
 pub use forte::Forte;
 pub use rayon::Rayon;
 pub use seq::Seq;
@@ -85,6 +87,10 @@ pub enum RivalKind {
     Chili,
     /// `forte`.
     Forte,
+    /// A fork that does only what every fork must.
+    Floor,
+    /// Two threads with half of the work each, cut by hand, and no fork at all.
+    Halves,
     /// A queue behind a mutex and a condition variable, the baseline of the wake-up rows.
     Condvar,
     /// `tokio`, its multi-threaded runtime.
@@ -97,13 +103,15 @@ pub enum RivalKind {
 
 impl RivalKind {
     /// Every rival.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Blitz,
         Self::Signal,
         Self::Seq,
         Self::Rayon,
         Self::Chili,
         Self::Forte,
+        Self::Floor,
+        Self::Halves,
         Self::Condvar,
         Self::Tokio,
         Self::Smol,
@@ -120,6 +128,8 @@ impl RivalKind {
             Self::Rayon => "rayon",
             Self::Chili => "chili",
             Self::Forte => "forte",
+            Self::Floor => "floor",
+            Self::Halves => "halves",
             Self::Condvar => "condvar",
             Self::Tokio => "tokio",
             Self::Smol => "smol",
@@ -142,11 +152,11 @@ impl RivalKind {
     ///
     /// ```
     /// use blitz_bench::rival::RivalKind;
-    /// assert!(RivalKind::Bare.is_floor() && !RivalKind::Tokio.is_floor());
+    /// assert!(RivalKind::Halves.is_floor() && !RivalKind::Tokio.is_floor());
     /// ```
     #[must_use]
     pub fn is_floor(self) -> bool {
-        self == Self::Bare
+        matches!(self, Self::Floor | Self::Halves | Self::Bare)
     }
 
     /// The rival called `name`.
@@ -166,7 +176,9 @@ impl RivalKind {
             Self::Tokio => Some(env!("BLITZ_BENCH_TOKIO")),
             Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
             // The signal scheduler has the version of the pool.
-            Self::Signal | Self::Seq | Self::Condvar | Self::Bare => None,
+            Self::Signal | Self::Seq | Self::Floor | Self::Halves | Self::Condvar | Self::Bare => {
+                None
+            }
         }
     }
 
@@ -208,6 +220,10 @@ macro_rules! with_rival {
             }
             RivalKind::Forte => {
                 type $rival = $crate::rival::Forte;
+                $body
+            }
+            RivalKind::Floor => {
+                type $rival = $crate::rival::Floor;
                 $body
             }
             kind => Err(format!("{} cannot fork and join", kind.name())),

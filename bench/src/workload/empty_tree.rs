@@ -2,7 +2,10 @@
 
 use std::hint::black_box;
 
-use super::batch::ForkJoin;
+use super::{
+    batch::ForkJoin,
+    halves::{Half, InHalves},
+};
 use crate::rival::Rival;
 
 /// Counts its leaves, so that a lost subtree shows.
@@ -11,6 +14,16 @@ pub(super) struct EmptyTree(pub(super) u32);
 impl ForkJoin for EmptyTree {
     fn run<R: Rival>(&self, ctx: &mut R::Ctx<'_>) -> u64 {
         leaves::<R>(ctx, self.0)
+    }
+}
+
+impl InHalves for EmptyTree {
+    fn half<R: Rival>(&self, ctx: &mut R::Ctx<'_>, _half: Half) -> u64 {
+        leaves::<R>(ctx, self.0 - 1)
+    }
+
+    fn whole(&self, [first, second]: [u64; 2]) -> u64 {
+        first + second
     }
 }
 

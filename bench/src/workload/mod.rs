@@ -7,8 +7,10 @@
 mod batch;
 mod empty_tree;
 mod fib;
+mod halves;
 mod io;
 mod pick_up;
+mod pick_up_floor;
 mod post;
 mod queens;
 mod search;
@@ -105,16 +107,19 @@ impl Workload {
         match self {
             Self::Fib { n } => batch::open(rival, fib::Fib(n), Outside, workers, pace),
             Self::EmptyTree { depth, caller } => {
-                batch::open(rival, empty_tree::EmptyTree(depth), caller, workers, pace)
+                halves::open(rival, empty_tree::EmptyTree(depth), caller, workers, pace)
             }
             Self::TreeSum { levels } => {
-                batch::open(rival, tree_sum::TreeSum::new(levels), Outside, workers, pace)
+                halves::open(rival, tree_sum::TreeSum::new(levels), Outside, workers, pace)
             }
             Self::Queens { n } => {
                 batch::open(rival, queens::Queens::new(n)?, Outside, workers, pace)
             }
             Self::Uts(shape) => batch::open(rival, uts::Uts(shape), Outside, workers, pace),
             Self::Sleeping => with_rival!(rival, R => sleeping::open::<R>(workers, pace)),
+            Self::PickUp { idle: Idle::Awake } if rival == RivalKind::Floor => {
+                pick_up_floor::open(pace)
+            }
             Self::PickUp { idle } => {
                 with_rival!(rival, R => pick_up::open::<R>(workers, idle, pace))
             }

@@ -76,7 +76,7 @@ fn hopeless(waits: &[Option<Duration>]) -> bool {
 }
 
 /// A percentile that falls among the jobs nobody took is absent.
-fn summarise(waits: &[Option<Duration>]) -> Sample {
+pub(super) fn summarise(waits: &[Option<Duration>]) -> Sample {
     let waits: Vec<f64> =
         waits.iter().map(|wait| wait.map_or(f64::INFINITY, nanoseconds)).collect();
     [(Metric::StartP50, 50.0), (Metric::StartP99, 99.0)]

@@ -35,7 +35,9 @@ pub(super) fn open(
         RivalKind::Signal | RivalKind::Tokio | RivalKind::Smol => {
             Err(format!("{} runs tasks, not jobs", rival.name()))
         }
-        RivalKind::Bare => Err(format!("{} runs neither jobs nor tasks", rival.name())),
+        RivalKind::Floor | RivalKind::Halves | RivalKind::Bare => {
+            Err(format!("{} runs neither jobs nor tasks", rival.name()))
+        }
     }
 }
 

@@ -51,6 +51,19 @@ fn tree_sum() {
 }
 
 #[test]
+fn floors_compute_the_same_as_everyone() {
+    let fib = take_turns(Workload::Fib { n: 10 }, RivalKind::Floor, 1);
+    assert!(fib[&Metric::Wall] > 0.0);
+    let tree = Workload::EmptyTree { depth: 6, caller: Caller::Outside };
+    for workload in [tree, Workload::TreeSum { levels: 7 }, Workload::TreeSum { levels: 1 }] {
+        for rival in [RivalKind::Floor, RivalKind::Halves] {
+            let sample = take_turns(workload, rival, 2);
+            assert!(sample[&Metric::Wall] > 0.0, "{rival:?}");
+        }
+    }
+}
+
+#[test]
 fn queens() {
     everyone_computes(Workload::Queens { n: 6 });
 }
@@ -82,6 +95,16 @@ fn pick_up_reports_what_it_saw() {
 }
 
 #[test]
+fn the_floor_picks_up_what_is_there() {
+    let awake = Workload::PickUp { idle: Idle::Awake };
+    let sample = take_turns(awake, RivalKind::Floor, 2);
+    assert!(sample[&Metric::StartP50] <= sample[&Metric::StartP99]);
+    assert!(
+        Workload::PickUp { idle: Idle::Asleep }.open(RivalKind::Floor, 2, Pace::Smoke).is_err()
+    );
+}
+
+#[test]
 fn trickle() {
     for rival in FORK_JOIN {
         let sample = take_turns(Workload::Trickle, rival, 2);
@@ -105,6 +128,8 @@ fn who_cannot_take_part_says_so() {
         |workload: Workload, rival| workload.open(rival, 2, Pace::Smoke).err().expect("refused");
     let fib = Workload::Fib { n: 5 };
     assert!(refused(fib, RivalKind::Condvar).contains("fork and join"));
+    assert!(refused(fib, RivalKind::Floor).contains("one thread"));
+    assert!(refused(fib, RivalKind::Halves).contains("fork and join"));
     let post = Workload::Post { worker: Idle::Awake };
     assert!(refused(post, RivalKind::Chili).contains("chili"));
     let program = Workload::Rayon(RayonProgram::Sum);

@@ -1,6 +1,9 @@
 //! The sum over a full binary tree whose nodes live on the heap, one allocation each.
 
-use super::batch::ForkJoin;
+use super::{
+    batch::ForkJoin,
+    halves::{Half, InHalves},
+};
 use crate::rival::Rival;
 
 pub(super) struct TreeSum {
@@ -23,6 +26,20 @@ impl TreeSum {
 impl ForkJoin for TreeSum {
     fn run<R: Rival>(&self, ctx: &mut R::Ctx<'_>) -> u64 {
         sum::<R>(ctx, &self.root)
+    }
+}
+
+impl InHalves for TreeSum {
+    fn half<R: Rival>(&self, ctx: &mut R::Ctx<'_>, half: Half) -> u64 {
+        match (&self.root.children, half) {
+            (None, _) => 0,
+            (Some((left, _)), Half::First) => sum::<R>(ctx, left),
+            (Some((_, right)), Half::Second) => sum::<R>(ctx, right),
+        }
+    }
+
+    fn whole(&self, [first, second]: [u64; 2]) -> u64 {
+        self.root.value + first + second
     }
 }
 

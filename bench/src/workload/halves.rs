@@ -1,0 +1,150 @@
+//! The floor below every pool that runs a tree on two threads: the tree is cut in two by hand, and each half has a thread
+//! of its own that runs already and does nothing else.
+
+use std::{
+    hint,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use blitz_contestant::{Clock, Repeat, Repeated, Spent};
+
+use super::{
+    Caller, Contest, Pace,
+    batch::{self, ForkJoin},
+};
+use crate::rival::{Floor, Rival, RivalKind, Seq};
+
+/// A computation whose first fork cuts it in two equal halves.
+pub(super) trait InHalves: ForkJoin {
+    /// Computes one of them, forking with `R`.
+    fn half<R: Rival>(&self, ctx: &mut R::Ctx<'_>, half: Half) -> u64;
+
+    /// What the first fork makes of both results.
+    fn whole(&self, halves: [u64; 2]) -> u64;
+}
+
+/// Which closure of the first fork.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Half {
+    First,
+    Second,
+}
+
+/// Opens `job` for `rival`, which may be a floor.
+pub(super) fn open<J: InHalves>(
+    rival: RivalKind,
+    job: J,
+    caller: Caller,
+    workers: usize,
+    pace: Pace,
+) -> Result<Box<dyn Contest>, String> {
+    match (rival, workers) {
+        (RivalKind::Halves, 2) => by_hand::<J, Seq>(job, pace),
+        (RivalKind::Floor, 2) => by_hand::<J, Floor>(job, pace),
+        _ => batch::open(rival, job, caller, workers, pace),
+    }
+}
+
+/// Both halves fork with `R`, which takes no notice of the other thread.
+fn by_hand<J: InHalves, R: Rival + Send + 'static>(
+    job: J,
+    pace: Pace,
+) -> Result<Box<dyn Contest>, String> {
+    let expected = job.run::<Seq>(&mut ());
+    let (first, second) = (R::build(1)?, R::build(1)?);
+    let desk = Arc::new(Desk { job, asked: Line::default(), answered: Line::default() });
+    let other = thread::Builder::new()
+        .spawn({
+            let desk = Arc::clone(&desk);
+            move || desk.serve(&second)
+        })
+        .map_err(|error| error.to_string())?;
+    Ok(Box::new(Repeated::new(Halves { first, desk, other: Some(other), expected }, pace)))
+}
+
+struct Halves<J: InHalves, R> {
+    first: R,
+    desk: Arc<Desk<J>>,
+    other: Option<JoinHandle<()>>,
+    expected: u64,
+}
+
+impl<J: InHalves, R: Rival> Repeat for Halves<J, R> {
+    fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
+        let mut wrong = None;
+        let clock = Clock::start();
+        for _ in 0..repetitions {
+            let result = self.desk.ask(&self.first);
+            if result != self.expected {
+                wrong = Some(result);
+            }
+        }
+        let spent = clock.stop();
+        match wrong {
+            None => Ok(spent),
+            Some(wrong) => Err(format!("computed {wrong} instead of {}", self.expected)),
+        }
+    }
+}
+
+impl<J: InHalves, R> Drop for Halves<J, R> {
+    fn drop(&mut self) {
+        self.desk.asked.round.store(CLOSED, Ordering::Release);
+        if let Some(other) = self.other.take() {
+            // If it panicked it has already said so on stderr.
+            let _ = other.join();
+        }
+    }
+}
+
+/// Between the thread that asks for a result and the one that computes its second half.
+struct Desk<J> {
+    job: J,
+    asked: Line,
+    answered: Line,
+}
+
+/// By itself in what a core fetches at once.
+#[derive(Default)]
+#[repr(align(128))]
+struct Line {
+    round: AtomicU64,
+    result: AtomicU64,
+}
+
+impl<J: InHalves> Desk<J> {
+    fn ask<R: Rival>(&self, pool: &R) -> u64 {
+        let round = self.asked.round.load(Ordering::Relaxed) + 1;
+        self.asked.round.store(round, Ordering::Release);
+        let first = pool.enter(|ctx| hint::black_box(&self.job).half::<R>(ctx, Half::First));
+        while self.answered.round.load(Ordering::Acquire) != round {
+            hint::spin_loop();
+        }
+        self.job.whole([first, self.answered.result.load(Ordering::Relaxed)])
+    }
+
+    fn serve<R: Rival>(&self, pool: &R) {
+        let mut served = 0;
+        loop {
+            let round = self.asked.round.load(Ordering::Acquire);
+            if round == CLOSED {
+                return;
+            }
+            if round == served {
+                hint::spin_loop();
+                continue;
+            }
+            let second = pool.enter(|ctx| hint::black_box(&self.job).half::<R>(ctx, Half::Second));
+            self.answered.result.store(second, Ordering::Relaxed);
+            self.answered.round.store(round, Ordering::Release);
+            served = round;
+        }
+    }
+}
+
+/// The round after which nobody asks.
+const CLOSED: u64 = u64::MAX;
