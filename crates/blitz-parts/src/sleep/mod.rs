@@ -306,7 +306,8 @@ impl Sleep {
     ) -> Option<Seat<'_>> {
         let round = idle.rounds;
         idle.rounds += 1;
-        if round < self.policy.spins {
+        // Who goes straight to the berth is sleepy before it would spin.
+        if round < self.policy.spins.min(idle.sleepy_at) {
             spin_loop();
         } else if round < idle.sleepy_at {
             relax();

@@ -29,13 +29,15 @@ impl SleepPolicy {
         SleepPolicy { spins: tuning::LOW_LATENCY_SPINS, sleepy_at, patience_min: sleepy_at }
     }
 
-    /// As [`SleepPolicy::rayon`], but with as little patience as experience warrants: a pool that
-    /// gets one small job now and then goes back to sleep at once. The default.
+    /// As [`SleepPolicy::rayon`], but it spins for a moment first, for a fork that is there in less time than a
+    /// yield takes, and has as little patience as experience warrants: a pool that gets one small job now and
+    /// then goes back to sleep at once. The default.
     pub fn adaptive() -> SleepPolicy {
+        let spins = tuning::ADAPTIVE_SPINS;
         SleepPolicy {
-            spins: 0,
-            sleepy_at: tuning::ROUNDS_UNTIL_SLEEPY,
-            patience_min: tuning::PATIENCE_MIN,
+            spins,
+            sleepy_at: spins + tuning::ROUNDS_UNTIL_SLEEPY,
+            patience_min: spins + tuning::PATIENCE_MIN,
         }
     }
 
