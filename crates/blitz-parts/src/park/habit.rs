@@ -4,7 +4,7 @@ use crate::prim::{MODELLED, spin_loop, yield_now};
 use crate::tuning;
 use core::cell::Cell;
 use core::mem;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 thread_local! {
     static SPINNING: Habit = const { Habit::new() };
@@ -36,18 +36,23 @@ fn spin(ready: impl Fn() -> bool) -> Outcome {
     Outcome::InVain
 }
 
-/// The same with yields.
+/// The same with yields. A yield that lets another have the core is no waste of it; one after which the thread is still
+/// on its core is. So only such yields use up the patience: if the workers had to share another core meanwhile the
+/// thread blocks soon, and the kernel gives its core to one of them.
 fn give_way(ready: impl Fn() -> bool) -> Outcome {
-    let since = Instant::now();
-    let mut passed = since.elapsed();
-    while passed < tuning::FOREIGN_YIELDS {
+    let start = Instant::now();
+    let mut before = start;
+    let mut alone = Duration::ZERO;
+    while alone < tuning::FOREIGN_YIELDS && before - start < tuning::FOREIGN_YIELDS_MAX {
         if spin_briefly(&ready) {
             return Outcome::Good;
         }
         yield_now();
-        let before = mem::replace(&mut passed, since.elapsed());
-        if passed - before >= tuning::YIELD_HARM {
-            return Outcome::Harmful;
+        let now = Instant::now();
+        match now - mem::replace(&mut before, now) {
+            took if took >= tuning::YIELD_HARM => return Outcome::Harmful,
+            took if took < tuning::YIELD_SHARED => alone += took,
+            _ => {}
         }
     }
     Outcome::InVain
@@ -134,7 +139,7 @@ impl Habit {
 
 #[cfg(all(test, not(blitz_loom)))]
 mod tests {
-    use super::{Habit, Outcome};
+    use super::{Habit, Outcome, give_way, spin};
     use crate::tuning::{
         HARM_PAUSE_MAX, HARM_PAUSE_MIN, SPIN_CREDIT, SPIN_PAUSE_MAX, SPIN_PAUSE_MIN,
     };
@@ -149,6 +154,14 @@ mod tests {
             });
         }
         tries
+    }
+
+    #[test]
+    fn patience_has_an_end() {
+        assert_eq!(give_way(|| true), Outcome::Good);
+        assert_eq!(spin(|| true), Outcome::Good);
+        assert_ne!(give_way(|| false), Outcome::Good);
+        assert_eq!(spin(|| false), Outcome::InVain);
     }
 
     #[test]
