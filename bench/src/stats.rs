@@ -13,7 +13,7 @@ pub struct Spread {
     /// The 90th percentile.
     pub p90: f64,
     /// The least that the median of endlessly many samples could be, if this set is not one of the odd ones, of which
-    /// there are one in twenty.
+    /// there are one in twenty; of less than six samples the least, which is more often odd.
     pub median_low: f64,
 }
 

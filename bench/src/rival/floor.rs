@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Build, Rival, Work};
 
-/// Forks that do no more than they must, on one thread: what they cost is what no pool gets around.
+/// Forks that do no more than they must to publish their closure, on one thread: what no pool that does so gets around.
 ///
 /// The closure lies in the frame of its fork. How to run it and where it is are written to a place that another thread
 /// could read; the second of the two stores makes it known. After the first closure a load tells whether it is still

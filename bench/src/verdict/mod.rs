@@ -47,7 +47,7 @@ pub struct Row {
 pub enum Verdict {
     /// The subject dropped out or has no value.
     Failed,
-    /// There is a goal and the ratio is above it.
+    /// There is a goal and the ratio is above it beyond doubt.
     Missed,
     /// The ratio is above the goal, or above 1 without one, by less than these rounds can tell.
     Near,
@@ -100,8 +100,8 @@ impl Verdict {
         let above_rival = above(1.0).filter(|_| !against_itself);
         match comparison.goal {
             _ if above_goal == Some(true) => Self::Missed,
-            _ if above_goal == Some(false) => Self::Near,
             _ if above_rival == Some(true) => Self::Slower,
+            _ if above_goal == Some(false) => Self::Near,
             _ if above_rival == Some(false) => Self::Near,
             Some(_) => Self::Met,
             None => Self::Faster,

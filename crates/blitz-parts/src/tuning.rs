@@ -52,11 +52,13 @@ pub const FOREIGN_PATIENCE: Duration = Duration::from_micros(10);
 /// without, 27.5 us with it, and 35.9 us on Rayon's core.
 pub const FOREIGN_YIELDS: Duration = SLEEP_SHORT;
 
-/// A yield that takes this long has let somebody else have the core. Such yields do not count, since the thread is in
-/// nobody's way: an empty tree of depth 15, called from outside, as above: 112 us if they do, 86 us if they do not.
-pub const YIELD_SHARED: Duration = Duration::from_micros(5);
+/// A yield that takes this long has let somebody else have the core, and not just other threads that yield, as long as
+/// there are not tens of them. Such yields do not count, since the thread is in nobody's way: an empty tree of depth 15,
+/// called from outside, as above: 112 us if they do, 86 us if they do not.
+pub const YIELD_SHARED: Duration = Duration::from_micros(20);
 
-/// How long a foreign thread yields with all of that: what is not done by then may take for ever.
+/// How long a foreign thread yields with all of that: what is not done by then may take for ever. Others have the core for
+/// most of it.
 pub const FOREIGN_YIELDS_MAX: Duration = Duration::from_millis(1);
 
 /// A yield that takes this long has cost a time slice: the core went to a thread that has nothing to do with the pool.
@@ -72,7 +74,7 @@ pub const HARM_PAUSE_MAX: u32 = 65_536;
 pub const SPIN_CREDIT: u32 = 3;
 
 /// Waits that a foreign thread then spends without before it tries once more, at first and at most: a try that
-/// fails costs [`FOREIGN_PATIENCE`], or [`FOREIGN_YIELDS`] in which others have the core, so at most a few per cent.
+/// fails costs [`FOREIGN_PATIENCE`], or [`FOREIGN_YIELDS`], so at most a few per cent.
 pub const SPIN_PAUSE_MIN: u32 = 16;
 /// See [`SPIN_PAUSE_MIN`].
 pub const SPIN_PAUSE_MAX: u32 = 256;

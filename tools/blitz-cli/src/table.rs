@@ -130,7 +130,7 @@ const DISTURBING_CPUS: f64 = 0.2;
 const EXPLANATION: &str = "
 ratio: Blitz's cost divided by the rival's in the same round, median (10th..90th percentile);
 below 1 Blitz is cheaper. cpu: the same for CPU time. speed-up: sequential time divided by Blitz's.
-near: above the goal, or above 1, by less than the rounds can tell (19 times in 20).
+near: above the goal, or above 1, by less than the rounds can tell (19 times in 20, from six rounds on).
 alone: the rival cannot do this at all. told: no cost, or a floor, the least that
 anybody has to do: bare, a server without a runtime; floor, a fork that nobody can
 take; halves, two threads with half of the work each.";

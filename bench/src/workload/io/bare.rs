@@ -1,7 +1,7 @@
 //! An echo server without a runtime: threads that wait for their sockets and answer on the spot.
 //!
 //! It receives and sends once per request and has neither tasks nor wakers, so what it costs is what
-//! the system's calls cost. A rival's distance from it is all that a better runtime could save.
+//! the system's calls cost. A rival's distance from it is all that a better runtime could save with these calls.
 
 use std::{
     io::{self, ErrorKind, Read, Write},

@@ -47,11 +47,13 @@ fn give_way(ready: impl Fn() -> bool) -> Outcome {
         if spin_briefly(&ready) {
             return Outcome::Good;
         }
+        let asked = Instant::now();
         yield_now();
         let now = Instant::now();
-        match now - mem::replace(&mut before, now) {
-            took if took >= tuning::YIELD_HARM => return Outcome::Harmful,
-            took if took < tuning::YIELD_SHARED => alone += took,
+        let spent = now - mem::replace(&mut before, now);
+        match now - asked {
+            yielded if yielded >= tuning::YIELD_HARM => return Outcome::Harmful,
+            yielded if yielded < tuning::YIELD_SHARED => alone += spent,
             _ => {}
         }
     }

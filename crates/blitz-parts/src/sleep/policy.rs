@@ -10,8 +10,8 @@ pub struct SleepPolicy {
     pub(super) spins: u32,
     /// Round at which the worker announces to be sleepy; rounds before it yield.
     pub(super) sleepy_at: u32,
-    /// Below `sleepy_at`: a worker whose waiting was in vain waits half as long next time, down to
-    /// this; twice as long after a short sleep, and as long as ever after it found work while awake.
+    /// Below `sleepy_at`: a worker whose waiting was in vain yields half as often next time, down to
+    /// this; twice as often after a short sleep, and as long as ever after it found work while awake.
     pub(super) patience_min: u32,
 }
 
@@ -49,10 +49,11 @@ impl SleepPolicy {
     /// The patience of a worker that has slept this long. After a short sleep it had better stayed
     /// awake, after a long one it had better slept at once.
     pub(super) fn patience_after(self, patience: u32, slept: Duration) -> u32 {
+        let yields = patience.saturating_sub(self.spins);
         if slept < tuning::SLEEP_SHORT {
-            (patience * 2).min(self.sleepy_at)
+            (self.spins + yields * 2).min(self.sleepy_at)
         } else {
-            (patience / 2).max(self.patience_min)
+            (self.spins + yields / 2).max(self.patience_min)
         }
     }
 }

@@ -119,6 +119,8 @@ fn patience_follows_experience() {
     let adaptive = SleepPolicy::adaptive();
     let long = tuning::SLEEP_SHORT;
     let full = tuning::ADAPTIVE_SPINS + tuning::ROUNDS_UNTIL_SLEEPY;
+    let half = tuning::ADAPTIVE_SPINS + tuning::ROUNDS_UNTIL_SLEEPY / 2;
+    assert_eq!(adaptive.patience_after(full, long), half);
     let least = (0..10).fold(full, |patience, _| adaptive.patience_after(patience, long));
     assert_eq!(least, tuning::ADAPTIVE_SPINS + tuning::PATIENCE_MIN);
     let most = (0..10).fold(least, |patience, _| adaptive.patience_after(patience, Duration::ZERO));
