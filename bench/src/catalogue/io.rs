@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Goals, WALL, against, with_blitz};
+use super::{Goals, WALL, against, with_blitz, with_floor};
 use crate::{
-    case::{Case, Comparison, Contestant, Measure},
+    case::{Case, Contestant, Measure},
     load::Talk,
-    rival::RivalKind::{Bare, Blitz, Smol, Tokio},
+    rival::RivalKind::{Bare, Smol, Tokio},
     workload::{IoWorkload, Metric, Workload},
 };
 
@@ -57,20 +57,8 @@ fn echo(bytes: usize, connections: usize) -> Case {
             (CPU, &[(Tokio, Some(0.9)), (Smol, Some(1.0))]),
         ],
     );
-    with_floor(case)
-}
-
-/// Adds what no runtime can do without, and how far Blitz and Tokio are from it. With a second thread it
-/// costs more: the clients have the other core.
-fn with_floor(mut case: Case) -> Case {
-    let floor = Contestant::new(Bare, 1);
-    case.contestants.push(floor);
-    for view in &mut case.views {
-        let tell = |subject, reference| Comparison { subject, reference, goal: None };
-        view.comparisons.push(tell(floor, Contestant::new(Tokio, 2)));
-        view.comparisons.push(tell(Contestant::new(Blitz, 2), floor));
-    }
-    case
+    // With a second thread the floor costs more: the clients have the other core.
+    with_floor(Contestant::new(Bare, 1), Contestant::new(Tokio, 2), case)
 }
 
 fn hello(connections: usize) -> Case {

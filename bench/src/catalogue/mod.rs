@@ -92,17 +92,18 @@ fn against(measure: Measure, workers: usize, goals: Goals<'_>) -> View {
 }
 
 /// Lets `floors` take part in `case` and tells how far Rayon is above each, and how far Blitz is.
-fn above(floors: &[RivalKind], workers: usize, mut case: Case) -> Case {
+fn above(floors: &[RivalKind], workers: usize, case: Case) -> Case {
     let contestant = |rival| Contestant::new(rival, workers);
-    case.contestants.extend(floors.iter().copied().map(contestant));
+    floors.iter().fold(case, |case, &floor| with_floor(contestant(floor), contestant(Rayon), case))
+}
+
+/// Lets `floor` take part in `case` and tells how far `rival` is above it, and how far Blitz is with as many workers.
+fn with_floor(floor: Contestant, rival: Contestant, mut case: Case) -> Case {
+    case.contestants.push(floor);
     for view in &mut case.views {
-        let compare = |(subject, reference)| Comparison {
-            subject: contestant(subject),
-            reference: contestant(reference),
-            goal: None,
-        };
-        let pairs = floors.iter().flat_map(|&floor| [(floor, Rayon), (Blitz, floor)]);
-        view.comparisons.extend(pairs.map(compare));
+        let tell = |subject, reference| Comparison { subject, reference, goal: None };
+        view.comparisons.push(tell(floor, rival));
+        view.comparisons.push(tell(Contestant::new(Blitz, rival.workers), floor));
     }
     case
 }
