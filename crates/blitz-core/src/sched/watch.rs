@@ -4,7 +4,8 @@
 //! is told of it. If the owner computes or blocks in there, perhaps waiting for that very task, then
 //! the watch, which looks once per millisecond, moves the task to the queue. In the same way it wakes another
 //! worker for the tasks in the ring of one that is stuck, for nobody may have been told of those that the driver
-//! woke; and if the worker that left the driver is not back.
+//! woke; and if the worker that left the driver is not back. While workers rush through short polls it looks less often:
+//! a look takes a core from somebody.
 //!
 //! The watch starts when it is first needed, sleeps without a timer while no slot or ring is in use and somebody
 //! is in the driver, and never works itself. A pool with one worker has none: there is nobody else.
@@ -14,10 +15,13 @@
 use crate::team::Team;
 use blitz_parts::barrier;
 use blitz_parts::prim::{AcqRel, Acquire, AtomicBool, AtomicU32, Relaxed, Release, SeqCst, fence};
-use blitz_parts::tuning::{WATCH_LOOKS_IDLE, WATCH_MISSED, WATCH_PERIOD};
+use blitz_parts::tuning::{
+    WATCH_BRISK_POLLS, WATCH_LOOKS_IDLE, WATCH_MISSED, WATCH_PERIOD, WATCH_PERIOD_MAX,
+};
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
 pub(crate) struct Watch {
     /// Somebody looks, or nobody needs to.
@@ -121,9 +125,40 @@ impl Watch {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "only time tells whether a worker is stuck")]
-fn wait_a_period() {
-    thread::park_timeout(WATCH_PERIOD);
+/// What a look finds where something can be left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Finding {
+    /// Nothing is left.
+    Nothing,
+    /// Much has happened since the last look.
+    Brisk,
+    /// Little has, or nothing at all.
+    Slow,
+}
+
+/// How long the watch waits between two looks.
+struct Pace(Duration);
+
+impl Pace {
+    fn new() -> Pace {
+        Pace(WATCH_PERIOD)
+    }
+
+    /// A look has found these. Only tasks that are brisk make it slower: a free seat alone may belong to a worker
+    /// that has just got stuck.
+    fn adapt(&mut self, tasks: Finding, seat: Finding) {
+        self.0 = match (tasks, seat) {
+            (Finding::Brisk, Finding::Nothing | Finding::Brisk) => {
+                (self.0 * 2).min(WATCH_PERIOD_MAX)
+            }
+            _ => WATCH_PERIOD,
+        };
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "only time tells whether a worker is stuck")]
+    fn wait(&self) {
+        thread::park_timeout(self.0);
+    }
 }
 
 impl Team {
@@ -140,14 +175,18 @@ impl Team {
         let mut polls: Vec<u64> = Vec::new();
         let mut seat_left_at = None;
         let mut idle_looks = 0;
+        let mut pace = Pace::new();
         while !self.watch.is_stopping() {
             if !self.watch.is_on() {
                 // Whoever fills a slot turns us on and unparks us.
                 thread::park();
                 continue;
             }
-            wait_a_period();
-            let in_use = self.rescue_tasks(&mut polls) | self.fill_seat(&mut seat_left_at);
+            pace.wait();
+            let tasks = self.rescue_tasks(&mut polls);
+            let seat = self.fill_seat(&mut seat_left_at);
+            pace.adapt(tasks, seat);
+            let in_use = tasks.max(seat) > Finding::Nothing;
             idle_looks = if in_use { 0 } else { idle_looks + 1 };
             if idle_looks >= WATCH_LOOKS_IDLE && self.turn_watch_off() {
                 idle_looks = 0;
@@ -156,9 +195,9 @@ impl Team {
     }
 
     /// Sees to tasks that wait behind the same poll as in the last look: moves those in slots, wakes somebody for
-    /// those in rings. Says whether any worker had one.
-    fn rescue_tasks(&self, polls: &mut Vec<u64>) -> bool {
-        let mut in_use = false;
+    /// those in rings. Says how the slowest worker that has any gets on with them.
+    fn rescue_tasks(&self, polls: &mut Vec<u64>) -> Finding {
+        let mut finding = Finding::Nothing;
         polls.resize(self.num_workers(), u64::MAX);
         for (worker, seen) in self.workers().zip(polls) {
             let now = worker.tasks().counters.polled.get();
@@ -166,7 +205,8 @@ impl Team {
             if !worker.tasks().has_any() {
                 continue;
             }
-            in_use = true;
+            let brisk = now.saturating_sub(before) >= WATCH_BRISK_POLLS;
+            finding = finding.max(if brisk { Finding::Brisk } else { Finding::Slow });
             if before != now {
                 continue;
             }
@@ -178,16 +218,20 @@ impl Team {
                 self.sleep().relieve();
             }
         }
-        in_use
+        finding
     }
 
-    /// Has somebody sit down in the driver, if nobody has been there since the last look. Says whether it is free.
-    fn fill_seat(&self, left_at: &mut Option<usize>) -> bool {
+    /// Has somebody sit down in the driver, if nobody has been there since the last look.
+    fn fill_seat(&self, left_at: &mut Option<usize>) -> Finding {
         let now = self.sleep().seat_left_at();
-        if std::mem::replace(left_at, now) == now && now.is_some() {
-            self.sleep().relieve();
+        if std::mem::replace(left_at, now) != now {
+            return now.map_or(Finding::Nothing, |_| Finding::Brisk);
         }
-        now.is_some()
+        if now.is_none() {
+            return Finding::Nothing;
+        }
+        self.sleep().relieve();
+        Finding::Slow
     }
 
     /// Says whether the watch is off: not, if a slot was filled meanwhile.
@@ -206,8 +250,9 @@ impl Team {
 
 #[cfg(test)]
 mod tests {
-    use super::Watch;
-    use blitz_parts::tuning::WATCH_MISSED;
+    use super::Finding::{Brisk, Nothing, Slow};
+    use super::{Pace, Watch};
+    use blitz_parts::tuning::{WATCH_MISSED, WATCH_PERIOD, WATCH_PERIOD_MAX};
     use std::cell::Cell;
     use std::{io, thread};
 
@@ -231,5 +276,28 @@ mod tests {
         }
         assert!(watch.is_on());
         watch.turn_on(|| unreachable!("it is on"));
+    }
+    #[test]
+    fn the_watch_looks_less_often_while_workers_rush_through_their_tasks() {
+        let mut pace = Pace::new();
+        let mut last = pace.0;
+        while pace.0 < WATCH_PERIOD_MAX {
+            pace.adapt(Brisk, Brisk);
+            assert_eq!(pace.0, (last * 2).min(WATCH_PERIOD_MAX));
+            last = pace.0;
+        }
+        pace.adapt(Brisk, Nothing);
+        assert_eq!(pace.0, WATCH_PERIOD_MAX);
+    }
+
+    #[test]
+    fn one_slow_worker_or_an_empty_seat_makes_it_look_as_often_as_before() {
+        let unlike_brisk =
+            [(Slow, Nothing), (Slow, Brisk), (Brisk, Slow), (Nothing, Brisk), (Nothing, Nothing)];
+        for (tasks, seat) in unlike_brisk {
+            let mut pace = Pace(WATCH_PERIOD_MAX);
+            pace.adapt(tasks, seat);
+            assert_eq!(pace.0, WATCH_PERIOD, "{tasks:?} tasks, {seat:?} seat");
+        }
     }
 }
