@@ -195,18 +195,22 @@ impl Team {
     }
 
     /// Sees to tasks that wait behind the same poll as in the last look: moves those in slots, wakes somebody for
-    /// those in rings. Says how the slowest worker that has any gets on with them.
+    /// those in rings. Says how the slowest gets on, of those that have any
+    /// or are so fast that they may have some at any time.
     fn rescue_tasks(&self, polls: &mut Vec<u64>) -> Finding {
         let mut finding = Finding::Nothing;
         polls.resize(self.num_workers(), u64::MAX);
         for (worker, seen) in self.workers().zip(polls) {
             let now = worker.tasks().counters.polled.get();
             let before = std::mem::replace(seen, now);
+            if now.saturating_sub(before) >= WATCH_BRISK_POLLS {
+                finding = finding.max(Finding::Brisk);
+                continue;
+            }
             if !worker.tasks().has_any() {
                 continue;
             }
-            let brisk = now.saturating_sub(before) >= WATCH_BRISK_POLLS;
-            finding = finding.max(if brisk { Finding::Brisk } else { Finding::Slow });
+            finding = Finding::Slow;
             if before != now {
                 continue;
             }
