@@ -177,11 +177,8 @@ impl Worker {
     /// Publishes jobs if somebody is idle and nothing is public. Own thread only.
     #[inline(always)]
     fn share_if_wanted(&self) {
-        if self.demand.anyone_inactive() {
-            seldom();
-            if !(self.own().has_public() && self.lazy) {
-                self.share();
-            }
+        if self.demand.anyone_inactive() && !(self.own().has_public() && self.lazy) {
+            self.share();
         }
     }
 
@@ -296,8 +293,3 @@ impl Worker {
         !self.mail.is_empty()
     }
 }
-
-/// Keeps what follows it out of the straight line of code: a fork that jumps over it costs a twentieth more.
-#[cold]
-#[inline(always)]
-fn seldom() {}
