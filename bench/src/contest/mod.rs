@@ -127,7 +127,8 @@ pub fn run(
     let mut seats = take_seats(case, arena, &mut outcome.failures);
     let start = Instant::now();
     while !seats.is_empty() && budget.wants_another(outcome.samples.rounds(), start.elapsed()) {
-        if case.workload.uses_up_its_process() && outcome.samples.rounds() > 0 {
+        let rounds = outcome.samples.rounds();
+        if case.workload.turns_of_a_process().is_some_and(|turns| is_over(rounds, turns)) {
             // The old ones go first: all data of a case may be there only once.
             seats.clear();
             seats = take_seats(case, arena, &mut outcome.failures);
@@ -153,7 +154,12 @@ pub fn run(
     outcome
 }
 
-/// Opens all contestants side by side, since setting up may take long, and then waits for each.
+/// Whether processes that take `turns` turns each have taken their last one.
+fn is_over(rounds: usize, turns: usize) -> bool {
+    rounds > 0 && rounds % turns == 0
+}
+
+/// Opens all contestants that have not dropped out side by side, since setting up may take long, and then waits for each.
 fn take_seats(
     case: &Case,
     arena: &mut dyn Arena,
@@ -161,6 +167,9 @@ fn take_seats(
 ) -> Vec<(Contestant, Box<dyn Contest>)> {
     let mut seats = Vec::new();
     for &contestant in &case.contestants {
+        if failures.contains_key(&contestant) {
+            continue;
+        }
         match arena.open(case, contestant) {
             Ok(contest) => seats.push((contestant, contest)),
             Err(error) => drop(failures.insert(contestant, error)),

@@ -98,11 +98,29 @@ fn who_is_used_up_by_a_turn_is_opened_for_every_round() {
     let workload = TaskWorkload::ParkedMemory { tasks: 1 };
     let case = Case { workload: Workload::Tasks(workload), ..case() };
     let mut arena = Pretended::default();
-    run(&case, &mut arena, &budget(4), &mut Rng::new(1), |_| ());
-    assert_eq!(arena.opened, 4 * case.contestants.len());
+    run(&case, &mut arena, &budget(3), &mut Rng::new(1), |_| ());
+    assert_eq!(arena.opened, 3 * case.contestants.len());
     let mut arena = Pretended::default();
-    run(&self::case(), &mut arena, &budget(4), &mut Rng::new(1), |_| ());
+    let case = Case { workload: Workload::Sleeping, ..case };
+    run(&case, &mut arena, &budget(40), &mut Rng::new(1), |_| ());
     assert_eq!(arena.opened, case.contestants.len());
+}
+
+#[test]
+fn new_processes_replace_those_that_took_their_turns_but_not_who_has_dropped_out() {
+    let case = case();
+    let opened = |rounds| {
+        let mut arena = Pretended::default();
+        run(&case, &mut arena, &budget(rounds), &mut Rng::new(1), |_| ());
+        arena.opened
+    };
+    let Some(turns) = case.workload.turns_of_a_process() else {
+        panic!("a fork's cost depends on the process");
+    };
+    assert!(turns >= 3, "or else chili has not dropped out yet");
+    assert_eq!(opened(turns), 3);
+    assert_eq!(opened(turns + 1), 3 + 2, "chili has dropped out");
+    assert_eq!(opened(2 * turns + 1), 3 + 2 + 2);
 }
 
 #[test]
