@@ -455,21 +455,23 @@ pub enum Step {
     BarrierLight,
     /// `barrier`: the fence between an exchange and the loads that follow it.
     BarrierAfterExchange,
-    /// `deque`: the release store that makes a pushed item count.
+    /// `deque`: the release store that makes a fork count.
     DequePushRelease,
     /// `deque`: the release store of a grown buffer's address.
     DequeGrowRelease,
-    /// `deque`: a thief can force although an earlier, vain attempt left the guard raised.
-    DequeForceAgain,
-    /// `deque`: the owner's fence between lowering the split and reading the top.
+    /// `deque`: an owner that sees a thief gone sees what it did.
+    DequeForceAcquire,
+    /// `deque`: the owner's fence between lowering the end and reading the top.
     DequePopFence,
-    /// `deque`: the thief's fence between reading the top and reading the split.
+    /// `deque`: the thief's fence between reading the top and reading the end.
     DequeStealFence,
-    /// `deque`: the release store that publishes private slots.
+    /// `deque`: the release store that publishes slots.
     DequePublishRelease,
+    /// `deque`: the release store that says which fork is public.
+    DequePublishedRelease,
     /// `deque`: the heavy half of the asymmetric fence when a thief forces exposure.
     DequeForceFence,
-    /// `deque`: the owner waits for a forcing thief before it touches the split.
+    /// `deque`: the owner waits for a forcing thief before it touches what is public.
     DequeForceWait,
     /// `inject`: the release half of the push.
     InjectPushRelease,

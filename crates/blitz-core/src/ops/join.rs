@@ -8,7 +8,7 @@ use crate::handle;
 use crate::panic::{self, Payload};
 use crate::pool::Pool;
 use crate::worker::{Worker, current};
-use blitz_parts::deque::TakeBack;
+use blitz_parts::deque::Place;
 use blitz_parts::job::{Armed, Header, StackJob};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -103,8 +103,6 @@ impl Pool {
     }
 }
 
-// Whether this ends up in its caller is left to the compiler, which knows the closures: a small caller goes into
-// this function instead, and then the leaves of a recursion need no call at all.
 #[inline]
 fn join_impl<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
@@ -139,7 +137,9 @@ where
     }
 }
 
-#[inline]
+/// Never part of its caller: one that is small, as in a recursion, becomes part of this function, and then its leaves need
+/// no call at all.
+#[inline(never)]
 fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA,
@@ -149,18 +149,20 @@ where
     let job = StackJob::new(Armed, b);
     // SAFETY: every way out of this function takes the job back or waits for its latch; `B` and `RB`
     // are `Send`; the word is used once.
-    let index = worker.fork(unsafe { job.as_work() });
+    let work = unsafe { job.as_work() };
+    // SAFETY: as above.
+    let place = unsafe { worker.fork(work) };
     let ra = match catch_unwind(AssertUnwindSafe(|| a(migrated))) {
         Ok(ra) => ra,
-        Err(payload) => finish_after_panic(&job, index, payload),
+        Err(payload) => finish_after_panic(&job, place, payload),
     };
-    let rb = match worker.take_back(index) {
+    let rb = if worker.take_back(place) {
         // SAFETY: taken back.
-        TakeBack::Taken => unsafe { job.run_inline() },
-        // Both look the worker up again rather than being given it: what a call in this frame needs,
+        unsafe { job.run_inline() }
+    } else {
+        // Looks the worker up again rather than being given it: what a call in this frame needs,
         // every frame has to save, and saving is most of what a fork costs.
-        TakeBack::Stolen => wait(&job),
-        TakeBack::NotNewest => finish(&job, index),
+        finish(&job, place)
     };
     (ra, rb)
 }
@@ -174,39 +176,19 @@ fn worker_again<'a>() -> &'a Worker {
     }
 }
 
-/// Brings `b` to its end when `a` left newer jobs behind, or everything was stolen.
+/// Brings `b` to its end when it may be public, or stolen.
 #[cold]
 #[inline(never)]
-fn finish<B, RB>(job: &StackJob<Armed, B, RB>, index: isize) -> RB
+fn finish<B, RB>(job: &StackJob<Armed, B, RB>, place: Place<Header>) -> RB
 where
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
     let worker = worker_again();
-    loop {
-        match worker.take_back(index) {
-            // SAFETY: taken back.
-            TakeBack::Taken => return unsafe { job.run_inline() },
-            TakeBack::Stolen => return wait(job),
-            // What `a` spawned lies above; running it is as good as anything.
-            TakeBack::NotNewest => match worker.pop() {
-                Some(work) => worker.execute(work),
-                // Emptied from the other end: our job is gone, too.
-                None => return wait(job),
-            },
-        }
+    if worker.take_back_public(job.header(), place) {
+        // SAFETY: taken back.
+        return unsafe { job.run_inline() };
     }
-}
-
-/// Waits for whoever has taken `b`.
-#[cold]
-#[inline(never)]
-fn wait<B, RB>(job: &StackJob<Armed, B, RB>) -> RB
-where
-    B: FnOnce(bool) -> RB + Send,
-    RB: Send,
-{
-    let worker = worker_again();
     // SAFETY: the job was found taken, by an acquiring operation, so it was armed (JOB-5); it is ours.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
@@ -221,11 +203,19 @@ where
 /// hook has reported.
 #[cold]
 #[inline(never)]
-fn finish_after_panic<B, RB>(job: &StackJob<Armed, B, RB>, index: isize, payload: Payload) -> !
+fn finish_after_panic<B, RB>(
+    job: &StackJob<Armed, B, RB>,
+    place: Place<Header>,
+    payload: Payload,
+) -> !
 where
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
-    panic::discard(catch_unwind(AssertUnwindSafe(|| finish(job, index))));
+    let taken = worker_again().take_back(place);
+    panic::discard(catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: taken back.
+        if taken { unsafe { job.run_inline() } } else { finish(job, place) }
+    })));
     resume_unwind(payload)
 }

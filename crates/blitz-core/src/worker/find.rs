@@ -131,20 +131,17 @@ impl Worker {
         self.steal(look, wanted.stolen)
     }
 
-    /// The newest own job. Own thread only, and only where no frame still counts on its job being the
-    /// newest: in the main loop, or above every such job.
+    /// The newest own job. Own thread only, and only in the main loop: elsewhere it may belong to a frame.
     pub(crate) fn pop(&self) -> Option<Work> {
-        let job = self.own().pop()?;
-        self.counters.popped.add(1);
-        // Whoever has more such jobs may not push again for long.
-        self.share_if_wanted();
-        Some(taken(job))
+        self.pop_above(isize::MIN)
     }
 
     /// The newest own job, if its index is at least `base`: jobs below belong to frames that will
-    /// take them back by their index. Own thread only.
+    /// take them back. Own thread only.
     pub(crate) fn pop_above(&self, base: isize) -> Option<Work> {
-        if self.own().bottom() > base { self.pop() } else { None }
+        let job = self.own().pop_above(base)?;
+        self.counters.popped.add(1);
+        Some(taken(job))
     }
 
     /// The oldest own job, taken like a thief does, so that the frame it may belong to finds it
@@ -154,7 +151,7 @@ impl Worker {
             return None;
         }
         if self.deque.public_len() == 0 {
-            let _ = self.publish(1);
+            let _ = self.publish(|_| 1);
         }
         self.give()
     }
@@ -180,11 +177,10 @@ impl Worker {
         let mut batch = team.injector().take_all();
         let first = batch.next()?;
         self.counters.injected.add(1);
+        // They have nothing to do with each other: the next one must not wait for the first.
         for work in batch {
             self.push(work);
         }
-        // They have nothing to do with each other: the next one must not wait for the first.
-        self.publish_and_tell(usize::MAX);
         Some(first)
     }
 
@@ -243,7 +239,7 @@ impl Worker {
 }
 
 /// A job that just left a deque.
-fn taken(job: NonNull<Header>) -> Work {
+pub(super) fn taken(job: NonNull<Header>) -> Work {
     // SAFETY: what is in a deque came from `Work::into_raw`, and by DEQUE-1 it leaves it once.
     unsafe { Work::new(job) }
 }

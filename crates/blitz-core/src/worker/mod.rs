@@ -17,7 +17,7 @@ use crate::sched::TaskQueues;
 use crate::team::Team;
 use backoff::Backoff;
 use blitz_parts::barrier;
-use blitz_parts::deque::{Deque, Owner, Published, TakeBack};
+use blitz_parts::deque::{Deque, Owner, Place, Published, TakeBack};
 use blitz_parts::inject::Injector;
 use blitz_parts::job::{Header, Work};
 use blitz_parts::prim::{
@@ -152,40 +152,59 @@ impl Worker {
         unsafe { self.deque.owner() }
     }
 
-    /// Index of the next job that this worker pushes. Own thread only.
-    #[inline]
+    /// Jobs that this worker pushes from now on get this index or a higher one. Own thread only.
     pub(crate) fn bottom(&self) -> isize {
         self.own().bottom()
     }
 
-    /// Puts a job where this worker and, if anybody is idle, others find it. Own thread only.
-    #[inline(always)]
+    /// Puts a job where this worker and others find it. Own thread only.
     pub(crate) fn push(&self, work: Work) {
-        self.fork(work);
-    }
-
-    /// As `push`; returns the index by which the job can be taken back. Own thread only.
-    #[inline(always)]
-    pub(crate) fn fork(&self, work: Work) -> isize {
-        let index = self.own().push(work.into_raw());
-        // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
+        let published = self.own().push(work.into_raw(), self.arm());
+        // As in `fork`.
         barrier::light();
-        self.share_if_wanted();
-        index
-    }
-
-    /// Publishes jobs if somebody is idle and nothing is public. Own thread only.
-    #[inline(always)]
-    fn share_if_wanted(&self) {
-        if self.demand.anyone_inactive() && !(self.own().has_public() && self.lazy) {
-            self.share();
+        // If there were public jobs already then somebody was told of them, who wakes the next (SLEEP-3).
+        if self.demand.anyone_inactive() && (published.was_empty || !self.lazy) {
+            self.tell(published);
         }
     }
 
-    /// Takes the job back that was pushed at `index`, if it is the newest. Own thread only.
+    /// Puts a job of the caller's frame where this worker and, if anybody is idle, others find it. Own thread only.
+    ///
+    /// # Safety
+    /// 1. The caller takes it back with the place that this returns, or waits until it has run, before its frame goes.
     #[inline(always)]
-    pub(crate) fn take_back(&self, index: isize) -> TakeBack {
-        self.own().take_back(index)
+    pub(crate) unsafe fn fork(&self, work: Work) -> Place<Header> {
+        // SAFETY: the job stays where it is until it was taken back or has run; frames go newest first.
+        let place = unsafe { self.own().fork(work.into_raw()) };
+        // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
+        barrier::light();
+        if self.demand.anyone_inactive() && !(self.own().has_public() && self.lazy) {
+            self.share();
+        }
+        place
+    }
+
+    /// Takes the newest fork back, if it is private. Own thread only.
+    #[inline(always)]
+    pub(crate) fn take_back(&self, place: Place<Header>) -> bool {
+        self.own().take_back(place)
+    }
+
+    /// Takes the newest fork back if that did not: runs what was pushed since, and says whether the fork was still there,
+    /// so that it is the caller's again. Own thread only.
+    pub(crate) fn take_back_public(&self, fork: NonNull<Header>, place: Place<Header>) -> bool {
+        if self.own().take_back_public(fork, place) == TakeBack::Taken {
+            return true;
+        }
+        while let Some(job) = self.own().pop() {
+            if job == fork {
+                return true;
+            }
+            // What the caller's other half has spawned lies above; running it is as good as anything.
+            self.counters.popped.add(1);
+            self.execute(find::taken(job));
+        }
+        false
     }
 
     /// Gives a job of this worker's deque what others need of it, just before they can see it.
@@ -194,15 +213,15 @@ impl Worker {
         |job| unsafe { Header::arm(job, self.bed) }
     }
 
-    /// Makes the oldest of this worker's private jobs public. Own thread only.
-    fn publish(&self, count: usize) -> Published {
-        self.own().publish(count, self.arm())
+    /// Makes the oldest of this worker's private jobs public, as many as `wanted` says. Own thread only.
+    fn publish(&self, wanted: impl FnOnce(usize) -> usize) -> Published {
+        self.own().publish(wanted, self.arm())
     }
 
     /// Brings a private job of this worker into the open, from another thread.
     fn force(&self) -> bool {
         // Without the asymmetric fence there is nothing private, and no fence to force with.
-        if !self.lazy || self.deque.is_empty() {
+        if !self.lazy || !self.deque.has_private() {
             return false;
         }
         // An owner that has pushed since somebody last looked knows that jobs are wanted.
@@ -214,32 +233,30 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn share(&self) {
-        let team = self.team();
-        // Half of the jobs: the owner gets to the older half late, if ever, and whoever comes next
-        // finds something without asking again. At least one for everybody who looks right now.
-        let wanted = if self.lazy {
-            let idle = team.sleep().counters().load().awake_but_idle();
+        let published = if self.lazy {
+            let idle = self.team().sleep().counters().load().awake_but_idle();
             // Whoever is awake forces our jobs into the open before it sleeps; one that sleeps has to be
             // told.
             if idle > 0 && self.backoff.keeps(self.deque.stolen()) {
                 return;
             }
-            self.deque.len().div_ceil(2).max(idle)
+            // Half of the jobs: the owner gets to the older half late, if ever, and whoever comes next
+            // finds something without asking again. At least one for everybody who looks right now.
+            self.publish(|private| private.div_ceil(2).max(idle))
         } else {
-            usize::MAX
+            self.publish(|private| private)
         };
-        self.publish_and_tell(wanted);
+        if published.count > 0 {
+            self.tell(published);
+        }
     }
 
-    /// Publishes up to `wanted` jobs and wakes a worker if nobody is looking. Own thread only.
-    fn publish_and_tell(&self, wanted: usize) {
-        let published = self.publish(wanted);
-        if published.count > 0 {
-            // One worker is told of however many: if it finds more than it takes, it wakes the next
-            // (SLEEP-3), and a burst that is over soon has not woken everybody.
-            let woken = self.team().sleep().new_jobs(1, published.was_empty);
-            self.counters.wakes_sent.add(woken as u64);
-        }
+    /// Wakes a worker if nobody is looking. Own thread only.
+    fn tell(&self, published: Published) {
+        // One worker is told of however many: if it finds more than it takes, it wakes the next
+        // (SLEEP-3), and a burst that is over soon has not woken everybody.
+        let woken = self.team().sleep().new_jobs(1, published.was_empty);
+        self.counters.wakes_sent.add(woken as u64);
     }
 
     /// Jobs for this worker alone, from any thread. If the worker has left, the caller runs them.

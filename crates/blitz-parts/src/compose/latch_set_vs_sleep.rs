@@ -14,7 +14,7 @@ fn fork_and_wait(wait: fn(&Crew, &JobLatch)) {
     // An `Rc` will do: all threads of a model are one thread in truth.
     let set = latch.clone();
     // SAFETY: the closure keeps the latch alive.
-    crew.push_public(0, job(move || unsafe { JobLatch::set(&raw const *set) }));
+    crew.push(0, job(move || unsafe { JobLatch::set(&raw const *set) }));
     wait(&crew, &latch);
     assert!(latch.probe());
     crew.finish([worker]);

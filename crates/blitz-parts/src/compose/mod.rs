@@ -68,43 +68,46 @@ impl Crew {
 
     /// `Worker::push`.
     fn push(&self, worker: usize, work: Work) {
-        self.own(worker).push(work.into_raw());
+        let published = self.own(worker).push(work.into_raw(), self.arm(worker));
         barrier::light();
+        if self.sleep.counters().anyone_inactive() && published.was_empty {
+            self.sleep.new_jobs(1, true);
+        }
+    }
+
+    /// `Worker::fork`, of a job that others take: its frame waits for it.
+    fn fork(&self, worker: usize, work: Work) {
+        self.fork_privately(worker, work);
         self.share_if_wanted(worker);
     }
 
-    /// The same by a worker that has published in vain before, and so keeps its jobs if somebody who
+    /// The same by a worker that has published in vain before, and so keeps its forks if somebody who
     /// looks for work will find them.
-    fn push_and_keep(&self, worker: usize, work: Work) {
-        self.own(worker).push(work.into_raw());
-        barrier::light();
+    fn fork_and_keep(&self, worker: usize, work: Work) {
+        self.fork_privately(worker, work);
         if self.sleep.counters().load().awake_but_idle() == 0 {
             self.share_if_wanted(worker);
         }
     }
 
+    fn fork_privately(&self, worker: usize, work: Work) {
+        // SAFETY: it stays where it is until it has run, and the owner waits for that.
+        let _ = unsafe { self.own(worker).fork(work.into_raw()) };
+        barrier::light();
+    }
+
     fn share_if_wanted(&self, worker: usize) {
         if self.sleep.counters().anyone_inactive() && !self.own(worker).has_public() {
             let idle = self.sleep.counters().load().awake_but_idle();
-            self.publish_and_tell(worker, self.deques[worker].len().div_ceil(2).max(idle));
+            let published = self.publish(worker, |private| private.div_ceil(2).max(idle));
+            if published.count > 0 {
+                self.sleep.new_jobs(1, published.was_empty);
+            }
         }
     }
 
-    fn publish_and_tell(&self, worker: usize, wanted: usize) {
-        let published = self.publish(worker, wanted);
-        if published.count > 0 {
-            self.sleep.new_jobs(1, published.was_empty);
-        }
-    }
-
-    /// A push that is always shared, as by a worker that must not keep jobs private.
-    fn push_public(&self, worker: usize, work: Work) {
-        self.own(worker).push(work.into_raw());
-        self.publish_and_tell(worker, usize::MAX);
-    }
-
-    fn publish(&self, worker: usize, count: usize) -> Published {
-        self.own(worker).publish(count, self.arm(worker))
+    fn publish(&self, worker: usize, wanted: impl FnOnce(usize) -> usize) -> Published {
+        self.own(worker).publish(wanted, self.arm(worker))
     }
 
     fn arm(&self, worker: usize) -> impl Fn(NonNull<Header>) + '_ {
@@ -123,13 +126,11 @@ impl Crew {
     }
 
     fn pop(&self, worker: usize) -> Option<Work> {
-        let job = self.own(worker).pop()?;
-        self.share_if_wanted(worker);
-        Some(taken(job))
+        self.pop_above(worker, isize::MIN)
     }
 
     fn pop_above(&self, worker: usize, base: isize) -> Option<Work> {
-        if self.own(worker).bottom() > base { self.pop(worker) } else { None }
+        self.own(worker).pop_above(base).map(taken)
     }
 
     fn take_oldest(&self, worker: usize) -> Option<Work> {
@@ -138,7 +139,7 @@ impl Crew {
             return None;
         }
         if deque.public_len() == 0 {
-            let _ = self.publish(worker, 1);
+            let _ = self.publish(worker, |_| 1);
         }
         self.give(worker)
     }
@@ -152,7 +153,6 @@ impl Crew {
         for work in batch {
             self.push(worker, work);
         }
-        self.publish_and_tell(worker, usize::MAX);
         Some(first)
     }
 
@@ -171,7 +171,7 @@ impl Crew {
     fn force(&self, victim: usize) -> bool {
         let deque = &self.deques[victim];
         let pushes = deque.pushes();
-        !deque.is_empty()
+        deque.has_private()
             && self.watched[victim].swap(pushes, Relaxed) == pushes
             && deque.force(self.arm(victim))
     }

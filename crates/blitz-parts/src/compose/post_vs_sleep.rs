@@ -50,8 +50,8 @@ fn published() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
     let (first, second) = (Event::new(), Event::new());
-    crew.push_public(0, first.setter());
-    crew.push_public(0, second.setter());
+    crew.push(0, first.setter());
+    crew.push(0, second.setter());
     first.wait();
     second.wait();
     crew.finish([worker]);

@@ -9,7 +9,7 @@ fn one_private_job() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
     let done = Event::new();
-    crew.push(0, done.setter());
+    crew.fork(0, done.setter());
     done.wait();
     crew.finish([worker]);
 }
@@ -35,8 +35,8 @@ fn two_private_jobs() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
     let (first, second) = (Event::new(), Event::new());
-    crew.push(0, first.setter());
-    crew.push(0, second.setter());
+    crew.fork(0, first.setter());
+    crew.fork(0, second.setter());
     first.wait();
     second.wait();
     crew.finish([worker]);
@@ -62,8 +62,8 @@ fn a_busy_worker_takes_the_public_job() {
             }
         }
     });
-    crew.push(0, job(|| ()));
-    crew.push(0, both(&here, &there));
+    crew.fork(0, job(|| ()));
+    crew.fork(0, both(&here, &there));
     here.wait();
     thief.join().unwrap();
     crew.finish([sleeper]);
@@ -90,8 +90,8 @@ fn the_public_job_goes_after_the_private_push() {
     let sleeper = crew.start(1);
     thread::yield_now();
     let done = Event::new();
-    crew.push(0, job(|| ()));
-    crew.push(0, done.setter());
+    crew.fork(0, job(|| ()));
+    crew.fork(0, done.setter());
     if let Some(work) = crew.give(0) {
         work.run(None);
     }
@@ -138,8 +138,8 @@ fn the_taker_of_the_public_job_passes_on() {
     });
     let (here, there) = (Event::new(), Event::new());
     let second = both(&here, &there);
-    crew.push(0, job(move || there.wait()));
-    crew.push(0, second);
+    crew.fork(0, job(move || there.wait()));
+    crew.fork(0, second);
     here.wait();
     crew.wait_for([sleeper, taker]);
 }
@@ -177,8 +177,8 @@ fn one_who_leaves_for_something_else_passes_on() {
             there.wait();
         }
     });
-    crew.push(0, job(|| ()));
-    crew.push(0, both(&here, &there));
+    crew.fork(0, job(|| ()));
+    crew.fork(0, both(&here, &there));
     if let Some(work) = crew.give(0) {
         work.run(None);
     }
@@ -201,7 +201,7 @@ fn one_kept_job() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
     let done = Event::new();
-    crew.push_and_keep(0, done.setter());
+    crew.fork_and_keep(0, done.setter());
     done.wait();
     crew.finish([worker]);
 }
@@ -238,7 +238,7 @@ fn one_from_whom_a_job_was_kept_leaves() {
             there.wait();
         }
     });
-    crew.push_and_keep(0, both(&here, &there));
+    crew.fork_and_keep(0, both(&here, &there));
     here.wait();
     crew.finish([sleeper, leaver]);
 }
@@ -262,7 +262,7 @@ fn a_job_kept_from_a_sleeper() {
         thread::yield_now();
     }
     let done = Event::new();
-    crew.own(0).push(done.setter().into_raw());
+    crew.fork_privately(0, done.setter());
     done.wait();
     crew.finish([sleeper]);
 }

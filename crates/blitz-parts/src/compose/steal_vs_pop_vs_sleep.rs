@@ -16,7 +16,7 @@ fn pop_or_wait() {
             ran.fetch_add(1, Relaxed);
             event.set();
         });
-        crew.push_public(0, work);
+        crew.push(0, work);
     }
     if let Some(work) = crew.pop(0) {
         work.run(None);

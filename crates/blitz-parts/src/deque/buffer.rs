@@ -17,31 +17,28 @@ impl<T> Buffer<T> {
         Box::new(Buffer { slots, retired: core::ptr::null_mut() })
     }
 
-    pub(super) fn mask(&self) -> isize {
-        self.slots.len() as isize - 1
-    }
-
-    pub(super) fn slots(&self) -> *const AtomicPtr<T> {
-        self.slots.as_ptr()
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
     }
 
     pub(super) fn slot(&self, index: isize) -> &AtomicPtr<T> {
-        &self.slots[(index & self.mask()) as usize]
+        &self.slots[index as usize & (self.len() - 1)]
     }
 
-    /// A buffer of twice the size with the same items at the same indices.
+    /// A buffer with room for `needed` items, with the same items at the same indices.
     ///
     /// # Safety
     /// 1. `old` came from `Box::into_raw`, is alive, and is handed over: the new buffer frees it.
     pub(super) unsafe fn replacing(
         old: *mut Buffer<T>,
         top: isize,
-        bottom: isize,
+        end: isize,
+        needed: usize,
     ) -> Box<Buffer<T>> {
         // SAFETY: `old` is alive by obligation 1.
         let small = unsafe { &*old };
-        let mut grown = Buffer::new(small.slots.len() * 2);
-        for index in top..bottom {
+        let mut grown = Buffer::new(needed.next_power_of_two());
+        for index in top..end {
             grown.slot(index).store(small.slot(index).load(Relaxed), Relaxed);
         }
         grown.retired = old;

@@ -4,72 +4,120 @@
 //! the free half does not. So the models without a forcing thief run with the free half left out
 //! altogether (`check_without`): what they show does not lean on it.
 
-use super::{Deque, Steal, TakeBack};
-use crate::prim::{AtomicUsize, Relaxed, Step, canary, check, check_without, thread};
-use core::ptr::NonNull;
+use super::{Deque, Linked, Place, Steal, TakeBack};
+use crate::prim::{AtomicUsize, Relaxed, Step, Witness, canary, check, check_without, thread};
+use core::cell::Cell;
+use core::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
 const ITEMS: usize = 4;
 
-/// A deque, and items whose contents show whether their taker saw what was written for it.
+/// An item whose contents show whether its taker saw what was written for it, and whose link is plain memory.
+struct Item {
+    contents: AtomicUsize,
+    armed: AtomicUsize,
+    link: Cell<*mut Item>,
+    uses_of_link: Witness,
+}
+
+// SAFETY: the witness fails a model in which the link is used without order.
+unsafe impl Sync for Item {}
+// SAFETY: as above; the items of a rig stay where they are.
+unsafe impl Send for Item {}
+
+// SAFETY: one cell.
+unsafe impl Linked for Item {
+    unsafe fn set_older(this: NonNull<Item>, older: *mut Item) {
+        // SAFETY: the items live as long as their rig.
+        let item = unsafe { this.as_ref() };
+        item.uses_of_link.write();
+        item.link.set(older);
+    }
+
+    unsafe fn older(this: NonNull<Item>) -> *mut Item {
+        // SAFETY: as above.
+        let item = unsafe { this.as_ref() };
+        item.uses_of_link.read();
+        item.link.get()
+    }
+}
+
+/// A deque and items for it.
 struct Rig {
-    deque: Deque<AtomicUsize>,
-    items: [AtomicUsize; ITEMS],
-    armed: [AtomicUsize; ITEMS],
+    deque: Deque<Item>,
+    items: [Item; ITEMS],
 }
 
 impl Rig {
     fn new() -> Arc<Rig> {
-        Arc::new(Rig {
-            deque: Deque::new(),
-            items: core::array::from_fn(|_| AtomicUsize::new(0)),
-            armed: core::array::from_fn(|_| AtomicUsize::new(0)),
-        })
+        let item = |_| Item {
+            contents: AtomicUsize::new(0),
+            armed: AtomicUsize::new(0),
+            link: Cell::new(null_mut()),
+            uses_of_link: Witness::default(),
+        };
+        Arc::new(Rig { deque: Deque::new(), items: core::array::from_fn(item) })
     }
 
-    fn item(&self, index: usize) -> NonNull<AtomicUsize> {
+    fn item(&self, index: usize) -> NonNull<Item> {
         NonNull::from(&self.items[index])
     }
 
-    fn index(&self, item: NonNull<AtomicUsize>) -> usize {
+    fn index(&self, item: NonNull<Item>) -> usize {
         self.items.iter().position(|i| NonNull::from(i) == item).expect("an item of this rig")
+    }
+
+    /// Owner: writes an item and forks it.
+    fn fork(&self, index: usize) -> Place<Item> {
+        self.items[index].contents.store(index + 1, Relaxed);
+        // SAFETY: only the model's first thread calls the owner's methods.
+        let owner = unsafe { self.deque.owner() };
+        // SAFETY: items stay in place; the models take forks back newest first, or leave them to thieves.
+        unsafe { owner.fork(self.item(index)) }
     }
 
     /// Owner: writes an item and pushes it.
     fn push(&self, index: usize) {
-        self.items[index].store(index + 1, Relaxed);
-        // SAFETY: only the model's first thread calls the owner's methods.
-        unsafe { self.deque.owner() }.push(self.item(index));
+        self.items[index].contents.store(index + 1, Relaxed);
+        self.items[index].armed.store(1, Relaxed);
+        // SAFETY: as in `fork`.
+        let _ = unsafe { self.deque.owner() }.push(self.item(index), |item| self.arm(item));
     }
 
     /// Owner: pops, and checks what it got.
     fn pop(&self) -> Option<usize> {
-        // SAFETY: as in `push`.
+        // SAFETY: as in `fork`.
         unsafe { self.deque.owner() }.pop().map(|item| self.index(item))
     }
 
-    /// Owner: takes an item back, whose index is its number if they were pushed in order. An owner that finds
-    /// it stolen relies on its having been armed.
-    fn take_back(&self, index: usize) -> bool {
-        // SAFETY: as in `push`.
-        match unsafe { self.deque.owner() }.take_back(index as isize) {
-            TakeBack::Taken => true,
-            TakeBack::Stolen => {
-                assert_eq!(self.armed[index].load(Relaxed), 1, "stolen, but not seen armed");
-                false
-            }
-            TakeBack::NotNewest => panic!("it is the newest"),
+    /// Owner: takes a fork back, as `blitz-core` does. An owner that finds it stolen relies on its having been armed.
+    fn take_back(&self, index: usize, place: Place<Item>) -> Vec<usize> {
+        // SAFETY: as in `fork`.
+        let owner = unsafe { self.deque.owner() };
+        if owner.take_back(place)
+            || owner.take_back_public(self.item(index), place) == TakeBack::Taken
+        {
+            return vec![index];
         }
+        let mut taken = Vec::new();
+        while let Some(item) = owner.pop() {
+            taken.push(self.index(item));
+            if taken.ends_with(&[index]) {
+                return taken;
+            }
+        }
+        assert_eq!(self.items[index].armed.load(Relaxed), 1, "stolen, but not seen armed");
+        taken
     }
 
     /// Owner: publishes.
     fn publish(&self, count: usize) {
-        // SAFETY: as in `push`.
-        let _ = unsafe { self.deque.owner() }.publish(count, |item| self.arm(item));
+        // SAFETY: as in `fork`.
+        let _ = unsafe { self.deque.owner() }.publish(|_| count, |item| self.arm(item));
     }
 
-    fn arm(&self, item: NonNull<AtomicUsize>) {
-        self.armed[self.index(item)].store(1, Relaxed);
+    fn arm(&self, item: NonNull<Item>) {
+        self.items[self.index(item)].armed.store(1, Relaxed);
     }
 
     /// Thief: one attempt; what was written for the thief must be there (DEQUE-4).
@@ -77,21 +125,22 @@ impl Rig {
         match self.deque.steal() {
             Steal::Success(item) => {
                 let index = self.index(item);
-                assert_eq!(self.items[index].load(Relaxed), index + 1, "the item's contents");
-                assert_eq!(self.armed[index].load(Relaxed), 1, "the item is armed");
+                let item = &self.items[index];
+                assert_eq!(item.contents.load(Relaxed), index + 1, "the item's contents");
+                assert_eq!(item.armed.load(Relaxed), 1, "the item is armed");
                 Some(index)
             }
             Steal::Empty | Steal::Retry => None,
         }
     }
 
-    /// Thief: brings a private item into the open and takes it, or another.
+    /// Thief: brings private forks into the open and takes one, or another item.
     fn force_and_steal(&self) -> Option<usize> {
         self.deque.force(|item| self.arm(item));
         self.steal()
     }
 
-    /// Everything that is still there, taken by the owner.
+    /// Everything that is public, taken by the owner.
     fn rest(&self) -> Vec<usize> {
         core::iter::from_fn(|| self.pop()).collect()
     }
@@ -107,7 +156,6 @@ fn pop_against_steal() {
     let rig = Rig::new();
     rig.push(0);
     rig.push(1);
-    rig.publish(2);
     let thief = thread::spawn({
         let rig = rig.clone();
         move || [rig.steal(), rig.steal()]
@@ -134,16 +182,16 @@ fn canary_steal_without_its_fence() {
     canary(&[Step::DequeStealFence], None, pop_against_steal);
 }
 
-/// One public item; two thieves and the owner.
+/// One public fork; two thieves and the owner.
 fn last_item_for_three() {
     let rig = Rig::new();
-    rig.push(0);
+    let place = rig.fork(0);
     rig.publish(1);
     let thieves = [(); 2].map(|()| {
         let rig = rig.clone();
         thread::spawn(move || rig.steal())
     });
-    let mut taken: Vec<_> = rig.take_back(0).then_some(0).into_iter().collect();
+    let mut taken = rig.take_back(0, place);
     taken.extend(thieves.into_iter().filter_map(|thief| thief.join().unwrap()));
     taken.extend(rig.rest());
     assert_each_once(1, taken);
@@ -161,12 +209,13 @@ fn publish_against_steal() {
         let rig = rig.clone();
         move || [rig.steal(), rig.steal()]
     });
-    rig.push(0);
+    let first = rig.fork(0);
     rig.publish(1);
-    rig.push(1);
+    let second = rig.fork(1);
     rig.publish(1);
-    let mut taken: Vec<_> = thief.join().unwrap().into_iter().flatten().collect();
-    taken.extend(rig.rest());
+    let mut taken = rig.take_back(1, second);
+    taken.extend(rig.take_back(0, first));
+    taken.extend(thief.join().unwrap().into_iter().flatten());
     assert_each_once(2, taken);
 }
 
@@ -181,18 +230,40 @@ fn canary_publish_without_release() {
     canary(&[Step::DequePublishRelease], None, publish_against_steal);
 }
 
-/// The third push outgrows the buffer while a thief reads it.
+/// An item is pushed above a fork, and lies above it for everybody.
+fn push_above_a_fork_against_steal() {
+    let rig = Rig::new();
+    let thief = thread::spawn({
+        let rig = rig.clone();
+        move || [rig.steal(), rig.steal()]
+    });
+    let place = rig.fork(0);
+    rig.push(1);
+    let mut taken = rig.take_back(0, place);
+    assert!(!taken.starts_with(&[0, 1]), "the older one first");
+    let stolen: Vec<_> = thief.join().unwrap().into_iter().flatten().collect();
+    assert!(!stolen.starts_with(&[1, 0]), "the newer one first");
+    taken.extend(stolen);
+    taken.extend(rig.rest());
+    assert_each_once(2, taken);
+}
+
+#[test]
+fn deque_2_a_pushed_item_lies_above_older_forks() {
+    check(100, None, push_above_a_fork_against_steal);
+    check_without(Step::BarrierLight, 100, None, push_above_a_fork_against_steal);
+}
+
+/// The third item outgrows the buffer while a thief reads it.
 fn grow_against_steal() {
     let rig = Rig::new();
     rig.push(0);
     rig.push(1);
-    rig.publish(1);
     let thief = thread::spawn({
         let rig = rig.clone();
         move || [rig.steal(), rig.steal()]
     });
     rig.push(2);
-    rig.publish(2);
     let mut taken: Vec<_> = rig.pop().into_iter().collect();
     taken.extend(thief.join().unwrap().into_iter().flatten());
     taken.extend(rig.rest());
@@ -209,22 +280,22 @@ fn canary_growth_without_release() {
     canary(&[Step::DequeGrowRelease, Step::BarrierLight], Some(3), grow_against_steal);
 }
 
-/// One private item; the owner takes it back while a thief forces it into the open.
+/// One private fork; the owner takes it back while a thief forces it into the open.
 fn take_back_against_force() {
     let rig = Rig::new();
-    rig.push(0);
+    let place = rig.fork(0);
     let thief = thread::spawn({
         let rig = rig.clone();
         move || rig.force_and_steal()
     });
-    let mut taken: Vec<_> = rig.take_back(0).then_some(0).into_iter().collect();
+    let mut taken = rig.take_back(0, place);
     taken.extend(thief.join().unwrap());
     taken.extend(rig.rest());
     assert_each_once(1, taken);
 }
 
 #[test]
-fn deque_3_a_private_item_is_forced_or_taken_back() {
+fn deque_3_a_private_fork_is_forced_or_taken_back() {
     check(200, None, take_back_against_force);
 }
 
@@ -239,125 +310,215 @@ fn canary_owner_does_not_wait_for_a_forcing_thief() {
 }
 
 #[test]
+fn canary_owner_does_not_see_what_the_thief_did() {
+    canary(&[Step::DequeForceAcquire], None, take_back_against_force);
+}
+
+#[test]
 fn canary_no_light_fence() {
     canary(&[Step::BarrierLight], None, take_back_against_force);
 }
 
-/// The owner pushes while a thief forces.
-fn push_against_force() {
+/// The owner forks while a thief forces.
+fn fork_against_force() {
     let rig = Rig::new();
     let thief = thread::spawn({
         let rig = rig.clone();
         move || rig.force_and_steal()
     });
-    rig.push(0);
-    rig.push(1);
+    let first = rig.fork(0);
+    let second = rig.fork(1);
     let mut taken: Vec<_> = thief.join().unwrap().into_iter().collect();
-    taken.extend(rig.rest());
+    taken.extend(rig.take_back(1, second));
+    taken.extend(rig.take_back(0, first));
     assert_each_once(2, taken);
 }
 
 #[test]
-fn deque_4_a_forcing_thief_sees_what_was_written_before_push() {
-    check(15, None, push_against_force);
+fn deque_4_a_forcing_thief_sees_what_was_written_before_fork() {
+    check(15, None, fork_against_force);
 }
 
 #[test]
-fn canary_push_without_release() {
-    canary(&[Step::DequePushRelease], None, push_against_force);
+fn canary_fork_without_release() {
+    canary(&[Step::DequePushRelease], None, fork_against_force);
 }
 
-/// Owner: take back, push again, publish; thief: force, twice.
+/// Two private forks are taken back, and their memory becomes another fork, while a thief follows the links.
 fn reuse_against_force() {
     let rig = Rig::new();
-    rig.push(0);
+    let first = rig.fork(0);
+    let second = rig.fork(1);
+    let thief = thread::spawn({
+        let rig = rig.clone();
+        move || rig.force_and_steal()
+    });
+    let mut taken = rig.take_back(1, second);
+    if taken == [1] {
+        let again = rig.fork(1);
+        taken = rig.take_back(1, again);
+    }
+    taken.extend(rig.take_back(0, first));
+    taken.extend(thief.join().unwrap());
+    assert_each_once(2, taken);
+}
+
+#[test]
+fn deque_8_frames_are_not_used_again_under_a_thief() {
+    check(1_000, None, reuse_against_force);
+}
+
+#[test]
+fn canary_frames_are_used_again_under_a_thief() {
+    canary(&[Step::DequeForceWait], None, reuse_against_force);
+    canary(&[Step::DequeForceFence], None, reuse_against_force);
+}
+
+/// Owner: take back, fork again, publish; thief: force, twice.
+fn publish_against_force() {
+    let rig = Rig::new();
+    let place = rig.fork(0);
     let thief = thread::spawn({
         let rig = rig.clone();
         move || [rig.force_and_steal(), rig.force_and_steal()]
     });
-    let mut taken: Vec<_> = rig.take_back(0).then_some(0).into_iter().collect();
-    rig.push(1);
+    let mut taken = rig.take_back(0, place);
+    let place = rig.fork(1);
     rig.publish(1);
-    taken.extend(rig.pop());
+    taken.extend(rig.take_back(1, place));
     taken.extend(thief.join().unwrap().into_iter().flatten());
-    taken.extend(rig.rest());
     assert_each_once(2, taken);
 }
 
 #[test]
-fn deque_1_reused_slots_against_force() {
-    check(40_000, Some(3), reuse_against_force);
+fn deque_1_owner_and_thief_publish_at_once() {
+    check(10_000, Some(3), publish_against_force);
 }
 
-/// Two thieves force, the owner pops both items.
-fn two_forcing_thieves() {
+/// An item is pushed above a fork that a thief forces into the open.
+fn push_against_force() {
     let rig = Rig::new();
-    rig.push(0);
-    rig.push(1);
-    let thieves = [(); 2].map(|()| {
-        let rig = rig.clone();
-        thread::spawn(move || rig.force_and_steal())
-    });
-    let mut taken: Vec<_> = [rig.pop(), rig.pop()].into_iter().flatten().collect();
-    taken.extend(thieves.into_iter().filter_map(|thief| thief.join().unwrap()));
-    taken.extend(rig.rest());
-    assert_each_once(2, taken);
-}
-
-#[test]
-fn deque_1_two_forcing_thieves_against_pops() {
-    check(4_000, Some(2), two_forcing_thieves);
-}
-
-/// A thief forces at a bad moment, in vain. Then the owner sits in a long leaf with a private item:
-/// the next attempt must succeed, for nothing else would bring the item out.
-fn force_after_a_vain_one(owner: fn(&Rig) -> usize) {
-    let rig = Rig::new();
-    rig.push(0);
+    let place = rig.fork(0);
     let thief = thread::spawn({
         let rig = rig.clone();
         move || rig.force_and_steal()
     });
-    let taken_by_owner = owner(&rig);
+    rig.push(1);
+    let mut taken = rig.take_back(0, place);
+    taken.extend(thief.join().unwrap());
+    taken.extend(rig.rest());
+    assert_each_once(2, taken);
+}
+
+#[test]
+fn deque_1_a_push_and_a_forcing_thief_publish_at_once() {
+    check(1_000, Some(3), push_against_force);
+}
+
+/// Two thieves force, the owner takes both forks back.
+fn two_forcing_thieves() {
+    let rig = Rig::new();
+    let (first, second) = (rig.fork(0), rig.fork(1));
+    let thieves = [(); 2].map(|()| {
+        let rig = rig.clone();
+        thread::spawn(move || rig.force_and_steal())
+    });
+    let mut taken = rig.take_back(1, second);
+    taken.extend(rig.take_back(0, first));
+    taken.extend(thieves.into_iter().filter_map(|thief| thief.join().unwrap()));
+    assert_each_once(2, taken);
+}
+
+#[test]
+fn deque_1_two_forcing_thieves_against_an_owner() {
+    check(4_000, Some(2), two_forcing_thieves);
+}
+
+/// A thief forces at a bad moment, in vain. Then the owner sits in a long leaf with a private fork:
+/// the next attempt must succeed, for nothing else would bring the fork out.
+fn force_after_a_vain_one(owner: fn(&Rig, Place<Item>) -> usize) {
+    let rig = Rig::new();
+    let place = rig.fork(0);
+    let thief = thread::spawn({
+        let rig = rig.clone();
+        move || rig.force_and_steal()
+    });
+    let taken_by_owner = owner(&rig, place);
     let mut taken = taken_by_owner + usize::from(thief.join().unwrap().is_some());
     while !rig.deque.is_empty() {
         let public = rig.deque.public_len() > 0;
         let forced = rig.deque.force(|item| rig.arm(item));
-        assert!(public || forced, "a private item that cannot be forced: {:?}", rig.deque);
+        assert!(public || forced, "a private fork that cannot be forced: {:?}", rig.deque);
         taken += usize::from(rig.steal().is_some());
     }
     assert_eq!(taken, 2);
 }
 
-fn reuse_then_leaf(rig: &Rig) -> usize {
-    let taken = usize::from(rig.take_back(0));
-    rig.push(1);
-    taken
-}
-
-fn publish_then_leaf(rig: &Rig) -> usize {
-    rig.push(1);
-    rig.publish(1);
-    0
-}
-
 #[test]
 fn deque_6_a_vain_force_does_not_hinder_the_next() {
-    check(200, None, || force_after_a_vain_one(reuse_then_leaf));
-    check(1_000, None, || force_after_a_vain_one(publish_then_leaf));
+    check(200, None, || {
+        force_after_a_vain_one(|rig, place| {
+            let taken = rig.take_back(0, place).len();
+            let _ = rig.fork(1);
+            taken
+        });
+    });
+    check(1_000, None, || {
+        force_after_a_vain_one(|rig, _| {
+            let _ = rig.fork(1);
+            rig.publish(1);
+            0
+        });
+    });
+}
+
+/// Somebody looks whether there is anything while the owner makes its fork public: it never looks empty.
+fn look_against_publish() {
+    let rig = Rig::new();
+    let place = rig.fork(0);
+    let looker = thread::spawn({
+        let rig = rig.clone();
+        move || assert!(!rig.deque.is_empty(), "a fork on its way looks like none")
+    });
+    rig.publish(1);
+    looker.join().unwrap();
+    assert_eq!(rig.take_back(0, place), [0]);
 }
 
 #[test]
-fn canary_force_gives_up_on_a_raised_guard() {
-    canary(&[Step::DequeForceAgain], None, || force_after_a_vain_one(reuse_then_leaf));
-    canary(&[Step::DequeForceAgain], None, || force_after_a_vain_one(publish_then_leaf));
+fn deque_6_a_fork_that_becomes_public_is_seen_all_the_time() {
+    check_without(Step::BarrierLight, 6, None, look_against_publish);
+}
+
+#[test]
+fn canary_a_fork_is_said_to_be_public_too_early() {
+    canary(&[Step::DequePublishedRelease, Step::BarrierLight], None, look_against_publish);
+}
+
+/// Somebody counts while the owner takes a fork back and forks again.
+fn count_against_take_back() {
+    let rig = Rig::new();
+    let place = rig.fork(0);
+    let reader = thread::spawn({
+        let rig = rig.clone();
+        move || assert!(rig.deque.len() <= 1)
+    });
+    assert_eq!(rig.take_back(0, place), [0]);
+    let place = rig.fork(0);
+    reader.join().unwrap();
+    assert_eq!(rig.deque.len(), 1);
+    assert_eq!(rig.take_back(0, place), [0]);
+}
+
+#[test]
+fn deque_8_counting_disturbs_nobody() {
+    check(100, Some(3), count_against_take_back);
 }
 
 /// Two thieves, one public item, an idle owner.
 fn a_failed_steal_has_a_winner() {
     let rig = Rig::new();
     rig.push(0);
-    rig.publish(1);
     let thief = thread::spawn({
         let rig = rig.clone();
         move || rig.steal()

@@ -1,43 +1,89 @@
 //! The deque on real threads, and against models of what it should do.
 
-use super::{Deque, Owner, Published, Steal, TakeBack};
-use crate::prim::{AtomicBool, AtomicU32, Relaxed};
+use super::{Deque, Linked, Owner, Place, Published, Steal, TakeBack};
+use crate::prim::{AtomicBool, AtomicPtr, AtomicU32, Relaxed};
 use crate::rng::XorShift64Star;
 use crate::tuning;
 use core::cell::RefCell;
-use core::ptr::NonNull;
+use core::ptr::{NonNull, null_mut};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use std::collections::VecDeque;
 
+/// An item that counts how often it was taken.
+struct Item {
+    taken: AtomicU32,
+    older: AtomicPtr<Item>,
+}
+
+// SAFETY: one atomic.
+unsafe impl Linked for Item {
+    unsafe fn set_older(this: NonNull<Item>, older: *mut Item) {
+        // SAFETY: the items of a test outlive their deque's use.
+        unsafe { this.as_ref() }.older.store(older, Relaxed);
+    }
+
+    unsafe fn older(this: NonNull<Item>) -> *mut Item {
+        // SAFETY: as above.
+        unsafe { this.as_ref() }.older.load(Relaxed)
+    }
+}
+
 /// Items to push: each is known by its place.
-struct Items(Vec<AtomicU32>);
+struct Items(Vec<Item>);
 
 impl Items {
     fn new(count: usize) -> Items {
-        Items((0..count).map(|_| AtomicU32::new(0)).collect())
+        let item = |_| Item { taken: AtomicU32::new(0), older: AtomicPtr::new(null_mut()) };
+        Items((0..count).map(item).collect())
     }
 
-    fn item(&self, index: usize) -> NonNull<AtomicU32> {
+    fn item(&self, index: usize) -> NonNull<Item> {
         NonNull::from(&self.0[index])
     }
 
-    fn index(&self, item: NonNull<AtomicU32>) -> usize {
-        (item.addr().get() - self.0.as_ptr().addr()) / size_of::<AtomicU32>()
+    fn index(&self, item: NonNull<Item>) -> usize {
+        (item.addr().get() - self.0.as_ptr().addr()) / size_of::<Item>()
+    }
+
+    /// Forks an item, which the caller takes back, newest first, or leaves to thieves.
+    fn fork(&self, deque: &Deque<Item>, index: usize) -> Place<Item> {
+        // SAFETY: the items stay where they are.
+        unsafe { owner(deque).fork(self.item(index)) }
     }
 }
 
 /// The owner's end of a deque that this thread alone uses.
-fn owner(deque: &Deque<AtomicU32>) -> Owner<'_, AtomicU32> {
+fn owner(deque: &Deque<Item>) -> Owner<'_, Item> {
     // SAFETY: in every test one thread alone calls this.
     unsafe { deque.owner() }
 }
 
+/// Takes a fork back as `blitz-core` does; `other` gets what was pushed since. Says whether it was still there.
+fn take_back(
+    deque: &Deque<Item>,
+    fork: NonNull<Item>,
+    place: Place<Item>,
+    mut other: impl FnMut(NonNull<Item>),
+) -> bool {
+    let own = owner(deque);
+    if own.take_back(place) || own.take_back_public(fork, place) == TakeBack::Taken {
+        return true;
+    }
+    while let Some(item) = own.pop() {
+        if item == fork {
+            return true;
+        }
+        other(item);
+    }
+    false
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Op {
+    Fork,
     Push,
-    Pop,
+    PopAbove,
     TakeBack,
-    TakeBackOldest,
     Publish(usize),
     Steal,
     Force,
@@ -45,10 +91,10 @@ enum Op {
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
-        4 => Just(Op::Push),
-        1 => Just(Op::Pop),
-        1 => Just(Op::TakeBack),
-        1 => Just(Op::TakeBackOldest),
+        4 => Just(Op::Fork),
+        1 => Just(Op::Push),
+        1 => Just(Op::PopAbove),
+        2 => Just(Op::TakeBack),
         1 => (0usize..4).prop_map(Op::Publish),
         1 => Just(Op::Steal),
         1 => Just(Op::Force),
@@ -75,15 +121,20 @@ impl Expected {
         self.items.pop_front()
     }
 
+    fn private(&self) -> usize {
+        self.items.len() - self.public
+    }
+
+    /// Newest first, as they are armed.
     fn publish(&mut self, count: usize) -> Vec<usize> {
-        let count = count.min(self.items.len() - self.public);
-        let armed = self.items.iter().skip(self.public).take(count).copied().collect();
+        let count = count.min(self.private());
+        let armed: Vec<_> = self.items.iter().skip(self.public).take(count).copied().collect();
         self.public += count;
-        armed
+        armed.into_iter().rev().collect()
     }
 }
 
-fn stolen(items: &Items, steal: Steal<AtomicU32>) -> Option<usize> {
+fn stolen(items: &Items, steal: Steal<Item>) -> Option<usize> {
     match steal {
         Steal::Success(item) => Some(items.index(item)),
         Steal::Empty => None,
@@ -97,44 +148,58 @@ fn compare_with_model(ops: &[Op]) {
     let deque = Deque::new();
     let own = owner(&deque);
     let mut expected = Expected::default();
-    // Where each item was pushed.
-    let mut places = vec![isize::MIN; ops.len()];
+    // The forks that were not taken back: which, where, and the index of the next item.
+    let mut frames: Vec<(usize, Place<Item>, isize)> = Vec::new();
     let armed = RefCell::new(Vec::new());
     let arm = |item| armed.borrow_mut().push(items.index(item));
     for (step, &op) in ops.iter().enumerate() {
         match op {
-            Op::Push => {
-                places[step] = own.push(items.item(step));
+            Op::Fork => {
+                let place = items.fork(&deque, step);
+                frames.push((step, place, own.bottom()));
                 expected.items.push_back(step);
             }
-            Op::Pop => assert_eq!(own.pop().map(|item| items.index(item)), expected.pop()),
-            Op::TakeBack => {
-                if let Some(&newest) = expected.items.back() {
-                    assert_eq!(own.take_back(places[newest]), TakeBack::Taken);
-                    expected.pop();
-                }
+            Op::Push => {
+                let was_empty = expected.public == 0;
+                let published = own.push(items.item(step), arm);
+                let forks = expected.publish(usize::MAX);
+                assert_eq!(published, Published { count: forks.len() + 1, was_empty });
+                assert_eq!(armed.take(), forks);
+                expected.items.push_back(step);
+                expected.public += 1;
             }
-            Op::TakeBackOldest => {
-                if let [oldest, .., _] = *expected.items.make_contiguous() {
-                    assert_eq!(own.take_back(places[oldest]), TakeBack::NotNewest);
+            Op::PopAbove => {
+                let (newest, base) = frames.last().map_or((None, isize::MIN), |f| (Some(f.0), f.2));
+                // What is newer than the newest fork was pushed.
+                let above =
+                    expected.items.back().is_some_and(|&item| newest.is_none_or(|n| item > n));
+                let expected = if above { expected.pop() } else { None };
+                assert_eq!(own.pop_above(base).map(|item| items.index(item)), expected);
+            }
+            Op::TakeBack => {
+                if let Some((fork, place, _)) = frames.pop() {
+                    let other = |item| assert_eq!(Some(items.index(item)), expected.pop());
+                    let taken = take_back(&deque, items.item(fork), place, other);
+                    assert_eq!(expected.pop(), taken.then_some(fork));
                 }
             }
             Op::Publish(count) => {
                 let was_empty = expected.public == 0;
-                let published = own.publish(count, arm);
+                let published = own.publish(|_| count, arm);
                 let now_public = expected.publish(count);
                 assert_eq!(published, Published { count: now_public.len(), was_empty });
                 assert_eq!(armed.take(), now_public);
             }
             Op::Steal => assert_eq!(stolen(&items, deque.steal()), expected.steal()),
             Op::Force => {
-                assert_eq!(deque.force(arm), expected.public < expected.items.len());
-                assert_eq!(armed.take(), expected.publish(1));
+                assert_eq!(deque.force(arm), expected.private() > 0);
+                assert_eq!(armed.take(), expected.publish(expected.private().div_ceil(2)));
             }
         }
         assert_eq!(deque.len(), expected.items.len());
         assert_eq!(deque.is_empty(), expected.items.is_empty());
         assert_eq!(deque.public_len(), expected.public);
+        assert_eq!(deque.has_private(), expected.private() > 0);
         assert_eq!(own.has_public(), expected.public > 0);
     }
 }
@@ -149,8 +214,7 @@ fn compare_with_crossbeam(ops: &[(bool, bool)]) {
     for (step, &(at_owners_end, push)) in ops.iter().enumerate() {
         if at_owners_end && push {
             oracle.push(step);
-            own.push(items.item(step));
-            let _ = own.publish(usize::MAX, |_| ());
+            let _ = own.push(items.item(step), |_| unreachable!("there are no forks"));
         } else if at_owners_end {
             assert_eq!(own.pop().map(|item| items.index(item)), oracle.pop());
         } else if push {
@@ -183,11 +247,11 @@ proptest! {
 fn deque_7_a_thief_whose_condition_fails_leaves_the_item() {
     let items = Items::new(2);
     let deque = Deque::new();
-    owner(&deque).push(items.item(0));
+    let _ = items.fork(&deque, 0);
     // Nothing public: the condition is not even asked.
     let unasked = deque.steal_if(|| unreachable!("there is nothing to judge"));
     assert_eq!(stolen(&items, unasked), None);
-    assert_eq!(owner(&deque).publish(1, |_| ()).count, 1);
+    assert_eq!(owner(&deque).publish(|_| 1, |_| ()).count, 1);
     assert_eq!(stolen(&items, deque.steal_if(|| false)), None);
     assert_eq!(deque.len(), 1);
     assert_eq!(stolen(&items, deque.steal_if(|| true)), Some(0));
@@ -195,30 +259,32 @@ fn deque_7_a_thief_whose_condition_fails_leaves_the_item() {
 }
 
 #[test]
-fn deque_3_private_items_are_out_of_reach_and_free_of_exchanges() {
+fn deque_3_private_forks_are_out_of_reach_and_free_of_exchanges() {
     let items = Items::new(100);
     let deque = Deque::new();
-    let places: Vec<_> = (0..100).map(|index| owner(&deque).push(items.item(index))).collect();
+    let places: Vec<_> = (0..100).map(|index| items.fork(&deque, index)).collect();
     assert_eq!(stolen(&items, deque.steal()), None);
     for &place in places.iter().rev() {
-        assert_eq!(owner(&deque).take_back(place), TakeBack::Taken);
+        assert!(owner(&deque).take_back(place));
     }
+    assert!(deque.is_empty());
     // The owner exchanges `top` only for a public item.
     assert_eq!(deque.stolen(), 0);
 }
 
 #[test]
-fn deque_3_take_back_of_a_stolen_item_says_so() {
+fn deque_3_take_back_of_a_stolen_fork_says_so() {
     let items = Items::new(1);
     let deque = Deque::new();
-    let place = owner(&deque).push(items.item(0));
+    let place = items.fork(&deque, 0);
     assert!(deque.force(|_| ()));
     assert_eq!(stolen(&items, deque.steal()), Some(0));
-    assert_eq!(owner(&deque).take_back(place), TakeBack::Stolen);
+    let nothing_else = |_| unreachable!("there is nothing else");
+    assert!(!take_back(&deque, items.item(0), place, nothing_else));
     assert_eq!(owner(&deque).pop(), None);
     // And the deque goes on as before.
-    let place = owner(&deque).push(items.item(0));
-    assert_eq!(owner(&deque).take_back(place), TakeBack::Taken);
+    let place = items.fork(&deque, 0);
+    assert!(owner(&deque).take_back(place));
 }
 
 #[test]
@@ -227,54 +293,76 @@ fn deque_5_growth_keeps_every_item() {
     let items = Items::new(count);
     let deque = Deque::new();
     for index in 0..count {
-        owner(&deque).push(items.item(index));
+        if index % 2 == 0 {
+            let _ = owner(&deque).push(items.item(index), |_| ());
+        } else {
+            let _ = items.fork(&deque, index);
+        }
         if index % 3 == 0 {
-            let _ = owner(&deque).publish(2, |_| ());
+            let _ = owner(&deque).publish(|_| 2, |_| ());
         }
     }
     assert_eq!(deque.len(), count);
     assert_eq!(deque.pushes(), count as u64);
-    let public = deque.public_len();
-    for index in 0..public {
+    let _ = owner(&deque).publish(|private| private, |_| ());
+    assert_eq!(deque.public_len(), count);
+    for index in 0..count / 2 {
         assert_eq!(stolen(&items, deque.steal()), Some(index));
     }
-    for index in (public..count).rev() {
+    for index in (count / 2..count).rev() {
         assert_eq!(owner(&deque).pop(), Some(items.item(index)));
     }
     assert!(deque.is_empty());
 }
 
 #[test]
-fn deque_6_every_private_item_can_be_forced_out() {
+fn deque_6_every_private_fork_can_be_forced_out() {
     let items = Items::new(50);
     let deque = Deque::new();
     assert!(!deque.force(|_| ()), "nothing is there");
     for index in 0..50 {
-        owner(&deque).push(items.item(index));
+        let _ = items.fork(&deque, index);
     }
+    let mut forced = 0;
     for index in 0..50 {
-        assert!(deque.force(|item| assert_eq!(item, items.item(index))));
+        if deque.public_len() == 0 {
+            assert!(deque.force(|_| ()));
+            forced += 1;
+        }
         assert_eq!(stolen(&items, deque.steal()), Some(index));
     }
     assert!(!deque.force(|_| ()), "nothing is left");
+    assert_eq!(forced, 6, "half of what is left each time: 25, 13, 6, 3, 2 and the last");
 }
 
-/// The owner pushes `count` items in bursts, and pops, takes back and publishes in between; `thieves`
-/// threads steal and force. Returns how often each item was taken, and how many by thieves.
+#[test]
+fn deque_8_counting_changes_nothing() {
+    let items = Items::new(3);
+    let deque = Deque::new();
+    let places = [0, 1, 2].map(|index| items.fork(&deque, index));
+    let _ = owner(&deque).publish(|_| 1, |_| ());
+    assert_eq!((deque.len(), deque.public_len()), (3, 1));
+    assert!(owner(&deque).take_back(places[2]), "it is private still");
+}
+
+/// The owner forks `count` items in nested bursts and pushes some, and takes all back; `thieves`
+/// threads steal, force and count. Returns how often each item was taken, and how many by thieves.
 fn storm(count: usize, thieves: u64) -> (Vec<u32>, usize) {
     let items = Items::new(count);
     let deque = Deque::new();
     let over = AtomicBool::new(false);
-    let take = |item: NonNull<AtomicU32>| {
-        items.0[items.index(item)].fetch_add(1, Relaxed);
+    let take = |item: NonNull<Item>| {
+        items.0[items.index(item)].taken.fetch_add(1, Relaxed);
     };
     let steal = |seed: u64| {
         let rng = XorShift64Star::new(seed);
         let mut won = 0;
         loop {
             let last_round = over.load(crate::prim::Acquire);
-            if rng.below(16) == 0 {
-                deque.force(|_| ());
+            match rng.below(64) {
+                0..4 => drop(deque.force(|_| ())),
+                4 => assert!(deque.len() <= count),
+                _ => {}
             }
             match deque.steal() {
                 Steal::Success(item) => {
@@ -291,24 +379,34 @@ fn storm(count: usize, thieves: u64) -> (Vec<u32>, usize) {
         let own = owner(&deque);
         let rng = XorShift64Star::new(99);
         let mut next = 0;
+        let mut frames = Vec::new();
         while next < count {
             let burst = if rng.below(50) == 0 { 3 * tuning::DEQUE_SLOTS } else { rng.below(8) };
             let end = (next + burst).min(count);
-            let mut newest = None;
             for index in next..end {
-                newest = Some((index, own.push(items.item(index))));
+                if rng.below(16) == 0 {
+                    let _ = own.push(items.item(index), |_| ());
+                } else {
+                    frames.push((index, items.fork(&deque, index)));
+                }
             }
             next = end;
-            match (rng.below(4), newest) {
-                (0, _) => {
-                    let _ = own.publish(rng.below(5), |_| ());
+            if rng.below(4) == 0 {
+                let _ = own.publish(|_| rng.below(5), |_| ());
+            }
+            // All of them now and then, so that the list is not always long.
+            let leave = if rng.below(20) == 0 { frames.len() } else { rng.below(10) };
+            for (fork, place) in
+                frames.split_off(frames.len().saturating_sub(leave)).into_iter().rev()
+            {
+                if take_back(&deque, items.item(fork), place, take) {
+                    take(items.item(fork));
                 }
-                (1, Some((newest, place))) => match own.take_back(place) {
-                    TakeBack::Taken => take(items.item(newest)),
-                    TakeBack::Stolen => {}
-                    TakeBack::NotNewest => panic!("it is the newest"),
-                },
-                _ => (0..rng.below(10)).filter_map(|_| own.pop()).for_each(take),
+            }
+        }
+        for (fork, place) in frames.into_iter().rev() {
+            if take_back(&deque, items.item(fork), place, take) {
+                take(items.item(fork));
             }
         }
         while let Some(item) = own.pop() {
@@ -322,7 +420,7 @@ fn storm(count: usize, thieves: u64) -> (Vec<u32>, usize) {
         thieves.into_iter().map(|thief| thief.join().unwrap()).sum()
     });
     assert!(deque.is_empty());
-    (items.0.iter().map(|taken| taken.load(Relaxed)).collect(), won)
+    (items.0.iter().map(|item| item.taken.load(Relaxed)).collect(), won)
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! | where | value | meaning |
 //! |---|---|---|
 //! | header | `run` | how to run this kind of job |
-//! | header | `next` | link while in an injector; otherwise not even initialised |
+//! | header | `next` | link while in an injector, or to the fork before this one; otherwise not even initialised |
 //! | header | `latch` | of a fork, once it is published; otherwise not even initialised |
 //! | stack job | closure | until run |
 //! | stack job | result | written by the runner, then the latch is set |
@@ -50,6 +50,7 @@ mod test;
 pub use heap::HeapJob;
 pub use stack::{Armed, Signal, StackJob};
 
+use crate::deque::Linked;
 use crate::latch::{JobLatch, Runner};
 use crate::sleep::Bed;
 use core::cell::UnsafeCell;
@@ -63,7 +64,7 @@ type RunFn = unsafe fn(NonNull<Header>, Option<Runner>);
 #[repr(C)]
 pub struct Header {
     run: RunFn,
-    /// Only injectors use it, so a fork need not even clear it.
+    /// For injectors and for the list of forks; nobody else need even clear it.
     next: UnsafeCell<MaybeUninit<*mut Header>>,
     /// Only forks that others see use it, so it is written when they are published.
     latch: UnsafeCell<MaybeUninit<JobLatch>>,
@@ -102,25 +103,44 @@ impl Header {
         unsafe { &*cell.cast::<JobLatch>() }
     }
 
-    /// Links the job to `next` while an injector owns it.
+    /// Links the job to `next`.
     ///
     /// # Safety
-    /// 1. The caller alone has the job.
+    /// 1. Nobody else uses the link.
+    #[inline(always)]
     pub(crate) unsafe fn set_next(&self, next: *mut Header) {
-        // SAFETY: nobody else reads or writes the link (obligation 1).
+        // SAFETY: obligation 1.
         unsafe { self.next.get().write(MaybeUninit::new(next)) };
     }
 
     /// The job that this one is linked to.
     ///
     /// # Safety
-    /// 1. The caller alone has the job.
+    /// 1. Nobody writes the link.
     /// 2. `set_next` was called before.
     pub(crate) unsafe fn next(&self) -> *mut Header {
-        // SAFETY: nobody else reads or writes the link (obligation 1).
+        // SAFETY: obligation 1.
         let link = unsafe { self.next.get().read() };
         // SAFETY: it was written (obligation 2).
         unsafe { link.assume_init() }
+    }
+}
+
+// SAFETY: one link, read as it was written; who may do so when is the callers' obligation.
+unsafe impl Linked for Header {
+    #[inline(always)]
+    unsafe fn set_older(this: NonNull<Header>, older: *mut Header) {
+        // SAFETY: the job is alive (obligation 1).
+        let header = unsafe { this.as_ref() };
+        // SAFETY: nobody else has the job yet (obligation 1).
+        unsafe { header.set_next(older) };
+    }
+
+    unsafe fn older(this: NonNull<Header>) -> *mut Header {
+        // SAFETY: the job is alive (obligation 1).
+        let header = unsafe { this.as_ref() };
+        // SAFETY: the link was written (obligation 1), and nobody writes it now (obligation 2).
+        unsafe { header.next() }
     }
 }
 

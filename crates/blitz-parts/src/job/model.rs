@@ -47,24 +47,26 @@ impl Rig {
         });
         // SAFETY: only this thread owns the deque.
         let owner = unsafe { self.deque.owner() };
-        let index = owner.push(fork.header());
+        // SAFETY: it is taken back, or waited for, below.
+        let place = unsafe { owner.fork(fork.header()) };
         if publish {
-            let _ = owner.publish(1, |job| self.arm(job));
+            let _ = owner.publish(|_| 1, |job| self.arm(job));
         }
-        let result = match owner.take_back(index) {
+        let taken = owner.take_back(place)
+            || owner.take_back_public(fork.header(), place) == TakeBack::Taken
+            || owner.pop().is_some();
+        let result = if taken {
             // SAFETY: the fork was taken back.
-            TakeBack::Taken => unsafe { fork.run_inline() },
-            TakeBack::Stolen => {
-                // SAFETY: a stolen fork was armed, and `take_back` acquires that (JOB-5).
-                let latch = unsafe { Header::latch(fork.header()) };
-                while !latch.probe() {
-                    self.sleep.wait_parked(self.bed(), latch, || false, || false);
-                }
-                assert_eq!(self.ran.load(Relaxed), 1, "set before the closure has run");
-                // SAFETY: the latch was seen set, and this is the only taking.
-                unsafe { fork.take_result() }.expect("it does not panic") + 10
+            unsafe { fork.run_inline() }
+        } else {
+            // SAFETY: a stolen fork was armed, and `pop` acquires that (JOB-5).
+            let latch = unsafe { Header::latch(fork.header()) };
+            while !latch.probe() {
+                self.sleep.wait_parked(self.bed(), latch, || false, || false);
             }
-            TakeBack::NotNewest => panic!("it is the newest"),
+            assert_eq!(self.ran.load(Relaxed), 1, "set before the closure has run");
+            // SAFETY: the latch was seen set, and this is the only taking.
+            unsafe { fork.take_result() }.expect("it does not panic") + 10
         };
         assert!(result == 1 || result == 12, "{result}: inline here or migrated there");
         assert_eq!(self.ran.load(Relaxed), 1);

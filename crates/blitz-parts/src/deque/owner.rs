@@ -1,0 +1,214 @@
+//! The owner's end of the deque.
+
+use super::{Deque, Linked};
+use crate::barrier;
+use crate::prim::{Acquire, Relaxed, Release, SeqCst, Step, broken, fence, spin_loop, yield_now};
+use crate::tuning;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+/// The owner's end. Neither `Send` nor `Sync`: it stays on the thread that made it.
+pub struct Owner<'a, T> {
+    pub(super) deque: &'a Deque<T>,
+    pub(super) stays_here: PhantomData<*mut ()>,
+}
+
+impl<T> Clone for Owner<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Owner<'_, T> {}
+
+/// Where a fork lies: what was the newest before it.
+#[must_use = "a fork has to be taken back"]
+#[derive(Debug)]
+pub struct Place<T>(*mut T);
+
+impl<T> Clone for Place<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Place<T> {}
+
+/// What [`Owner::publish`] or [`Owner::push`] did.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// How many items became public.
+    pub count: usize,
+    /// Whether no item was public before.
+    pub was_empty: bool,
+}
+
+/// What [`Owner::take_back_public`] found.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeBack {
+    /// The fork is the caller's again.
+    Taken,
+    /// It is public: it lies in the deque below whatever was pushed since, unless a thief has it.
+    Public,
+}
+
+impl<'a, T: Linked> Owner<'a, T> {
+    /// Puts a fork on the private end, and says where.
+    ///
+    /// # Safety
+    /// 1. The fork stays alive and in place until the owner has taken it back, or found it public and then
+    ///    popped it or seen that its taker is done with it.
+    /// 2. Forks are taken back newest first, each once, with the place they got here.
+    #[inline(always)]
+    pub unsafe fn fork(self, fork: NonNull<T>) -> Place<T> {
+        let own = &*self.deque.own;
+        let older = own.newest.load(Relaxed);
+        // SAFETY: the fork is alive (obligation 1), and nobody else knows it yet.
+        unsafe { T::set_older(fork, older) };
+        let order = if broken(Step::DequePushRelease) { Relaxed } else { Release };
+        own.newest.store(fork.as_ptr(), order); // O1
+        own.pushes.add(1);
+        Place(older)
+    }
+
+    /// Takes the newest fork back, which lies at `place`, if it is private; else
+    /// [`take_back_public`](Self::take_back_public) does.
+    ///
+    /// What is stored comes from the caller, who had it all the time, and not from the fork's link: a value that goes
+    /// through memory, from each fork to the next, costs more than all the rest of a fork.
+    #[inline(always)]
+    pub fn take_back(self, place: Place<T>) -> bool {
+        let own = &*self.deque.own;
+        own.newest.store(place.0, Relaxed);
+        barrier::light(); // O6
+        let order = if broken(Step::DequeForceAcquire) { Relaxed } else { Acquire };
+        own.force.load(order) == 0 && own.guard.load(Relaxed) != place.0 // O11, DEQUE-3
+    }
+
+    /// What is to be done if [`take_back`](Self::take_back) did not take `fork`: a thief has forced it into the open,
+    /// or tries to, or its owner has published it.
+    #[cold]
+    pub fn take_back_public(self, fork: NonNull<T>, place: Place<T>) -> TakeBack {
+        self.enter();
+        let public = self.deque.open.published.load(Relaxed) == fork.as_ptr();
+        if public {
+            // All that are older are public, too.
+            self.deque.set_published(place.0);
+        }
+        self.leave();
+        if public { TakeBack::Public } else { TakeBack::Taken }
+    }
+
+    /// Puts an item where thieves find it, after all forks; those become public, too, and are armed.
+    pub fn push(self, item: NonNull<T>, arm: impl Fn(NonNull<T>)) -> Published {
+        let deque = self.deque;
+        self.enter();
+        let was_empty = !self.has_public();
+        let forks = deque.expose(deque.own.newest.load(Relaxed), |private| private, arm);
+        let end = deque.open.end.load(Relaxed);
+        deque.make_room(end, 1);
+        deque.buffer().slot(end).store(item.as_ptr(), Relaxed);
+        deque.set_end(end + 1);
+        self.leave();
+        deque.own.pushes.add(1);
+        Published { count: forks + 1, was_empty }
+    }
+
+    /// Makes the oldest private forks public, as many as `wanted` says of the number that there are, after arming
+    /// each: what others need of a fork has to be written only if others will see it.
+    pub fn publish(
+        self,
+        wanted: impl FnOnce(usize) -> usize,
+        arm: impl Fn(NonNull<T>),
+    ) -> Published {
+        let was_empty = !self.has_public();
+        if !self.deque.has_private() {
+            return Published { count: 0, was_empty };
+        }
+        self.enter();
+        let count = self.deque.expose(self.deque.own.newest.load(Relaxed), wanted, arm);
+        self.leave();
+        Published { count, was_empty }
+    }
+
+    /// The index that the next item to become public after all that are here now will get.
+    pub fn bottom(self) -> isize {
+        self.enter();
+        let private = self.deque.count(self.deque.own.newest.load(Relaxed));
+        let bottom = self.deque.open.end.load(Relaxed) + private as isize;
+        self.leave();
+        bottom
+    }
+
+    /// Takes the newest item if its index is at least `base`. There is none if there are private forks: those belong to
+    /// frames that take them back.
+    pub fn pop_above(self, base: isize) -> Option<NonNull<T>> {
+        let above = !self.deque.has_private() && self.deque.open.end.load(Relaxed) > base;
+        if above { self.pop() } else { None }
+    }
+
+    /// Takes the newest public item. Only where there are no private forks, which are newer.
+    #[inline]
+    pub fn pop(self) -> Option<NonNull<T>> {
+        // `top` only grows, so an old reading that says "empty" is right. Acquire: see O14.
+        if self.deque.top.load(Acquire) >= self.deque.open.end.load(Relaxed) {
+            return None;
+        }
+        self.pop_public()
+    }
+
+    /// The way to take a public item: against thieves, with a fence.
+    fn pop_public(self) -> Option<NonNull<T>> {
+        let deque = self.deque;
+        self.enter();
+        let index = deque.open.end.load(Relaxed) - 1;
+        deque.set_end(index);
+        if !broken(Step::DequePopFence) {
+            fence(SeqCst); // O3
+        }
+        let top = deque.top.load(Acquire); // O14
+        if top < index {
+            self.leave();
+            return self.read(index);
+        }
+        // The last item, or none: the exchange decides between us and a thief (O13).
+        let won = top == index && deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
+        let item = if won { self.read(index) } else { None };
+        deque.own.own_top.add(u64::from(won));
+        deque.set_end(index + 1);
+        self.leave();
+        item
+    }
+
+    fn read(self, index: isize) -> Option<NonNull<T>> {
+        NonNull::new(self.deque.buffer().slot(index).load(Relaxed))
+    }
+
+    /// From here until `leave` no thief changes `end`, `published` or `guard`, or follows links.
+    fn enter(self) {
+        self.deque.open.busy.store(1, Relaxed);
+        barrier::light(); // O9
+        if broken(Step::DequeForceWait) {
+            return;
+        }
+        let mut turns = 0u32;
+        while self.deque.own.force.load(Acquire) != 0 {
+            // O11. The thief may be off its core inside the heavy fence.
+            turns += 1;
+            if turns < tuning::FORCE_WAIT_SPINS { spin_loop() } else { yield_now() }
+        }
+    }
+
+    fn leave(self) {
+        self.deque.open.busy.store(0, Release); // O17
+    }
+}
+
+impl<T> Owner<'_, T> {
+    /// Whether a thief could take something right now, as far as the owner knows. `top` may have moved
+    /// on since; then the next fork looks again, and a thief that is about to sleep looks for itself.
+    #[inline(always)]
+    pub fn has_public(self) -> bool {
+        self.deque.open.end.load(Relaxed) > self.deque.top.load(Relaxed)
+    }
+}
