@@ -159,12 +159,16 @@ impl Worker {
 
     /// Puts a job where this worker and others find it. Own thread only.
     pub(crate) fn push(&self, work: Work) {
-        let published = self.own().push(work.into_raw(), self.arm());
+        let count = self.own().push(work.into_raw(), self.arm());
         // As in `fork`.
         barrier::light();
-        // If there were public jobs already then somebody was told of them, who wakes the next (SLEEP-3).
-        if self.demand.anyone_inactive() && (published.was_empty || !self.lazy) {
-            self.tell(published);
+        if self.demand.anyone_inactive() {
+            // If others are public then somebody was told of them, who wakes the next (SLEEP-3). Only now, after the
+            // fence, is it known whether a worker that has gone to sleep since has taken them.
+            let alone = self.deque.public_len() <= count;
+            if alone || !self.lazy {
+                self.tell(alone);
+            }
         }
     }
 
@@ -247,15 +251,15 @@ impl Worker {
             self.publish(|private| private)
         };
         if published.count > 0 {
-            self.tell(published);
+            self.tell(published.was_empty);
         }
     }
 
-    /// Wakes a worker if nobody is looking. Own thread only.
-    fn tell(&self, published: Published) {
+    /// Wakes a worker if nobody is looking; `was_empty`: nothing was public before. Own thread only.
+    fn tell(&self, was_empty: bool) {
         // One worker is told of however many: if it finds more than it takes, it wakes the next
         // (SLEEP-3), and a burst that is over soon has not woken everybody.
-        let woken = self.team().sleep().new_jobs(1, published.was_empty);
+        let woken = self.team().sleep().new_jobs(1, was_empty);
         self.counters.wakes_sent.add(woken as u64);
     }
 

@@ -21,7 +21,7 @@ fn injected() {
 
 #[test]
 fn sleep_3_of_two_injected_jobs_the_first_waits_for_the_second() {
-    check(60_000, Some(2), injected);
+    check(25_000, Some(2), injected);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn sleep_5_a_waiter_that_helps_is_woken() {
 
 #[test]
 fn sleep_5_a_waiter_that_parks_is_woken() {
-    check(1_000, Some(2), parked);
+    check(900, Some(2), parked);
 }
 
 #[test]

@@ -68,14 +68,15 @@ impl Crew {
 
     /// `Worker::push`.
     fn push(&self, worker: usize, work: Work) {
-        let published = self.own(worker).push(work.into_raw(), self.arm(worker));
+        let count = self.own(worker).push(work.into_raw(), self.arm(worker));
         barrier::light();
-        if self.sleep.counters().anyone_inactive() && published.was_empty {
+        if self.sleep.counters().anyone_inactive() && self.deques[worker].public_len() <= count {
             self.sleep.new_jobs(1, true);
         }
     }
 
-    /// `Worker::fork`, of a job that others take: its frame waits for it.
+    /// `Worker::fork`, of a job that others take: its frame waits for it. A second one has to be made before, since the
+    /// first frees itself, and two forks are never in the same place.
     fn fork(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         self.share_if_wanted(worker);

@@ -1,6 +1,7 @@
 //! A job is posted while the workers fall asleep.
 
 use super::{Crew, Event};
+use crate::barrier;
 use crate::prim::{Step, canary, check};
 
 /// Two jobs from outside, one worker; the caller waits for each.
@@ -60,6 +61,30 @@ fn published() {
 #[test]
 fn sleep_1_published_jobs_are_found() {
     check(1_200, Some(2), published);
+}
+
+/// The same by a worker that judges before its fence whether somebody was told of an older public job, which the one
+/// who took it and went to sleep since may have been.
+fn judged_too_early() {
+    let crew = Crew::new(2);
+    let worker = crew.start(1);
+    let (first, second) = (Event::new(), Event::new());
+    for event in [&first, &second] {
+        let was_empty = !crew.own(0).has_public();
+        crew.own(0).push(event.setter().into_raw(), crew.arm(0));
+        barrier::light();
+        if was_empty && crew.sleep.counters().anyone_inactive() {
+            crew.sleep.new_jobs(1, true);
+        }
+    }
+    first.wait();
+    second.wait();
+    crew.finish([worker]);
+}
+
+#[test]
+fn canary_a_push_judges_before_its_fence() {
+    canary(&[], Some(2), judged_too_early);
 }
 
 #[test]

@@ -35,8 +35,9 @@ fn two_private_jobs() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
     let (first, second) = (Event::new(), Event::new());
-    crew.fork(0, first.setter());
-    crew.fork(0, second.setter());
+    let [job, newer] = [first.setter(), second.setter()];
+    crew.fork(0, job);
+    crew.fork(0, newer);
     first.wait();
     second.wait();
     crew.finish([worker]);
@@ -62,8 +63,9 @@ fn a_busy_worker_takes_the_public_job() {
             }
         }
     });
-    crew.fork(0, job(|| ()));
-    crew.fork(0, both(&here, &there));
+    let [job, newer] = [job(|| ()), both(&here, &there)];
+    crew.fork(0, job);
+    crew.fork(0, newer);
     here.wait();
     thief.join().unwrap();
     crew.finish([sleeper]);
@@ -90,8 +92,9 @@ fn the_public_job_goes_after_the_private_push() {
     let sleeper = crew.start(1);
     thread::yield_now();
     let done = Event::new();
-    crew.fork(0, job(|| ()));
-    crew.fork(0, done.setter());
+    let [job, newer] = [job(|| ()), done.setter()];
+    crew.fork(0, job);
+    crew.fork(0, newer);
     if let Some(work) = crew.give(0) {
         work.run(None);
     }
@@ -177,8 +180,9 @@ fn one_who_leaves_for_something_else_passes_on() {
             there.wait();
         }
     });
-    crew.fork(0, job(|| ()));
-    crew.fork(0, both(&here, &there));
+    let [job, newer] = [job(|| ()), both(&here, &there)];
+    crew.fork(0, job);
+    crew.fork(0, newer);
     if let Some(work) = crew.give(0) {
         work.run(None);
     }

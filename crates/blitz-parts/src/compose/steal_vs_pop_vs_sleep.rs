@@ -28,7 +28,7 @@ fn pop_or_wait() {
 
 #[test]
 fn deque_1_each_job_runs_once_beside_a_sleeper() {
-    check(2_400, Some(2), pop_or_wait);
+    check(1_900, Some(2), pop_or_wait);
 }
 
 #[test]

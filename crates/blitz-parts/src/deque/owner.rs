@@ -32,7 +32,7 @@ impl<T> Clone for Place<T> {
 }
 impl<T> Copy for Place<T> {}
 
-/// What [`Owner::publish`] or [`Owner::push`] did.
+/// What [`Owner::publish`] did.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
@@ -99,11 +99,11 @@ impl<'a, T: Linked> Owner<'a, T> {
         if public { TakeBack::Public } else { TakeBack::Taken }
     }
 
-    /// Puts an item where thieves find it, after all forks; those become public, too, and are armed.
-    pub fn push(self, item: NonNull<T>, arm: impl Fn(NonNull<T>)) -> Published {
+    /// Puts an item where thieves find it, after all forks; those become public, too, and are armed. Says how many
+    /// items became public.
+    pub fn push(self, item: NonNull<T>, arm: impl Fn(NonNull<T>)) -> usize {
         let deque = self.deque;
         self.enter();
-        let was_empty = !self.has_public();
         let forks = deque.expose(deque.own.newest.load(Relaxed), |private| private, arm);
         let end = deque.open.end.load(Relaxed);
         deque.make_room(end, 1);
@@ -111,7 +111,7 @@ impl<'a, T: Linked> Owner<'a, T> {
         deque.set_end(end + 1);
         self.leave();
         deque.own.pushes.add(1);
-        Published { count: forks + 1, was_empty }
+        forks + 1
     }
 
     /// Makes the oldest private forks public, as many as `wanted` says of the number that there are, after arming

@@ -2,8 +2,14 @@
 
 use super::futures::{Gate, yield_now};
 use super::wait::{Event, block_on};
-use super::{Runtime, spawn, spawn_job};
-use crate::prim::{Step, canary, check};
+use super::{Runtime, spawn, spawn_job, worker};
+use crate::prim::{AtomicUsize, Relaxed, Step, canary, check};
+use std::sync::Arc;
+
+/// `join` on the worker that the caller runs on.
+fn join(a: impl FnOnce(), b: impl FnOnce() + Send) {
+    worker::current().expect("called on a worker").join(a, b);
+}
 
 /// Jobs from outside spawn tasks and jobs; tasks spawn jobs and wait for them.
 fn jobs_and_tasks() {
@@ -88,7 +94,7 @@ fn canary_the_latch_is_marked_first() {
     canary(&[Step::SleepLatchAfterWord], Some(3), waiting_alone);
 }
 
-/// A job pushes others, which stay private unless somebody wants them, and blocks until they have run.
+/// A job forks two others, which stay private unless somebody wants them, and blocks until they have run.
 fn leaf() {
     let runtime = Runtime::new(3);
     let done = Gate::new();
@@ -96,12 +102,11 @@ fn leaf() {
         let done = done.clone();
         move || {
             let (first, second) = (Event::new(), Event::new());
-            for event in [&first, &second] {
-                let event = event.clone();
-                spawn_job(move || event.set());
-            }
-            first.wait();
-            second.wait();
+            let wait = || {
+                first.wait();
+                second.wait();
+            };
+            join(|| join(wait, || second.set()), || first.set());
             done.open();
         }
     });
@@ -113,6 +118,39 @@ fn leaf() {
 #[test]
 fn sleep_4_private_jobs_of_a_blocked_worker_are_found() {
     check(3_000, Some(3), leaf);
+}
+
+/// Forks that are taken back or stolen, with jobs spawned above them, beside tasks.
+fn forks() {
+    let runtime = Runtime::new(3);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let gates = [Gate::new(), Gate::new()];
+    for gate in &gates {
+        let (gate, ran) = (gate.clone(), ran.clone());
+        runtime.spawn_job(move || {
+            let count = || {
+                ran.fetch_add(1, Relaxed);
+            };
+            let inner = Gate::new();
+            let spawn_one = || {
+                let inner = inner.clone();
+                spawn_job(move || inner.open());
+                join(count, count);
+            };
+            join(|| join(spawn_one, count), || join(count, count));
+            block_on(inner.passed());
+            gate.open();
+        });
+    }
+    drop(runtime.spawn(yield_now()));
+    gates.iter().for_each(|gate| block_on(gate.passed()));
+    assert_eq!(ran.load(Relaxed), 10, "each fork runs once");
+    runtime.shut_down();
+}
+
+#[test]
+fn deque_1_forks_with_jobs_above_them_run_once() {
+    check(2_000, Some(3), forks);
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn wait_on_worker<F: Future>(
 
 impl Worker<'_> {
     /// `Worker::wait_helping_all`.
-    fn wait_helping_all(self, latch: &JobLatch) {
+    pub(super) fn wait_helping_all(self, latch: &JobLatch) {
         let sleep = &self.team().sleep;
         let base = self.own().bottom();
         let stop_looking = |idle: &mut Option<Idle>| {

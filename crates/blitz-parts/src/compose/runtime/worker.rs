@@ -3,9 +3,9 @@
 use super::shared::{Shared, SignalPart};
 use super::team::Team;
 use crate::barrier;
-use crate::deque::{Deque, Owner, Steal};
+use crate::deque::{Deque, Owner, Place, Steal, TakeBack};
 use crate::inject::Injector;
-use crate::job::{Header, Work};
+use crate::job::{Armed, Header, StackJob, Work};
 use crate::latch::JobLatch;
 use crate::lifo::LifoSlot;
 use crate::prim::{
@@ -387,9 +387,44 @@ impl<'t> Worker<'t> {
     // Jobs, as in `worker`.
 
     pub(super) fn push(self, work: Work) {
-        self.own().push(work.into_raw());
+        let count = self.own().push(work.into_raw(), self.arm());
+        barrier::light();
+        let alone = || self.queues().deque.public_len() <= count;
+        if self.team.sleep.counters().anyone_inactive() && alone() {
+            self.team.sleep.new_jobs(1, true);
+        }
+    }
+
+    /// `join`: `b` lies in this frame meanwhile.
+    pub(super) fn join(self, a: impl FnOnce(), b: impl FnOnce() + Send) {
+        let job = StackJob::new(Armed, |_migrated: bool| b());
+        // SAFETY: it is taken back, or waited for, below.
+        let place = unsafe { self.own().fork(job.header()) };
         barrier::light();
         self.share_if_wanted();
+        a();
+        if self.own().take_back(place) || self.take_back_public(job.header(), place) {
+            // SAFETY: taken back.
+            unsafe { job.run_inline() };
+            return;
+        }
+        // SAFETY: it was found taken, so it was armed (JOB-5).
+        self.wait_helping_all(unsafe { Header::latch(job.header()) });
+        // SAFETY: the latch is set, and the result is taken once.
+        unsafe { job.take_result() }.expect("it does not panic");
+    }
+
+    fn take_back_public(self, fork: NonNull<Header>, place: Place<Header>) -> bool {
+        if self.own().take_back_public(fork, place) == TakeBack::Taken {
+            return true;
+        }
+        while let Some(job) = self.own().pop() {
+            if job == fork {
+                return true;
+            }
+            self.run(Found::Job(taken(job)));
+        }
+        false
     }
 
     fn share_if_wanted(self) {
@@ -401,14 +436,11 @@ impl<'t> Worker<'t> {
             if may_keep && any_below(2) == 0 {
                 return;
             }
-            self.publish_and_tell(self.queues().deque.len().div_ceil(2).max(idle));
-        }
-    }
-
-    fn publish_and_tell(self, wanted: usize) {
-        let published = self.own().publish(wanted, self.arm());
-        if published.count > 0 {
-            self.team.sleep.new_jobs(1, published.was_empty);
+            let wanted = |private: usize| private.div_ceil(2).max(idle);
+            let published = self.own().publish(wanted, self.arm());
+            if published.count > 0 {
+                sleep.new_jobs(1, published.was_empty);
+            }
         }
     }
 
@@ -419,13 +451,11 @@ impl<'t> Worker<'t> {
     }
 
     fn pop(self) -> Option<Work> {
-        let job = self.own().pop()?;
-        self.share_if_wanted();
-        Some(taken(job))
+        self.pop_above(isize::MIN)
     }
 
     pub(super) fn pop_above(self, base: isize) -> Option<Work> {
-        if self.own().bottom() > base { self.pop() } else { None }
+        self.own().pop_above(base).map(taken)
     }
 
     pub(super) fn take_oldest(self) -> Option<Work> {
@@ -434,7 +464,7 @@ impl<'t> Worker<'t> {
             return None;
         }
         if deque.public_len() == 0 {
-            let _ = self.own().publish(1, self.arm());
+            let _ = self.own().publish(|_| 1, self.arm());
         }
         self.give()
     }
@@ -490,7 +520,6 @@ impl<'t> Worker<'t> {
         for work in batch {
             self.push(work);
         }
-        self.publish_and_tell(usize::MAX);
         Some(first)
     }
 
@@ -508,7 +537,7 @@ impl<'t> Worker<'t> {
     /// Brings a private job of this worker into the open, from any thread.
     fn force(self) -> bool {
         let deque = &self.queues().deque;
-        if deque.is_empty() {
+        if !deque.has_private() {
             return false;
         }
         let pushes = deque.pushes();
