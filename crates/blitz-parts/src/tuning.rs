@@ -3,8 +3,8 @@
 use crate::prim::MODELLED;
 use core::time::Duration;
 
-/// Slots of a fresh deque. 256 pointers are two pages' worth of nesting before the first growth;
-/// two under the model checker, so that a third push grows the buffer.
+/// Slots for the public items of a fresh deque: half a page, which few programs outgrow, for forks become
+/// public a few at a time. Two under the model checker, so that a third item grows the buffer.
 pub const DEQUE_SLOTS: usize = if MODELLED { 2 } else { 256 };
 
 /// Idle rounds in which a worker yields before it announces that it gets sleepy (seed 000/001); none under

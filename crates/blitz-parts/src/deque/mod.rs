@@ -9,7 +9,8 @@
 //! # State
 //! Public items lie in a growing ring, oldest first. Forks that are not public are a list, newest first, whose links
 //! lie in the forks themselves; all of them are newer than everything public. A public fork stays in the list
-//! until its owner takes it back, but all there is to know of it is `published`.
+//! until its owner takes it back, but all there is to know of it is `published`. An owner that is about to do so has set
+//! `newest` back already, to the one that `guard` names: then nothing is private.
 //!
 //! | word | meaning | who writes |
 //! |---|---|---|
