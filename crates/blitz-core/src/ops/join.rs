@@ -137,9 +137,10 @@ where
     }
 }
 
-/// Never part of its caller: one that is small, as in a recursion, becomes part of this function, and then its leaves need
-/// no call at all.
-#[inline(never)]
+// Whether this ends up in its caller is left to the compiler, which knows the closures: a small caller goes into
+// this function instead, and then the leaves of a recursion need no call at all. To forbid it would put this function
+// into another unit of code, where looking the worker up is a call.
+#[inline]
 fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA,
