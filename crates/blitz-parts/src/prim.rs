@@ -457,6 +457,8 @@ pub enum Step {
     BarrierAfterExchange,
     /// `deque`: the release store that makes a fork count.
     DequePushRelease,
+    /// `deque`: the release store that makes an older fork the newest again.
+    DequeTakeBackRelease,
     /// `deque`: the release store of a grown buffer's address.
     DequeGrowRelease,
     /// `deque`: an owner that sees a thief gone sees what it did.
@@ -483,6 +485,8 @@ pub enum Step {
     CountAcquire,
     /// `latch`: a worker's word goes back to UNSET on every way out of sleep.
     WordReset,
+    /// `sleep`: a thief that forces jobs into the open tells of them.
+    SleepForceTells,
     /// `sleep`: the fence between posting work and reading the counters.
     SleepPostFence,
     /// `sleep`: the fence between registering as a sleeper and the last look.

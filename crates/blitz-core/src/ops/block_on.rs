@@ -95,7 +95,7 @@ fn block_on_worker<F: Future>(worker: &Worker, mut future: Pin<&mut F>) -> F::Ou
             worker.give_tasks_away();
             Help::Descendants { injected: Some(&ALWAYS) }
         };
-        worker.wait_until(&bell.latch, worker.bottom(), help);
+        worker.wait_until(&bell.latch, worker.mark(), help);
     }
 }
 

@@ -128,7 +128,7 @@ where
         // `R` is `Send`; one word each.
         worker.post(unsafe { job.as_work() });
     }
-    latch.inner().wait_for_jobs_of(team, AnyLatch::base(), &AtomicBool::new(false));
+    latch.inner().wait_for_jobs_of(team, AnyLatch::mark(), &AtomicBool::new(false));
     // Collect first: every result is taken, whichever of them panicked.
     let results: Vec<_> = jobs
         .iter()

@@ -42,7 +42,7 @@ impl Team {
         });
         // SAFETY: this frame stays until the latch is set; `OP` and `R` are `Send`; one word.
         self.inject(unsafe { job.as_work() });
-        job.latch().wait_for_jobs_of(self, AnyLatch::base(), &AtomicBool::new(true));
+        job.latch().wait_for_jobs_of(self, AnyLatch::mark(), &AtomicBool::new(true));
         // SAFETY: the latch is set, and the result is taken once.
         panic::resume_if_err(unsafe { job.take_result() })
     }

@@ -194,7 +194,7 @@ where
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
         // Whoever took our job took everything older before; what is left is newer.
-        worker.wait_until(latch, worker.bottom(), worker.team().help(None));
+        worker.wait_until(latch, worker.mark(), worker.team().help(None));
     }
     // SAFETY: the latch is set, and the result is taken once.
     panic::resume_if_err(unsafe { job.take_result() })

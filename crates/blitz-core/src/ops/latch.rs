@@ -2,6 +2,8 @@
 
 use crate::team::Team;
 use crate::worker::{Help, Worker, current};
+use blitz_parts::deque::Mark;
+use blitz_parts::job::Header;
 use blitz_parts::latch::{JobLatch, Latch, OnceLatch};
 use blitz_parts::prim::AtomicBool;
 use std::sync::Arc;
@@ -34,36 +36,36 @@ impl AnyLatch {
         unsafe { AnyLatch::set(Arc::as_ptr(this)) };
     }
 
-    /// The first index in the current worker's deque that is not in use yet.
-    pub(crate) fn base() -> isize {
-        current::current().map_or(0, Worker::bottom)
+    /// What the current worker, if the thread is one, pushes from now on lies above it.
+    pub(crate) fn mark() -> Mark<Header> {
+        current::current().map_or(Mark::START, Worker::mark)
     }
 
     /// Waits for jobs of `team`. A worker of that team looks at injected jobs only once `injected` says
     /// that one of its own is among them; a worker of another team, into which the jobs of `team` may
     /// call back, always looks at those of its own team.
-    pub(crate) fn wait_for_jobs_of(&self, team: &Team, base: isize, injected: &AtomicBool) {
+    pub(crate) fn wait_for_jobs_of(&self, team: &Team, mark: Mark<Header>, injected: &AtomicBool) {
         match current::current() {
-            Some(worker) if worker.is_in(team) => self.wait(base, team.help(Some(injected))),
-            _ => self.wait_for_anything(base),
+            Some(worker) if worker.is_in(team) => self.wait(mark, team.help(Some(injected))),
+            _ => self.wait_for_anything(mark),
         }
     }
 
     /// Waits for something that may need jobs and tasks of the worker's own team, whichever these are.
-    pub(crate) fn wait_for_anything(&self, base: isize) {
+    pub(crate) fn wait_for_anything(&self, mark: Mark<Header>) {
         static ALWAYS: AtomicBool = AtomicBool::new(true);
         let help = match current::current() {
             Some(worker) => worker.team().help_with_tasks(Some(&ALWAYS)),
             None => Help::Anything,
         };
-        self.wait(base, help);
+        self.wait(mark, help);
     }
 
     /// Waits on the thread that made the latch. A worker helps meanwhile, as far as `help` lets it;
-    /// `base`: see [`Worker::wait_until`].
-    pub(crate) fn wait(&self, base: isize, help: Help<'_>) {
+    /// `mark`: see [`Worker::wait_until`].
+    pub(crate) fn wait(&self, mark: Mark<Header>, help: Help<'_>) {
         match (self, current::current()) {
-            (AnyLatch::Worker(latch, _), Some(worker)) => worker.wait_until(latch, base, help),
+            (AnyLatch::Worker(latch, _), Some(worker)) => worker.wait_until(latch, mark, help),
             (AnyLatch::Worker(..), None) => {
                 unreachable!("a worker stays one until its job is done")
             }

@@ -6,7 +6,8 @@ use crate::panic::{self, Payload};
 use crate::pool::Pool;
 use crate::team::Team;
 use crate::worker::current;
-use blitz_parts::job::{HeapJob, Work};
+use blitz_parts::deque::Mark;
+use blitz_parts::job::{Header, HeapJob, Work};
 use blitz_parts::latch::{CountLatch, Latch};
 use blitz_parts::prim::{AtomicBool, Release};
 use std::marker::PhantomData;
@@ -139,7 +140,8 @@ pub(super) struct ScopeCore<'scope> {
     team: Arc<Team>,
     /// The owner counts one, every job one.
     latch: CountLatch<AnyLatch>,
-    base: isize,
+    /// What the owner's worker pushes since the scope was made lies above it.
+    mark: Mark<Header>,
     panic: Mutex<Option<Payload>>,
     /// Whether a job went through the injector: then the owner looks there, too.
     injected: AtomicBool,
@@ -152,7 +154,7 @@ impl<'scope> ScopeCore<'scope> {
         ScopeCore {
             team: team.arc(),
             latch: CountLatch::new(1, AnyLatch::for_current_thread()),
-            base: AnyLatch::base(),
+            mark: AnyLatch::mark(),
             panic: Mutex::new(None),
             injected: AtomicBool::new(false),
             jobs: PhantomData,
@@ -168,7 +170,7 @@ impl<'scope> ScopeCore<'scope> {
         let result = catch_unwind(AssertUnwindSafe(body));
         // SAFETY: the owner's own count, given up once.
         unsafe { CountLatch::set(&raw const self.latch) };
-        self.latch.inner().wait_for_jobs_of(&self.team, self.base, &self.injected);
+        self.latch.inner().wait_for_jobs_of(&self.team, self.mark, &self.injected);
         let value = panic::resume_if_err(result);
         let first = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         match first {

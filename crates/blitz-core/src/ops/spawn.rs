@@ -276,9 +276,9 @@ where
             drop(state);
             drop(before);
             if self.on_workers {
-                latch.wait_for_jobs_of(&self.team, AnyLatch::base(), &AtomicBool::new(true));
+                latch.wait_for_jobs_of(&self.team, AnyLatch::mark(), &AtomicBool::new(true));
             } else {
-                latch.wait_for_anything(AnyLatch::base());
+                latch.wait_for_anything(AnyLatch::mark());
             }
             state = self.lock();
         }

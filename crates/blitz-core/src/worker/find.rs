@@ -9,7 +9,7 @@
 
 use super::Worker;
 use crate::team::Team;
-use blitz_parts::deque::Steal;
+use blitz_parts::deque::{Mark, Steal};
 use blitz_parts::job::{Header, Work};
 use blitz_parts::task::Runnable;
 use std::ptr::NonNull;
@@ -133,13 +133,13 @@ impl Worker {
 
     /// The newest own job. Own thread only, and only in the main loop: elsewhere it may belong to a frame.
     pub(crate) fn pop(&self) -> Option<Work> {
-        self.pop_above(isize::MIN)
+        self.pop_above(Mark::START)
     }
 
-    /// The newest own job, if its index is at least `base`: jobs below belong to frames that will
+    /// The newest own job, if it came after `mark`: jobs below belong to frames that will
     /// take them back. Own thread only.
-    pub(crate) fn pop_above(&self, base: isize) -> Option<Work> {
-        let job = self.own().pop_above(base)?;
+    pub(crate) fn pop_above(&self, mark: Mark<Header>) -> Option<Work> {
+        let job = self.own().pop_above(mark)?;
         self.counters.popped.add(1);
         Some(taken(job))
     }
@@ -208,7 +208,7 @@ impl Worker {
         let found = match look {
             Look::Public => public,
             Look::Hard => public.or_else(|| {
-                let force = |victim: &Worker| if victim.force() { victim.give() } else { None };
+                let force = |victim: &Worker| if self.force(victim) { victim.give() } else { None };
                 victims().find_map(force).map(Found::Job)
             }),
         };

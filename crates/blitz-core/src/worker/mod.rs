@@ -17,7 +17,7 @@ use crate::sched::TaskQueues;
 use crate::team::Team;
 use backoff::Backoff;
 use blitz_parts::barrier;
-use blitz_parts::deque::{Deque, Owner, Place, Published, TakeBack};
+use blitz_parts::deque::{Deque, Mark, Owner, Place, Published, TakeBack};
 use blitz_parts::inject::Injector;
 use blitz_parts::job::{Header, Work};
 use blitz_parts::prim::{
@@ -152,9 +152,9 @@ impl Worker {
         unsafe { self.deque.owner() }
     }
 
-    /// Jobs that this worker pushes from now on get this index or a higher one. Own thread only.
-    pub(crate) fn bottom(&self) -> isize {
-        self.own().bottom()
+    /// Jobs that this worker pushes from now on lie above this mark. Own thread only.
+    pub(crate) fn mark(&self) -> Mark<Header> {
+        self.own().mark()
     }
 
     /// Puts a job where this worker and others find it. Own thread only.
@@ -222,15 +222,21 @@ impl Worker {
         self.own().publish(wanted, self.arm())
     }
 
-    /// Brings a private job of this worker into the open, from another thread.
-    fn force(&self) -> bool {
+    /// Brings private jobs of another worker into the open. Own thread only.
+    fn force(&self, victim: &Worker) -> bool {
         // Without the asymmetric fence there is nothing private, and no fence to force with.
-        if !self.lazy || !self.deque.has_private() {
+        if !victim.lazy || !victim.deque.has_private() {
             return false;
         }
         // An owner that has pushed since somebody last looked knows that jobs are wanted.
-        let pushes = self.deque.pushes();
-        self.watched.swap(pushes, Relaxed) == pushes && self.deque.force(self.arm())
+        let pushes = victim.deque.pushes();
+        let stuck = victim.watched.swap(pushes, Relaxed) == pushes;
+        let forced = stuck && victim.deque.force(victim.arm());
+        if forced {
+            // The owner takes what is public as told; and whoever forces may be busy and wake nobody.
+            self.tell(true);
+        }
+        forced
     }
 
     /// Somebody is idle and nothing is public.

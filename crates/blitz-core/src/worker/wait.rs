@@ -2,7 +2,8 @@
 
 use super::{Aside, Found, Look, Wanted, Worker};
 use crate::panic::AbortOnUnwind;
-use blitz_parts::job::Work;
+use blitz_parts::deque::Mark;
+use blitz_parts::job::{Header, Work};
 use blitz_parts::latch::{JobLatch, Runner};
 use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, yield_now};
 use blitz_parts::sleep::Idle;
@@ -23,22 +24,22 @@ pub(crate) enum Help<'a> {
 }
 
 impl Worker {
-    /// Returns once `latch` is set. Jobs of the own deque from index `base` on belong to what is
+    /// Returns once `latch` is set. Jobs of the own deque above `mark` belong to what is
     /// waited for; those below belong to frames further out. Own thread only.
     #[cold]
-    pub(crate) fn wait_until(&self, latch: &JobLatch, base: isize, help: Help<'_>) {
+    pub(crate) fn wait_until(&self, latch: &JobLatch, mark: Mark<Header>, help: Help<'_>) {
         // The latch lies in a frame that must not go before it is set.
         let guard = AbortOnUnwind("a wait");
         let _aside = Aside::begin();
         let outer = self.waits_for.load(Relaxed);
         match help {
-            Help::Anything => self.wait_helping_all(latch, base),
+            Help::Anything => self.wait_helping_all(latch, mark),
             Help::Descendants { injected: None } => {
-                self.wait_helping_descendants(latch, base, || false);
+                self.wait_helping_descendants(latch, mark, || false);
             }
             Help::Descendants { injected: Some(flag) } => {
                 let _guest = self.team().add_guest(self);
-                self.wait_helping_descendants(latch, base, || {
+                self.wait_helping_descendants(latch, mark, || {
                     flag.load(Acquire) && !self.team().injector().is_empty()
                 });
             }
@@ -47,7 +48,7 @@ impl Worker {
         std::mem::forget(guard);
     }
 
-    fn wait_helping_all(&self, latch: &JobLatch, base: isize) {
+    fn wait_helping_all(&self, latch: &JobLatch, mark: Mark<Header>) {
         let sleep = self.team().sleep();
         let stop_looking = |idle: &mut Option<Idle>| {
             if let Some(idle) = idle.take() {
@@ -61,7 +62,7 @@ impl Worker {
                 Some(idle) if idle.is_sleepy() => Look::Hard,
                 _ => Look::Public,
             };
-            if let Some(found) = self.find_while_waiting(latch, base, look) {
+            if let Some(found) = self.find_while_waiting(latch, mark, look) {
                 stop_looking(&mut idle);
                 self.run(found);
                 continue;
@@ -97,7 +98,7 @@ impl Worker {
         }
         let _aside = Aside::begin();
         let outer = self.waits_for.load(Relaxed);
-        match self.find_while_waiting(latch, self.bottom(), Look::Public) {
+        match self.find_while_waiting(latch, self.mark(), Look::Public) {
             Some(found) => self.run(found),
             None => drop(self.poll_driver()),
         }
@@ -107,16 +108,21 @@ impl Worker {
     }
 
     /// Any work at all: what is waited for first, and neither kind of work always before the other.
-    fn find_while_waiting(&self, latch: &JobLatch, base: isize, look: Look) -> Option<Found> {
+    fn find_while_waiting(
+        &self,
+        latch: &JobLatch,
+        mark: Mark<Header>,
+        look: Look,
+    ) -> Option<Found> {
         if self.is_fair_turn() {
-            let found = self.find_fairly(|| self.pop_above(base));
+            let found = self.find_fairly(|| self.pop_above(mark));
             if found.is_some() {
                 return found;
             }
         }
         let job = || {
             let job = self
-                .pop_above(base)
+                .pop_above(mark)
                 .or_else(|| self.open_mail())
                 .or_else(|| self.leapfrog(latch.runner(), look))
                 .or_else(|| self.take_oldest())?;
@@ -138,7 +144,7 @@ impl Worker {
     fn wait_helping_descendants(
         &self,
         latch: &JobLatch,
-        base: isize,
+        mark: Mark<Header>,
         from_outside: impl Fn() -> bool,
     ) {
         let team = self.team();
@@ -146,7 +152,7 @@ impl Worker {
         while !latch.probe() {
             let look = if rounds < tuning::DESCENDANT_YIELDS { Look::Public } else { Look::Hard };
             let found = self
-                .pop_above(base)
+                .pop_above(mark)
                 .or_else(|| self.open_mail())
                 .or_else(|| self.leapfrog(latch.runner(), look))
                 .or_else(|| if from_outside() { self.take_injected() } else { None });
@@ -190,8 +196,8 @@ impl Worker {
             // What lies in the deque while the run lasts was pushed by the run; once it has ended,
             // something unrelated fills the deque, and that is not ours to take.
             let give = || victim.give_if(|| victim.is_still(at));
-            let found =
-                give().or_else(|| if look == Look::Hard && victim.force() { give() } else { None });
+            let found = give()
+                .or_else(|| if look == Look::Hard && self.force(victim) { give() } else { None });
             if found.is_some() {
                 self.counters.steals_won.add(1);
                 self.counters.leapfrogs.add(1);

@@ -21,7 +21,7 @@ fn fork_and_wait(wait: fn(&Crew, &JobLatch)) {
 }
 
 fn helping_all() {
-    fork_and_wait(|crew, latch| crew.wait_helping_all(0, latch, 1));
+    fork_and_wait(|crew, latch| crew.wait_helping_all(0, latch, crew.own(0).mark()));
 }
 
 fn parked() {

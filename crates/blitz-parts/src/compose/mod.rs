@@ -14,11 +14,11 @@ mod steal_vs_pop_vs_sleep;
 mod tasks;
 
 use crate::barrier;
-use crate::deque::{Deque, Owner, Published, Steal};
+use crate::deque::{Deque, Mark, Owner, Published, Steal};
 use crate::inject::Injector;
 use crate::job::{Header, HeapJob, Work};
 use crate::latch::{JobLatch, Latch, OnceLatch};
-use crate::prim::{AtomicU64, Relaxed, thread};
+use crate::prim::{AtomicU64, Relaxed, Step, broken, thread};
 use crate::sleep::{Bed, Idle, Sleep, SleepPolicy};
 use core::ptr::NonNull;
 use std::sync::Arc;
@@ -127,11 +127,11 @@ impl Crew {
     }
 
     fn pop(&self, worker: usize) -> Option<Work> {
-        self.pop_above(worker, isize::MIN)
+        self.pop_above(worker, Mark::START)
     }
 
-    fn pop_above(&self, worker: usize, base: isize) -> Option<Work> {
-        self.own(worker).pop_above(base).map(taken)
+    fn pop_above(&self, worker: usize, mark: Mark<Header>) -> Option<Work> {
+        self.own(worker).pop_above(mark).map(taken)
     }
 
     fn take_oldest(&self, worker: usize) -> Option<Work> {
@@ -174,7 +174,16 @@ impl Crew {
         let pushes = deque.pushes();
         deque.has_private()
             && self.watched[victim].swap(pushes, Relaxed) == pushes
-            && deque.force(self.arm(victim))
+            && self.force_and_tell(victim)
+    }
+
+    /// The end of `Worker::force`.
+    fn force_and_tell(&self, victim: usize) -> bool {
+        let forced = self.deques[victim].force(self.arm(victim));
+        if forced && !broken(Step::SleepForceTells) {
+            self.sleep.new_jobs(1, true);
+        }
+        forced
     }
 
     fn give(&self, victim: usize) -> Option<Work> {
@@ -237,7 +246,7 @@ impl Crew {
     }
 
     /// `Worker::wait_helping_all`.
-    fn wait_helping_all(&self, worker: usize, latch: &JobLatch, base: isize) {
+    fn wait_helping_all(&self, worker: usize, latch: &JobLatch, mark: Mark<Header>) {
         let bed = self.bed(worker);
         let stop_looking = |idle: &mut Option<Idle>| {
             if let Some(idle) = idle.take() {
@@ -253,7 +262,7 @@ impl Crew {
                 _ => Look::Public,
             };
             let found = self
-                .pop_above(worker, base)
+                .pop_above(worker, mark)
                 .or_else(|| self.take_oldest(worker))
                 .or_else(|| self.find_elsewhere(worker, look));
             if let Some(work) = found {

@@ -48,11 +48,12 @@
 //!   the thief's own condition did not hold; then the item stays.
 //! - **DEQUE-8** Links are followed only by the owner, or by a thief that holds `force` and saw the owner not
 //!   `busy`: then no fork of the list is taken back before that thief is done.
+//! - **DEQUE-9** `pop_above` takes no item that was there when its mark was made.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | `newest` store in fork | Release | O7 | the fork and its link are written before it counts |
+//! | O1 | `newest` stores | Release | O7 | forks and their links are written before they count; who sees an older one because a newer was taken back sees that one's link, too |
 //! | O2 | `end` stores | Release | O5 | the slots below `end` are written |
 //! | O3 | pop: fence between `end` store and `top` load | SeqCst | O4 | owner and thief cannot both miss each other |
 //! | O4 | steal: fence between `top` load and `end` load | SeqCst | O3 | the same |
@@ -72,7 +73,8 @@
 //!
 //! # What this does not do
 //! It wakes nobody and does not decide when to publish; it never shrinks. The owner waits for a
-//! forcing thief (a few microseconds) if both want a fork at once.
+//! forcing thief if it leaves a fork's frame meanwhile: for the fence, microseconds, and for a walk over its private forks. Who
+//! makes items public has to tell somebody, a forcing thief too, for the owner takes what is public as told.
 //!
 //! # Lineage
 //! Chase and Lev 2005 with the fences of Lê, Pop, Cohen and Zappa Nardelli 2013 for the public part;
@@ -86,13 +88,13 @@ mod owner;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-pub use owner::{Owner, Place, Published, TakeBack};
+pub use owner::{Mark, Owner, Place, Published, TakeBack};
 
 use crate::barrier;
 use crate::counter::Counter;
 use crate::prim::{
     AcqRel, Acquire, AtomicIsize, AtomicPtr, AtomicU32, Relaxed, Release, SeqCst, Step, broken,
-    fence, yield_now,
+    fence,
 };
 use crate::tuning;
 use buffer::Buffer;
@@ -276,21 +278,15 @@ impl<T: Linked> Deque<T> {
     }
 
     /// How many items there are, private ones included, at some recent moment. Costs a [`barrier::heavy`] if there
-    /// are private ones; where that is not to be had they are on their way to be public and count as one.
+    /// are private ones. These count as one if they cannot be counted: without that fence, where they are on their way to
+    /// be public, or while their owner makes some public, or a thief.
     pub fn len(&self) -> usize {
-        let mut private = None;
-        while self.has_private() && private.is_none() {
-            private = if barrier::available() {
-                self.beside_owner(|newest| self.count(newest))
-            } else {
-                Some(1)
-            };
-            if private.is_none() {
-                // The owner is busy, or another thief forces: for a moment.
-                yield_now();
-            }
-        }
-        self.public_len() + private.unwrap_or(0)
+        let count = || self.beside_owner(|newest| self.count(newest));
+        let private = match self.has_private() {
+            true if barrier::available() => count().or_else(count).unwrap_or(1),
+            one => usize::from(one),
+        };
+        self.public_len() + private
     }
 
     /// Calls `f` with the newest fork while the owner takes none back and changes nothing that is public. `None` if

@@ -344,6 +344,62 @@ fn canary_fork_without_release() {
     canary(&[Step::DequePushRelease], None, fork_against_force);
 }
 
+/// The thief was told to follow the links before there were any; the newest fork that it sees is one that is the newest
+/// again.
+fn fork_and_take_back_against_force() {
+    let rig = Rig::new();
+    let gone = rig.fork(3);
+    let thief = thread::spawn({
+        let rig = rig.clone();
+        move || rig.force_and_steal()
+    });
+    let mut taken = rig.take_back(3, gone);
+    let (first, second) = (rig.fork(0), rig.fork(1));
+    taken.extend(rig.take_back(1, second));
+    taken.extend(rig.take_back(0, first));
+    taken.extend(thief.join().unwrap());
+    taken.sort_unstable();
+    assert_eq!(taken, [0, 1, 3]);
+}
+
+#[test]
+fn deque_8_links_are_seen_through_a_fork_that_was_taken_back() {
+    check(5_000, Some(4), fork_and_take_back_against_force);
+}
+
+#[test]
+fn canary_take_back_without_release() {
+    canary(&[Step::DequeTakeBackRelease], Some(4), fork_and_take_back_against_force);
+}
+
+/// Jobs above a mark are told from those below while a thief makes some of those public.
+fn mark_against_force() {
+    let rig = Rig::new();
+    let (first, second) = (rig.fork(0), rig.fork(1));
+    let thief = thread::spawn({
+        let rig = rig.clone();
+        move || rig.force_and_steal()
+    });
+    // SAFETY: as in `fork`.
+    let owner = unsafe { rig.deque.owner() };
+    let mark = owner.mark();
+    assert!(owner.pop_above(mark).is_none(), "there is nothing above");
+    rig.push(2);
+    let above = owner.pop_above(mark).map(|item| rig.index(item));
+    assert!(above.is_none_or(|item| item == 2), "{above:?} was there before");
+    assert!(owner.pop_above(mark).is_none(), "there is nothing else above");
+    let mut taken: Vec<_> = above.into_iter().collect();
+    taken.extend(rig.take_back(1, second));
+    taken.extend(rig.take_back(0, first));
+    taken.extend(thief.join().unwrap());
+    assert_each_once(3, taken);
+}
+
+#[test]
+fn deque_9_what_is_below_a_mark_stays_while_a_thief_forces() {
+    check(1_000, Some(3), mark_against_force);
+}
+
 /// Two private forks are taken back, and their memory becomes another fork, while a thief follows the links.
 fn reuse_against_force() {
     let rig = Rig::new();

@@ -32,6 +32,26 @@ impl<T> Clone for Place<T> {
 }
 impl<T> Copy for Place<T> {}
 
+/// A moment of a deque: what came after it can be told from what was there.
+#[derive(Debug)]
+pub struct Mark<T> {
+    end: isize,
+    /// The newest fork: if it becomes public, all that comes after it lies above it.
+    newest: *mut T,
+}
+
+impl<T> Mark<T> {
+    /// Before everything.
+    pub const START: Mark<T> = Mark { end: isize::MIN, newest: core::ptr::null_mut() };
+}
+
+impl<T> Clone for Mark<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Mark<T> {}
+
 /// What [`Owner::publish`] did.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +77,9 @@ impl<'a, T: Linked> Owner<'a, T> {
     ///
     /// # Safety
     /// 1. The fork stays alive and in place until the owner has taken it back, or found it public and then
-    ///    popped it or seen that its taker is done with it.
-    /// 2. Forks are taken back newest first, each once, with the place they got here.
+    ///    popped it or seen that its taker is done with it; its link stays as it is even if somebody else runs it.
+    /// 2. Forks are taken back newest first, each once, with the place they got here: `take_back` and
+    ///    `take_back_public` rest on this.
     #[inline(always)]
     pub unsafe fn fork(self, fork: NonNull<T>) -> Place<T> {
         let own = &*self.deque.own;
@@ -79,7 +100,8 @@ impl<'a, T: Linked> Owner<'a, T> {
     #[inline(always)]
     pub fn take_back(self, place: Place<T>) -> bool {
         let own = &*self.deque.own;
-        own.newest.store(place.0, Relaxed);
+        let order = if broken(Step::DequeTakeBackRelease) { Relaxed } else { Release };
+        own.newest.store(place.0, order); // O1
         barrier::light(); // O6
         let order = if broken(Step::DequeForceAcquire) { Relaxed } else { Acquire };
         own.force.load(order) == 0 && own.guard.load(Relaxed) != place.0 // O11, DEQUE-3
@@ -131,19 +153,23 @@ impl<'a, T: Linked> Owner<'a, T> {
         Published { count, was_empty }
     }
 
-    /// The index that the next item to become public after all that are here now will get.
-    pub fn bottom(self) -> isize {
-        self.enter();
-        let private = self.deque.count(self.deque.own.newest.load(Relaxed));
-        let bottom = self.deque.open.end.load(Relaxed) + private as isize;
-        self.leave();
-        bottom
+    /// This moment.
+    #[inline]
+    pub fn mark(self) -> Mark<T> {
+        // A thief that forces in between only moves items below the mark, to which they belong.
+        let newest = self.deque.own.newest.load(Relaxed);
+        Mark { end: self.deque.open.end.load(Relaxed), newest }
     }
 
-    /// Takes the newest item if its index is at least `base`. There is none if there are private forks: those belong to
-    /// frames that take them back.
-    pub fn pop_above(self, base: isize) -> Option<NonNull<T>> {
-        let above = !self.deque.has_private() && self.deque.open.end.load(Relaxed) > base;
+    /// Takes the newest item if it came after `mark`, whose newest fork was not taken back since. There is none if there
+    /// are private forks: those belong to frames that take them back.
+    pub fn pop_above(self, mark: Mark<T>) -> Option<NonNull<T>> {
+        if self.deque.has_private() {
+            return None;
+        }
+        let end = self.deque.open.end.load(Relaxed);
+        // Below that fork is what is older; if it was stolen all of that was, too.
+        let above = end > mark.end && self.slot(end - 1) != mark.newest;
         if above { self.pop() } else { None }
     }
 
@@ -168,8 +194,9 @@ impl<'a, T: Linked> Owner<'a, T> {
         }
         let top = deque.top.load(Acquire); // O14
         if top < index {
+            let item = self.read(index);
             self.leave();
-            return self.read(index);
+            return item;
         }
         // The last item, or none: the exchange decides between us and a thief (O13).
         let won = top == index && deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
@@ -181,7 +208,11 @@ impl<'a, T: Linked> Owner<'a, T> {
     }
 
     fn read(self, index: isize) -> Option<NonNull<T>> {
-        NonNull::new(self.deque.buffer().slot(index).load(Relaxed))
+        NonNull::new(self.slot(index))
+    }
+
+    fn slot(self, index: isize) -> *mut T {
+        self.deque.buffer().slot(index).load(Relaxed)
     }
 
     /// From here until `leave` no thief changes `end`, `published` or `guard`, or follows links.

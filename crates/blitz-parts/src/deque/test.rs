@@ -1,6 +1,6 @@
 //! The deque on real threads, and against models of what it should do.
 
-use super::{Deque, Linked, Owner, Place, Published, Steal, TakeBack};
+use super::{Deque, Linked, Mark, Owner, Place, Published, Steal, TakeBack};
 use crate::prim::{AtomicBool, AtomicPtr, AtomicU32, Relaxed};
 use crate::rng::XorShift64Star;
 use crate::tuning;
@@ -148,15 +148,15 @@ fn compare_with_model(ops: &[Op]) {
     let deque = Deque::new();
     let own = owner(&deque);
     let mut expected = Expected::default();
-    // The forks that were not taken back: which, where, and the index of the next item.
-    let mut frames: Vec<(usize, Place<Item>, isize)> = Vec::new();
+    // The forks that were not taken back: which, where, and the moment after.
+    let mut frames: Vec<(usize, Place<Item>, Mark<Item>)> = Vec::new();
     let armed = RefCell::new(Vec::new());
     let arm = |item| armed.borrow_mut().push(items.index(item));
     for (step, &op) in ops.iter().enumerate() {
         match op {
             Op::Fork => {
                 let place = items.fork(&deque, step);
-                frames.push((step, place, own.bottom()));
+                frames.push((step, place, own.mark()));
                 expected.items.push_back(step);
             }
             Op::Push => {
@@ -168,12 +168,13 @@ fn compare_with_model(ops: &[Op]) {
                 expected.public += 1;
             }
             Op::PopAbove => {
-                let (newest, base) = frames.last().map_or((None, isize::MIN), |f| (Some(f.0), f.2));
+                let (newest, mark) =
+                    frames.last().map_or((None, Mark::START), |f| (Some(f.0), f.2));
                 // What is newer than the newest fork was pushed.
                 let above =
                     expected.items.back().is_some_and(|&item| newest.is_none_or(|n| item > n));
                 let expected = if above { expected.pop() } else { None };
-                assert_eq!(own.pop_above(base).map(|item| items.index(item)), expected);
+                assert_eq!(own.pop_above(mark).map(|item| items.index(item)), expected);
             }
             Op::TakeBack => {
                 if let Some((fork, place, _)) = frames.pop() {
@@ -342,6 +343,29 @@ fn deque_8_counting_changes_nothing() {
     let _ = owner(&deque).publish(|_| 1, |_| ());
     assert_eq!((deque.len(), deque.public_len()), (3, 1));
     assert!(owner(&deque).take_back(places[2]), "it is private still");
+}
+
+#[test]
+fn deque_9_only_what_came_after_a_mark_is_above_it() {
+    let items = Items::new(5);
+    let deque = Deque::new();
+    let own = owner(&deque);
+    let _ = own.push(items.item(0), |_| ());
+    let place = items.fork(&deque, 1);
+    let mark = own.mark();
+    assert_eq!(own.pop_above(mark), None, "private");
+    let _ = own.push(items.item(2), |_| ());
+    assert_eq!(own.pop_above(mark), Some(items.item(2)));
+    assert_eq!(own.pop_above(mark), None, "the fork is public, and below");
+    // Also once the fork itself and all below it are stolen.
+    let _ = own.push(items.item(3), |_| ());
+    assert_eq!(
+        [deque.steal(), deque.steal()].map(|steal| stolen(&items, steal)),
+        [Some(0), Some(1)]
+    );
+    assert_eq!(own.pop_above(mark), Some(items.item(3)));
+    assert_eq!(own.pop_above(mark), None);
+    assert!(!take_back(&deque, items.item(1), place, |_| unreachable!("there is nothing else")));
 }
 
 /// The owner forks `count` items in nested bursts and pushes some, and takes all back; `thieves`

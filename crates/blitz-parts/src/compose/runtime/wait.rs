@@ -1,6 +1,8 @@
 //! Threads that wait: for a future, or, inside of a poll, for an event.
 
 use super::worker::{self, Found, Look, Worker, give_way};
+use crate::deque::Mark;
+use crate::job::Header;
 use crate::latch::{JobLatch, Latch, OnceLatch};
 use crate::park::parker::Parker;
 use crate::prim::{Step, broken, thread, yield_now};
@@ -94,7 +96,7 @@ impl Worker<'_> {
     /// `Worker::wait_helping_all`.
     pub(super) fn wait_helping_all(self, latch: &JobLatch) {
         let sleep = &self.team().sleep;
-        let base = self.own().bottom();
+        let mark = self.own().mark();
         let stop_looking = |idle: &mut Option<Idle>| {
             if let Some(idle) = idle.take() {
                 sleep.work_found(self.bed(), idle, || self.team().has_work());
@@ -108,7 +110,7 @@ impl Worker<'_> {
                 Some(idle) if idle.is_sleepy() => Look::Hard,
                 _ => Look::Public,
             };
-            if let Some(found) = self.find_while_waiting(base, look) {
+            if let Some(found) = self.find_while_waiting(mark, look) {
                 stop_looking(&mut idle);
                 self.run(found);
                 continue;
@@ -131,13 +133,13 @@ impl Worker<'_> {
     /// `Worker::wait_helping_descendants`, where jobs from outside count among them.
     fn wait_helping_few(self, latch: &JobLatch) {
         let team = self.team();
-        let base = self.own().bottom();
+        let mark = self.own().mark();
         let from_outside = || !team.injector.is_empty();
         team.add_guest(self.index());
         let mut turns = 0;
         while !latch.probe() {
             give_way(&mut turns);
-            let own = self.pop_above(base).or_else(|| self.open_mail());
+            let own = self.pop_above(mark).or_else(|| self.open_mail());
             if let Some(work) = own.or_else(|| self.take_injected()) {
                 self.run(Found::Job(work));
                 continue;
@@ -169,15 +171,15 @@ impl Worker<'_> {
     }
 
     /// `Worker::find_while_waiting`.
-    fn find_while_waiting(self, base: isize, look: Look) -> Option<Found> {
+    fn find_while_waiting(self, mark: Mark<Header>, look: Look) -> Option<Found> {
         if self.is_fair_turn() {
-            let found = self.find_fairly(|| self.pop_above(base));
+            let found = self.find_fairly(|| self.pop_above(mark));
             if found.is_some() {
                 return found;
             }
         }
         let job = || {
-            let own = self.pop_above(base).or_else(|| self.open_mail());
+            let own = self.pop_above(mark).or_else(|| self.open_mail());
             let job = own.or_else(|| self.take_oldest())?;
             self.count();
             self.tell_of_ring();

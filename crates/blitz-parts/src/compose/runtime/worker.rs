@@ -3,7 +3,7 @@
 use super::shared::{Shared, SignalPart};
 use super::team::Team;
 use crate::barrier;
-use crate::deque::{Deque, Owner, Place, Steal, TakeBack};
+use crate::deque::{Deque, Mark, Owner, Place, Steal, TakeBack};
 use crate::inject::Injector;
 use crate::job::{Armed, Header, StackJob, Work};
 use crate::latch::JobLatch;
@@ -451,11 +451,11 @@ impl<'t> Worker<'t> {
     }
 
     fn pop(self) -> Option<Work> {
-        self.pop_above(isize::MIN)
+        self.pop_above(Mark::START)
     }
 
-    pub(super) fn pop_above(self, base: isize) -> Option<Work> {
-        self.own().pop_above(base).map(taken)
+    pub(super) fn pop_above(self, mark: Mark<Header>) -> Option<Work> {
+        self.own().pop_above(mark).map(taken)
     }
 
     pub(super) fn take_oldest(self) -> Option<Work> {
@@ -541,7 +541,12 @@ impl<'t> Worker<'t> {
             return false;
         }
         let pushes = deque.pushes();
-        self.queues().watched.swap(pushes, Relaxed) == pushes && deque.force(self.arm())
+        let forced =
+            self.queues().watched.swap(pushes, Relaxed) == pushes && deque.force(self.arm());
+        if forced {
+            self.team.sleep.new_jobs(1, true);
+        }
+        forced
     }
 
     // Where to look, as in `worker/find`.
