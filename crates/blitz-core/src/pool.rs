@@ -92,7 +92,8 @@ impl Pool {
         self.team.scheduler()
     }
 
-    /// What the workers have done so far. Counting is always on.
+    /// What the workers have done so far. Counting is always on. To tell how many jobs wait, workers that have forks which
+    /// nobody else can see yet are held up for some microseconds.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build().unwrap();

@@ -25,7 +25,7 @@
 //! - **JOB-3** The result is written before the latch is set, and read only after it was seen set.
 //! - **JOB-4** A panic in a stack job's closure is stored as its result; it never passes `run`.
 //! - **JOB-5** A fork is armed with its latch once, before others can see it, and its owner looks at the
-//!   latch only after it found the fork taken by another. So a fork that left a deque never enters one
+//!   latch only after it found the fork taken from the public end. So a fork that left a deque never enters one
 //!   again.
 //!
 //! # Orderings

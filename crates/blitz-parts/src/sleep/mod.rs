@@ -44,7 +44,7 @@
 //!   sleeper that leaves before it slept.
 //! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it runs
 //!   what it found; so one posted job's wake-up is never spent on another job.
-//! - **SLEEP-4** A worker that is not idle pushes privately and only reads the counters relaxed; a
+//! - **SLEEP-4** A worker that is not idle forks privately and only reads the counters relaxed; a
 //!   sleeper's heavy fence in step 4, and that of a worker that leaves the idle state beside sleepers
 //!   (O5), make that enough.
 //! - **SLEEP-5** A worker that waits for a latch is woken when the latch is set.
@@ -70,7 +70,7 @@
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
 //! | O3 | exchange that registers | SeqCst | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another private one behind it |
 //! | O4 | parked bit | AcqRel, before O3 and O2 | load after O1 | a poster that is not seen sees the bit |
-//! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a private push behind a public job tells nobody, and that job may go between two loads of the first look |
+//! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job tells nobody, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
 //! | O8 | seat freed when a berth is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no berth is seen |
@@ -170,7 +170,7 @@ impl Idle {
 }
 
 impl Sleep {
-    /// No workers yet. `asymmetric`: workers push privately and rely on SLEEP-4. `cores`: how many
+    /// No workers yet. `asymmetric`: workers fork privately and rely on SLEEP-4. `cores`: how many
     /// threads really run at once; workers that look for work beyond that only disturb.
     pub fn new(policy: SleepPolicy, asymmetric: bool, cores: usize) -> Sleep {
         Sleep {
