@@ -12,6 +12,7 @@ use blitz_parts::deque::Place;
 use blitz_parts::job::{Armed, Header, StackJob};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
 
 /// Runs both closures, potentially at the same time on two workers of the current pool, or of the
 /// global pool if the current thread belongs to none; returns both results.
@@ -153,9 +154,14 @@ where
     let work = unsafe { job.as_work() };
     // SAFETY: as above.
     let place = unsafe { worker.fork(work) };
-    let ra = match catch_unwind(AssertUnwindSafe(|| a(migrated))) {
+    let or_finish = |ran: thread::Result<RA>| match ran {
         Ok(ra) => ra,
         Err(payload) => finish_after_panic(&job, place, payload),
+    };
+    let ra = if worker.is_fork_wanted() {
+        or_finish(catch_unwind(AssertUnwindSafe(|| share_and_run(worker, migrated, a))))
+    } else {
+        or_finish(catch_unwind(AssertUnwindSafe(|| a(migrated))))
     };
     let rb = if worker.take_back(place) {
         // SAFETY: taken back.
@@ -175,6 +181,15 @@ fn worker_again<'a>() -> &'a Worker {
         Some(worker) => worker,
         None => unreachable!("a worker stays one until its job is done"),
     }
+}
+
+/// Runs `a` after a look at who wants `b`. A way of its own rather than one that comes back: what `a` needs, every frame
+/// would have to save for the sake of the call.
+#[cold]
+#[inline(never)]
+fn share_and_run<RA>(worker: &Worker, migrated: bool, a: impl FnOnce(bool) -> RA) -> RA {
+    worker.share();
+    a(migrated)
 }
 
 /// Brings `b` to its end when it may be public, or stolen.

@@ -172,7 +172,8 @@ impl Worker {
         }
     }
 
-    /// Puts a job of the caller's frame where this worker and, if anybody is idle, others find it. Own thread only.
+    /// Puts a job of the caller's frame where this worker finds it. If it is then [wanted](Self::is_fork_wanted), it has to
+    /// be [shared](Self::share). Own thread only.
     ///
     /// # Safety
     /// 1. The caller takes it back with the place that this returns, or waits until it has run, before its frame goes.
@@ -182,10 +183,13 @@ impl Worker {
         let place = unsafe { self.own().fork(work.into_raw()) };
         // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
         barrier::light();
-        if self.demand.anyone_inactive() && !(self.own().has_public() && self.lazy) {
-            self.share();
-        }
         place
+    }
+
+    /// Whether somebody is idle and nothing is public: asked after each fork. Own thread only.
+    #[inline(always)]
+    pub(crate) fn is_fork_wanted(&self) -> bool {
+        self.demand.anyone_inactive() && !(self.own().has_public() && self.lazy)
     }
 
     /// Takes the newest fork back, if it is private. Own thread only.
@@ -239,10 +243,10 @@ impl Worker {
         forced
     }
 
-    /// Somebody is idle and nothing is public.
+    /// Makes forks public, since they are wanted, and tells of them. Own thread only.
     #[cold]
     #[inline(never)]
-    fn share(&self) {
+    pub(crate) fn share(&self) {
         let published = if self.lazy {
             let idle = self.team().sleep().counters().load().awake_but_idle();
             // Whoever is awake forces our jobs into the open before it sleeps; one that sleeps has to be
