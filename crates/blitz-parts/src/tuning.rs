@@ -146,8 +146,9 @@ pub const LOCAL_POLLS_PER_TURN: u32 = BUDGET_PER_TICK / 2;
 pub const WATCH_PERIOD: Duration = Duration::from_millis(1);
 
 /// The same while workers are through many polls between two looks; then a task is late by up to this and
-/// [`WATCH_PERIOD`]. On a virtual machine a look cost 38 us, 3.5 % of a busy server's time once per millisecond.
-pub const WATCH_PERIOD_MAX: Duration = Duration::from_millis(4);
+/// [`WATCH_PERIOD`]. On a virtual machine a look cost 38 us, 3.5 % of a busy server's time once per millisecond. Longer
+/// would save more, but a worker that gets stuck shall hold others up for two or three milliseconds at most.
+pub const WATCH_PERIOD_MAX: Duration = Duration::from_millis(2);
 
 /// Polls of a worker between two looks from which on it does not seem to get stuck: a server whose tasks take more than
 /// 30 us each has fewer.
