@@ -61,8 +61,10 @@ impl WorkerMetrics {
         let own = &worker.counters;
         let deque = worker.deque();
         let sleep = worker.bed().stats();
-        let (pushes, queued) = (deque.pushes(), deque.len() as u64);
-        let pops = pushes.saturating_sub(queued).saturating_sub(deque.stolen());
+        // Pushes last, for they go on meanwhile: then nothing is subtracted from what it is not part of.
+        let (queued, stolen) = (deque.len() as u64, deque.stolen());
+        let pushes = deque.pushes();
+        let pops = pushes.saturating_sub(queued).saturating_sub(stolen);
         // A fork that is taken back runs without being counted; what was popped to be executed is
         // among the executed.
         let taken_back = pops.saturating_sub(own.popped.get());

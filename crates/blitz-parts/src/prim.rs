@@ -456,7 +456,7 @@ pub enum Step {
     /// `barrier`: the fence between an exchange and the loads that follow it.
     BarrierAfterExchange,
     /// `deque`: the release store that makes a fork count.
-    DequePushRelease,
+    DequeForkRelease,
     /// `deque`: the release store that makes an older fork the newest again.
     DequeTakeBackRelease,
     /// `deque`: the release store of a grown buffer's address.

@@ -1,6 +1,6 @@
 //! `join`: two closures, potentially at once.
 //!
-//! `b` becomes a job in this very frame and is pushed; `a` runs; then `b` is taken back, usually, or
+//! `b` becomes a job in this very frame and is forked; `a` runs; then `b` is taken back, usually, or
 //! was stolen and is waited for. The frame must not go before both are done, so a panic of `a` is
 //! held until `b` is through.
 
@@ -149,10 +149,10 @@ where
     RB: Send,
 {
     let job = StackJob::new(Armed, b);
-    // SAFETY: every way out of this function takes the job back or waits for its latch; `B` and `RB`
-    // are `Send`; the word is used once.
+    // SAFETY: every way out of this function takes the job back, or finds that it cannot and waits for its latch; `B`
+    // and `RB` are `Send`; the word is used once.
     let work = unsafe { job.as_work() };
-    // SAFETY: as above.
+    // SAFETY: as above; forks that `a` leaves behind were taken back when it returned, or unwound.
     let place = unsafe { worker.fork(work) };
     let or_finish = |ran: thread::Result<RA>| match ran {
         Ok(ra) => ra,
@@ -208,7 +208,8 @@ where
     // SAFETY: the job was found taken, by an acquiring operation, so it was armed (JOB-5); it is ours.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
-        // Whoever took our job took everything older before; what is left is newer.
+        // Nothing is left: what was newer has run, and whoever took our job took everything older before. What comes
+        // from now on lies above the mark.
         worker.wait_until(latch, worker.mark(), worker.team().help(None));
     }
     // SAFETY: the latch is set, and the result is taken once.

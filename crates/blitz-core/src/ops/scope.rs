@@ -264,7 +264,8 @@ impl<T> SendPtr<T> {
 }
 
 // SAFETY: everything in it is made for sharing but `AnyLatch`, whose pointer to the owner's bed is only
-// followed while the team that holds the bed is kept alive.
+// followed while the team that holds the bed is kept alive, and the mark, whose pointer only the owner looks at, and
+// only compares.
 unsafe impl Sync for ScopeCore<'_> {}
 // SAFETY: as above.
 unsafe impl Send for ScopeCore<'_> {}

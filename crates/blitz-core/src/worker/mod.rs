@@ -36,12 +36,12 @@ use std::sync::Arc;
 #[repr(C)]
 pub(crate) struct Worker {
     deque: Deque<Header>,
-    /// Looked at after every push: says whether anybody could use the job.
+    /// Looked at after every fork and push: says whether anybody could use the job.
     demand: Arc<CachePadded<Counters>>,
     bed: NonNull<Bed>,
     team: NonNull<Team>,
     index: usize,
-    /// Jobs stay private until somebody wants one; otherwise each is published at once.
+    /// Forks stay private until somebody wants one; otherwise each is published at once.
     lazy: bool,
     /// Jobs for this worker alone.
     mail: Injector,
@@ -160,11 +160,11 @@ impl Worker {
     /// Puts a job where this worker and others find it. Own thread only.
     pub(crate) fn push(&self, work: Work) {
         let count = self.own().push(work.into_raw(), self.arm());
-        // As in `fork`.
-        barrier::light();
+        // A plain one, unlike in `fork`: who looks for work after this worker has found nobody idle sees the job.
+        fence(SeqCst);
         if self.demand.anyone_inactive() {
-            // If others are public then somebody was told of them, who wakes the next (SLEEP-3). Only now, after the
-            // fence, is it known whether a worker that has gone to sleep since has taken them.
+            // If others are public then somebody was told of them, or sees them, and wakes the next (SLEEP-3). Only now,
+            // after the fence, is it known whether a worker that has gone to sleep since has taken them.
             let alone = self.deque.public_len() <= count;
             if alone || !self.lazy {
                 self.tell(alone);
@@ -176,10 +176,11 @@ impl Worker {
     /// be [shared](Self::share). Own thread only.
     ///
     /// # Safety
-    /// 1. The caller takes it back with the place that this returns, or waits until it has run, before its frame goes.
+    /// 1. The caller takes it back with the place that this returns, before its frame goes and before any older fork: by
+    ///    `take_back` and, if that fails, by `take_back_public`. If that fails, too, it waits until the job has run.
     #[inline(always)]
     pub(crate) unsafe fn fork(&self, work: Work) -> Place<Header> {
-        // SAFETY: the job stays where it is until it was taken back or has run; frames go newest first.
+        // SAFETY: the job stays where it is meanwhile, and the order is the caller's obligation.
         let place = unsafe { self.own().fork(work.into_raw()) };
         // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
         barrier::light();

@@ -2,7 +2,7 @@
 //!
 //! # Who calls it
 //! `light`: the owner of a deque, several times per fork. `heavy`: a worker that is about to sleep,
-//! or that forces a stuck worker's private jobs into the open. `after_exchange`: setters and sleepers of `signal`.
+//! or that forces a stuck worker's private jobs into the open, or counts them. `after_exchange`: setters and sleepers of `signal`.
 //!
 //! # State
 //! None of its own. `available()` is decided once per process.

@@ -18,7 +18,7 @@ use crate::deque::{Deque, Mark, Owner, Published, Steal};
 use crate::inject::Injector;
 use crate::job::{Header, HeapJob, Work};
 use crate::latch::{JobLatch, Latch, OnceLatch};
-use crate::prim::{AtomicU64, Relaxed, Step, broken, thread};
+use crate::prim::{AtomicU64, Relaxed, SeqCst, Step, broken, fence, thread};
 use crate::sleep::{Bed, Idle, Sleep, SleepPolicy};
 use core::ptr::NonNull;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl Crew {
     /// `Worker::push`.
     fn push(&self, worker: usize, work: Work) {
         let count = self.own(worker).push(work.into_raw(), self.arm(worker));
-        barrier::light();
+        fence(SeqCst);
         if self.sleep.counters().anyone_inactive() && self.deques[worker].public_len() <= count {
             self.sleep.new_jobs(1, true);
         }

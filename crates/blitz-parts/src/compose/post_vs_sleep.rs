@@ -1,8 +1,7 @@
 //! A job is posted while the workers fall asleep.
 
 use super::{Crew, Event};
-use crate::barrier;
-use crate::prim::{Step, canary, check};
+use crate::prim::{SeqCst, Step, canary, check, fence};
 
 /// Two jobs from outside, one worker; the caller waits for each.
 fn injected() {
@@ -72,7 +71,7 @@ fn judged_too_early() {
     for event in [&first, &second] {
         let was_empty = !crew.own(0).has_public();
         crew.own(0).push(event.setter().into_raw(), crew.arm(0));
-        barrier::light();
+        fence(SeqCst);
         if was_empty && crew.sleep.counters().anyone_inactive() {
             crew.sleep.new_jobs(1, true);
         }

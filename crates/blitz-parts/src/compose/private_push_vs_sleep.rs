@@ -1,10 +1,10 @@
-//! A worker pushes privately, looks at the counters in the cheapest way and then sits in a leaf.
+//! A worker forks privately, looks at the counters in the cheapest way and then sits in a leaf.
 
 use super::{Crew, Event, Look, job};
 use crate::job::Work;
 use crate::prim::{Step, canary, check, check_without, thread};
 
-/// Worker 0 pushes a job and waits for it in a leaf; worker 1 must find it, by force if need be.
+/// Worker 0 forks a job and waits for it in a leaf; worker 1 must find it, by force if need be.
 fn one_private_job() {
     let crew = Crew::new(2);
     let worker = crew.start(1);

@@ -2,9 +2,9 @@
 //! through one thief, and a fork that only its owner touches costs no fence, no exchange and no slot.
 //!
 //! # Who calls it
-//! The owner (one worker thread, through [`Owner`]): `fork` and `take_back` for what lies in a frame of its own
-//! stack, `push` and `pop` for everything else, `publish`. Any thread: `steal`, `steal_if`, `force`, `len`,
-//! `public_len`. Callers: `blitz-core/worker`.
+//! The owner (one worker thread, through [`Owner`]): `fork`, `take_back` and `take_back_public` for what lies in a frame of
+//! its own stack; `push`, `pop` and, with a `mark`, `pop_above` for everything else; `publish`. Any thread: `steal`,
+//! `steal_if`, `force`, and what tells how much there is or was. Callers: `blitz-core/worker`.
 //!
 //! # State
 //! Public items lie in a growing ring, oldest first. Forks that are not public are a list, newest first, whose links
@@ -48,7 +48,8 @@
 //!   the thief's own condition did not hold; then the item stays.
 //! - **DEQUE-8** Links are followed only by the owner, or by a thief that holds `force` and saw the owner not
 //!   `busy`: then no fork of the list is taken back before that thief is done.
-//! - **DEQUE-9** `pop_above` takes no item that was there when its mark was made.
+//! - **DEQUE-9** `pop_above` takes no item that was there when its mark was made, as long as the fork that was the
+//!   newest then was not taken back.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -344,8 +345,8 @@ impl<T: Linked> Deque<T> {
         let last = (count..private).fold(newest, |at, _| older(at));
         let mut at = last;
         for index in (end..end + count as isize).rev() {
-            NonNull::new(at).into_iter().for_each(&arm);
             buffer.slot(index).store(at, Relaxed);
+            NonNull::new(at).map(&arm);
             at = older(at);
         }
         self.set_end(end + count as isize);
@@ -412,7 +413,9 @@ impl<T> core::fmt::Debug for Deque<T> {
             .field("end", &self.open.end.load(Relaxed))
             .field("newest", &self.own.newest.load(Relaxed))
             .field("published", &self.open.published.load(Relaxed))
+            .field("guard", &self.own.guard.load(Relaxed))
             .field("force", &self.own.force.load(Relaxed))
+            .field("busy", &self.open.busy.load(Relaxed))
             .finish()
     }
 }

@@ -341,7 +341,7 @@ fn deque_4_a_forcing_thief_sees_what_was_written_before_fork() {
 
 #[test]
 fn canary_fork_without_release() {
-    canary(&[Step::DequePushRelease], None, fork_against_force);
+    canary(&[Step::DequeForkRelease], None, fork_against_force);
 }
 
 /// The thief was told to follow the links before there were any; the newest fork that it sees is one that is the newest

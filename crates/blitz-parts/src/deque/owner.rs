@@ -36,7 +36,7 @@ impl<T> Copy for Place<T> {}
 #[derive(Debug)]
 pub struct Mark<T> {
     end: isize,
-    /// The newest fork: if it becomes public, all that comes after it lies above it.
+    /// The newest fork: if it becomes public, all that comes after it lies above it. Only compared, never followed.
     newest: *mut T,
 }
 
@@ -86,7 +86,7 @@ impl<'a, T: Linked> Owner<'a, T> {
         let older = own.newest.load(Relaxed);
         // SAFETY: the fork is alive (obligation 1), and nobody else knows it yet.
         unsafe { T::set_older(fork, older) };
-        let order = if broken(Step::DequePushRelease) { Relaxed } else { Release };
+        let order = if broken(Step::DequeForkRelease) { Relaxed } else { Release };
         own.newest.store(fork.as_ptr(), order); // O1
         own.pushes.add(1);
         Place(older)

@@ -14,7 +14,7 @@
 //!
 //! # Transitions
 //! ```text
-//!  stack   new ──push──▶ queued ──take_back──▶ run_inline (owner)
+//!  stack   new ──fork──▶ queued ──take_back──▶ run_inline (owner)
 //!                           └─────steal──────▶ run: result, then latch (LATCH-1) ──▶ take_result
 //!  heap    new ──push──▶ queued ──▶ run: closure moved out, box freed, closure called
 //! ```

@@ -388,7 +388,7 @@ impl<'t> Worker<'t> {
 
     pub(super) fn push(self, work: Work) {
         let count = self.own().push(work.into_raw(), self.arm());
-        barrier::light();
+        fence(SeqCst);
         let alone = || self.queues().deque.public_len() <= count;
         if self.team.sleep.counters().anyone_inactive() && alone() {
             self.team.sleep.new_jobs(1, true);
