@@ -276,7 +276,7 @@ macro_rules! guard {
             /// An attempt would have blocked: the descriptor is not ready until there is news. Not for attempts
             /// that succeeded, however little they moved.
             pub fn clear_ready(&mut self) {
-                self.fd.registration.clear(&self.sight, Evidence::WouldBlock);
+                self.fd.registration.clear(self.sight, Evidence::WouldBlock);
             }
 
             /// The descriptor stays ready: the same as doing nothing.

@@ -20,6 +20,10 @@ impl Worker {
             return self.team().schedule_from_outside(task);
         }
         tasks.counters.stamp(&task);
+        if self.is_dispatching() && tasks.signal.is_none() {
+            // One of many, of which the newest is no better than the others.
+            return self.put_back(task, false);
+        }
         // SAFETY: own thread.
         match unsafe { tasks.lifo.put(task) } {
             Some(evicted) => match self.team().signals() {

@@ -27,7 +27,8 @@ macro_rules! stream {
             /// # Errors
             /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing is there, or what the system says.
             pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-                self.io.try_io(Interest::READABLE, |mut socket| socket.read(buf))
+                let mut buf = ReadBuf::new(buf);
+                self.io.try_io(Interest::READABLE, |socket| transfer::receive(socket, &mut buf))
             }
 
             /// As [`try_read`](Self::try_read), into several buffers.
@@ -70,7 +71,7 @@ macro_rules! stream {
             /// # Errors
             /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if there is no room, or what the system says.
             pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
-                self.io.try_io(Interest::WRITABLE, |mut socket| socket.write(buf))
+                self.io.try_io(Interest::WRITABLE, |socket| transfer::send(socket, buf))
             }
 
             /// As [`try_write`](Self::try_write), from several buffers.
@@ -147,7 +148,7 @@ macro_rules! stream {
                 cx: &mut Context<'_>,
                 buf: &[u8],
             ) -> Poll<io::Result<usize>> {
-                let attempt = |mut socket: &_| Write::write(&mut socket, buf);
+                let attempt = |socket: &_| transfer::send(socket, buf);
                 self.io.poll_transfer(cx, Interest::WRITABLE, buf.len(), attempt)
             }
 

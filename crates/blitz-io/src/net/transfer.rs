@@ -1,7 +1,11 @@
-//! Bytes into buffers that need not be initialised first: the one place that says how many there are.
+//! Bytes from and to sockets. Buffers for what comes need not be initialised first: this is the one place that says
+//! how many bytes came.
+//!
+//! The system is called without the C library, which would make each call a point at which a thread can be cancelled:
+//! two atomic exchanges before and after it.
 
 use bytes::BufMut;
-use socket2::SockRef;
+use rustix::net::{RecvFlags, SendFlags, recv, send as send_once};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
@@ -12,6 +16,7 @@ use tokio::io::ReadBuf;
 /// # Safety
 /// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of what it was given.
 /// 2. It leaves bytes initialised that are.
+#[inline]
 unsafe fn fill(
     buf: &mut ReadBuf<'_>,
     receive: impl FnOnce(&mut [MaybeUninit<u8>]) -> io::Result<usize>,
@@ -43,22 +48,45 @@ unsafe fn fill_mut(
 }
 
 /// Receives from a stream; how many bytes came.
+#[inline]
 pub(super) fn receive(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
     // SAFETY: `recv` writes bytes, and as many as it says.
-    unsafe { fill(buf, |free| SockRef::from(socket).recv(free)) }
+    unsafe { fill(buf, |free| receive_into(socket, free, RecvFlags::empty())) }
 }
 
 /// Receives into a buffer that grows; how many bytes came.
 pub(super) fn receive_buf(socket: &impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
     // SAFETY: as in `receive`.
-    unsafe { fill_mut(buf, |free| SockRef::from(socket).recv(free)) }
+    unsafe { fill_mut(buf, |free| receive_into(socket, free, RecvFlags::empty())) }
 }
 
 /// Receives from a stream, and leaves the bytes there; how many there were.
 pub(super) fn peek(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
     // SAFETY: as in `receive`.
-    unsafe { fill(buf, |free| SockRef::from(socket).peek(free)) }
+    unsafe { fill(buf, |free| receive_into(socket, free, RecvFlags::PEEK)) }
 }
+
+#[inline]
+fn receive_into(
+    socket: &impl AsFd,
+    free: &mut [MaybeUninit<u8>],
+    flags: RecvFlags,
+) -> io::Result<usize> {
+    let ((received, _), _) = recv(socket, free, flags)?;
+    Ok(received.len())
+}
+
+/// Sends to a stream; how many bytes the system took. If the other side has gone that is an error, and no signal.
+#[inline]
+pub(super) fn send(socket: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
+    Ok(send_once(socket, buf, WITHOUT_SIGNAL)?)
+}
+
+#[cfg(not(target_vendor = "apple"))]
+const WITHOUT_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
+/// A property of the socket there, which mio sets.
+#[cfg(target_vendor = "apple")]
+const WITHOUT_SIGNAL: SendFlags = SendFlags::empty();
 
 /// Reads from any descriptor; how many bytes came.
 pub(crate) fn read(fd: impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {

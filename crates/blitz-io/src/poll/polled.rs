@@ -67,6 +67,7 @@ impl<E: Source> Polled<E> {
     }
 
     /// See [`Registration::poll_transfer`].
+    #[inline]
     pub(crate) fn poll_transfer(
         &self,
         cx: &mut Context<'_>,

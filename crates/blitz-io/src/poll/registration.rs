@@ -6,7 +6,7 @@ use super::Reactor;
 use crate::driver;
 use blitz_core::driver::poll_spend;
 use blitz_core::task::consume_budget;
-use blitz_parts::readiness::{Evidence, Interest, Place, Readiness, Sight};
+use blitz_parts::readiness::{Ended, Evidence, Interest, Place, Readiness, Sight};
 use mio::event::Source;
 use std::future::Future;
 use std::io;
@@ -52,7 +52,7 @@ impl Registration {
     }
 
     /// What an attempt has shown to be over is no longer ready.
-    pub(crate) fn clear(&self, sight: &Sight, evidence: Evidence) {
+    pub(crate) fn clear(&self, sight: Sight, evidence: Evidence) {
         self.readiness.clear(sight, evidence);
     }
 
@@ -85,6 +85,7 @@ impl Registration {
 
     /// As [`poll_io`](Registration::poll_io), for transfers of at most `room` bytes by streams of which a short
     /// transfer says that there is no more.
+    #[inline]
     pub(crate) fn poll_transfer(
         &self,
         cx: &mut Context<'_>,
@@ -103,28 +104,46 @@ impl Registration {
 
     /// As [`poll_io`](Registration::poll_io), with what was ready before the attempt, if anything was: what comes
     /// during it must not be taken for over.
+    #[inline]
     fn poll_seen<R>(
         &self,
         cx: &mut Context<'_>,
         interest: Interest,
-        mut attempt: impl FnMut(Option<&Sight>) -> io::Result<R>,
+        mut attempt: impl FnMut(Option<Sight>) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
         let spent = ready!(poll_spend(cx));
-        let result = match self.begin(&mut || attempt(None)) {
-            Some(result) => result,
-            None => loop {
-                let sight = match ready!(self.readiness.poll(cx, interest)) {
-                    Ok(sight) => sight,
-                    Err(_) => break at_the_end(&mut || attempt(None)),
-                };
-                match self.attempt(&sight, &mut || attempt(Some(&sight))) {
-                    Some(result) => break result,
-                    None => continue,
-                }
-            },
+        let mut tried = false;
+        let result = loop {
+            let sight = ready!(self.poll_worth_it(cx, interest, tried));
+            let result = attempt(sight.ok().flatten());
+            if !would_block(&result) {
+                break result;
+            }
+            match sight {
+                Ok(Some(sight)) => self.clear(sight, Evidence::WouldBlock),
+                Ok(None) => tried = true,
+                Err(_) => break Err(ended()),
+            }
         };
         spent.made_progress();
         Poll::Ready(result)
+    }
+
+    /// Waits until an attempt is worth it: because something is ready, because no event has come that could say so
+    /// and it was not `tried`, or because no more events come and what can be had without waiting can still be had.
+    #[inline]
+    fn poll_worth_it(
+        &self,
+        cx: &mut Context<'_>,
+        interest: Interest,
+        tried: bool,
+    ) -> Poll<Result<Option<Sight>, Ended>> {
+        match self.readiness.look(interest) {
+            Ok(None) if tried || !self.readiness.is_fresh() => {
+                self.readiness.poll(cx, interest).map_ok(Some)
+            }
+            seen => Poll::Ready(seen),
+        }
     }
 
     /// As [`poll_io`](Registration::poll_io), for any number of tasks.
@@ -145,7 +164,7 @@ impl Registration {
                 Ok(sight) => sight,
                 Err(_) => return at_the_end(&mut attempt),
             };
-            if let Some(result) = self.attempt(&sight, &mut attempt) {
+            if let Some(result) = self.attempt(sight, &mut attempt) {
                 return result;
             }
         }
@@ -159,7 +178,7 @@ impl Registration {
     ) -> io::Result<R> {
         let blocks = || Err(io::ErrorKind::WouldBlock.into());
         match self.readiness.look(interest) {
-            Ok(Some(sight)) => self.attempt(&sight, &mut attempt).unwrap_or_else(blocks),
+            Ok(Some(sight)) => self.attempt(sight, &mut attempt).unwrap_or_else(blocks),
             Ok(None) if !self.readiness.is_fresh() => blocks(),
             _ => attempt(),
         }
@@ -172,7 +191,7 @@ impl Registration {
 
     fn attempt<R>(
         &self,
-        sight: &Sight,
+        sight: Sight,
         attempt: &mut impl FnMut() -> io::Result<R>,
     ) -> Option<io::Result<R>> {
         let result = unless_it_blocks(attempt());
@@ -184,10 +203,11 @@ impl Registration {
 }
 
 fn unless_it_blocks<R>(result: io::Result<R>) -> Option<io::Result<R>> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-        result => Some(result),
-    }
+    if would_block(&result) { None } else { Some(result) }
+}
+
+fn would_block<R>(result: &io::Result<R>) -> bool {
+    matches!(result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// The last attempt: what can be had without waiting can still be had.

@@ -77,8 +77,10 @@ const READY_BITS: u64 = 0b1_1111;
 const ENDED: u64 = 1 << 7;
 const TICK: u64 = 1 << 8;
 
-/// What is known of one descriptor, and who waits for it.
+/// What is known of one descriptor, and who waits for it: one cache line, for with many descriptors it comes from
+/// far away at each event.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub struct Readiness {
     word: AtomicU64,
     turns: Turns,
@@ -157,9 +159,23 @@ impl Readiness {
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
+    #[inline]
     pub fn poll(&self, cx: &mut Context<'_>, interest: Interest) -> Poll<Result<Sight, Ended>> {
-        let spare = || Spare::new(interest, cx.waker());
-        self.poll_with(interest, spare, |waiters, spare| waiters.put(spare))
+        match self.look(interest).transpose() {
+            Some(seen) => Poll::Ready(seen),
+            None => self.begin_to_wait(cx, interest),
+        }
+    }
+
+    /// By itself, so that those who find something ready save no registers for it.
+    #[inline(never)]
+    fn begin_to_wait(
+        &self,
+        cx: &mut Context<'_>,
+        interest: Interest,
+    ) -> Poll<Result<Sight, Ended>> {
+        let spare = Spare::new(interest, cx.waker());
+        self.look_locked(interest, spare, |waiters, spare| waiters.put(spare))
     }
 
     /// As [`poll`](Readiness::poll), for any number of tasks: each has a place in the list, which it gives back
@@ -173,21 +189,21 @@ impl Readiness {
         interest: Interest,
         place: &mut Option<Place>,
     ) -> Poll<Result<Sight, Ended>> {
-        let spare = || Spare::one(cx.waker());
-        self.poll_with(interest, spare, |waiters, spare| waiters.list(interest, spare, place))
-    }
-
-    fn poll_with(
-        &self,
-        interest: Interest,
-        clone: impl FnOnce() -> Spare,
-        wait: impl FnOnce(&mut Waiters, &mut Spare),
-    ) -> Poll<Result<Sight, Ended>> {
         if let Some(seen) = self.look(interest).transpose() {
             return Poll::Ready(seen);
         }
-        // Somebody else's code, so not under the lock; nor is what is left of it dropped there.
-        let mut spare = clone();
+        let spare = Spare::one(cx.waker());
+        self.look_locked(interest, spare, |waiters, spare| waiters.list(interest, spare, place))
+    }
+
+    /// The last look; `wait` leaves a waker of `spare` if nothing is ready. Clones of wakers are somebody else's code,
+    /// so they are made before the lock is taken, and what is left of them is dropped after it.
+    fn look_locked(
+        &self,
+        interest: Interest,
+        mut spare: Spare,
+        wait: impl FnOnce(&mut Waiters, &mut Spare),
+    ) -> Poll<Result<Sight, Ended>> {
         let mut waiters = self.lock();
         // Who sets the word takes the lock afterwards: either it finds the waker or its word is seen here.
         let seen = if broken(Step::ReadinessLookLocked) { Ok(None) } else { self.look(interest) };
@@ -206,7 +222,8 @@ impl Readiness {
     }
 
     /// An attempt has shown that what `sight` saw is over. Does nothing if there was an event since.
-    pub fn clear(&self, sight: &Sight, evidence: Evidence) {
+    #[inline]
+    pub fn clear(&self, sight: Sight, evidence: Evidence) {
         let over = match evidence {
             Evidence::WouldBlock => sight.ready(),
             Evidence::ShortTransfer if sight.is_urgent() => return,

@@ -59,7 +59,7 @@ impl Pipe {
         loop {
             match self.readiness.poll(&mut cx, Interest::READABLE) {
                 Poll::Ready(Ok(_)) if self.take_byte() => return true,
-                Poll::Ready(Ok(sight)) => self.readiness.clear(&sight, Evidence::WouldBlock),
+                Poll::Ready(Ok(sight)) => self.readiness.clear(sight, Evidence::WouldBlock),
                 Poll::Ready(Err(_)) => panic!("nobody ends it"),
                 Poll::Pending => return false,
             }
@@ -168,7 +168,7 @@ fn late_clear() {
     let clears: Vec<_> = (0..2)
         .map(|_| {
             let pipe = pipe.clone();
-            thread::spawn(move || pipe.readiness.clear(&sight, Evidence::WouldBlock))
+            thread::spawn(move || pipe.readiness.clear(sight, Evidence::WouldBlock))
         })
         .collect();
     pipe.byte_comes();

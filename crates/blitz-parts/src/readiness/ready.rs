@@ -74,8 +74,9 @@ impl Ready {
     }
 
     /// What of it concerns `interest`.
+    #[inline]
     pub fn of(self, interest: Interest) -> Ready {
-        Ready(self.0 & interest.mask().0)
+        Ready(self.0 & interest.0.0)
     }
 
     /// Without what an attempt does not use up: closed directions and errors.
@@ -129,40 +130,28 @@ impl fmt::Debug for Ready {
 /// assert!(!Interest::READABLE.is_writable());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interest {
-    readable: bool,
-    writable: bool,
-}
+pub struct Interest(Ready);
 
 impl Interest {
     /// Reads.
-    pub const READABLE: Interest = Interest { readable: true, writable: false };
+    pub const READABLE: Interest = Interest(Ready::READING);
     /// Writes.
-    pub const WRITABLE: Interest = Interest { readable: false, writable: true };
+    pub const WRITABLE: Interest = Interest(Ready::WRITING);
 
     /// This interest, and another.
     #[must_use = "the interest that is meant is the one returned"]
     pub const fn add(self, other: Interest) -> Interest {
-        Interest {
-            readable: self.readable | other.readable,
-            writable: self.writable | other.writable,
-        }
+        Interest(Ready(self.0.0 | other.0.0))
     }
 
     /// Whether it is in reads, maybe among others.
     pub const fn is_readable(self) -> bool {
-        self.readable
+        self.0.0 & Ready::READABLE.0 != 0
     }
 
     /// Whether it is in writes, maybe among others.
     pub const fn is_writable(self) -> bool {
-        self.writable
-    }
-
-    fn mask(self) -> Ready {
-        let reading = if self.readable { Ready::READING } else { Ready::EMPTY };
-        let writing = if self.writable { Ready::WRITING } else { Ready::EMPTY };
-        reading | writing
+        self.0.0 & Ready::WRITABLE.0 != 0
     }
 }
 

@@ -81,10 +81,10 @@ fn readiness_2_a_stale_clear_does_nothing() {
     set(&readiness, Ready::READABLE | Ready::WRITABLE);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
     set(&readiness, Ready::READABLE);
-    readiness.clear(&sight, Evidence::WouldBlock);
+    readiness.clear(sight, Evidence::WouldBlock);
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE | Ready::WRITABLE);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
-    readiness.clear(&sight, Evidence::WouldBlock);
+    readiness.clear(sight, Evidence::WouldBlock);
     assert_eq!(seen(&readiness, BOTH), Ready::WRITABLE, "and a fresh one its own direction only");
 }
 
@@ -128,7 +128,7 @@ fn readiness_5_places_are_given_back_once() {
     let woken = list(&readiness, &bell, Interest::READABLE);
     set(&readiness, Ready::READABLE);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
-    readiness.clear(&sight, Evidence::WouldBlock);
+    readiness.clear(sight, Evidence::WouldBlock);
     let other = list(&readiness, &bell, Interest::READABLE);
     readiness.unlist(woken);
     assert_eq!(readiness.waiting(), 1, "a lost place is not the one that another task has now");
@@ -162,10 +162,10 @@ fn readiness_6_what_is_closed_stays_unless_an_attempt_blocks() {
     let readiness = Readiness::new();
     set(&readiness, Ready::READABLE | Ready::READ_CLOSED | Ready::WRITE_CLOSED);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
-    readiness.clear(&sight, Evidence::ShortTransfer);
+    readiness.clear(sight, Evidence::ShortTransfer);
     assert_eq!(seen(&readiness, Interest::READABLE), Ready::READ_CLOSED);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
-    readiness.clear(&sight, Evidence::WouldBlock);
+    readiness.clear(sight, Evidence::WouldBlock);
     assert_eq!(seen(&readiness, Interest::READABLE), Ready::EMPTY);
     assert_eq!(seen(&readiness, BOTH), Ready::WRITE_CLOSED, "the other direction is not concerned");
 }
@@ -176,14 +176,14 @@ fn readiness_7_a_short_transfer_beside_urgent_data_says_nothing() {
     set(&readiness, Ready::READABLE | Ready::URGENT);
     let sight = readiness.look(BOTH).unwrap().unwrap();
     assert_eq!(sight.ready(), Ready::READABLE, "nobody waits for what is urgent");
-    readiness.clear(&sight, Evidence::ShortTransfer);
+    readiness.clear(sight, Evidence::ShortTransfer);
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
-    readiness.clear(&sight, Evidence::WouldBlock);
+    readiness.clear(sight, Evidence::WouldBlock);
     assert_eq!(seen(&readiness, BOTH), Ready::EMPTY);
     // Nobody knows where it was, so it is remembered.
     set(&readiness, Ready::READABLE);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
-    readiness.clear(&sight, Evidence::ShortTransfer);
+    readiness.clear(sight, Evidence::ShortTransfer);
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
 }
 
@@ -263,7 +263,7 @@ fn readiness_1_no_byte_of_a_busy_pipe_is_forgotten() {
                     Poll::Ready(sight) => {
                         let there = written.load(SeqCst);
                         if read.swap(there, SeqCst) == there {
-                            readiness.clear(&sight.unwrap(), Evidence::WouldBlock);
+                            readiness.clear(sight.unwrap(), Evidence::WouldBlock);
                         }
                     }
                     Poll::Pending => std::thread::park(),

@@ -9,6 +9,13 @@ use std::task::Waker;
 pub(super) struct Waiters {
     reader: Option<Waker>,
     writer: Option<Waker>,
+    /// Apart, since hardly any descriptor ever has one.
+    crowd: Option<Box<Crowd>>,
+}
+
+/// Any number of tasks.
+#[derive(Debug, Default)]
+struct Crowd {
     list: Vec<Option<Listed>>,
     /// Places of the list that are free.
     free: Vec<usize>,
@@ -66,10 +73,52 @@ impl Waiters {
         place: &mut Option<Place>,
     ) {
         let Some(waker) = spare.reader.take() else { return };
+        let crowd = self.crowd.get_or_insert_default();
+        spare.reader = crowd.list(interest, waker, place);
+    }
+
+    /// Frees the place, unless it was lost; returns the waker that was there.
+    pub(super) fn unlist(&mut self, place: Place) -> Option<Waker> {
+        let crowd = self.crowd.as_mut()?;
+        crowd.at(&place)?;
+        crowd.vacate(place.index)
+    }
+
+    /// Moves whom `ready` concerns to the batch.
+    #[inline]
+    pub(super) fn wake(&mut self, ready: Ready, batch: &mut VecDeque<Waker>) {
+        if ready.is_readable() {
+            if let Some(reader) = self.reader.take() {
+                batch.push_back(reader);
+            }
+        }
+        if ready.is_writable() {
+            if let Some(writer) = self.writer.take() {
+                batch.push_back(writer);
+            }
+        }
+        if let Some(crowd) = &mut self.crowd {
+            crowd.wake(ready, batch);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let single = usize::from(self.reader.is_some()) + usize::from(self.writer.is_some());
+        single + self.crowd.as_ref().map_or(0, |crowd| crowd.list.len() - crowd.free.len())
+    }
+}
+
+impl Crowd {
+    /// As [`Waiters::list`]; returns the waker that was there.
+    fn list(
+        &mut self,
+        interest: Interest,
+        waker: Waker,
+        place: &mut Option<Place>,
+    ) -> Option<Waker> {
         if let Some(listed) = place.as_ref().and_then(|place| self.at(place)) {
             listed.interest = interest;
-            spare.reader = Some(std::mem::replace(&mut listed.waker, waker));
-            return;
+            return Some(std::mem::replace(&mut listed.waker, waker));
         }
         let number = self.given;
         let listed = Some(Listed { number, interest, waker });
@@ -85,22 +134,11 @@ impl Waiters {
         };
         self.given += 1;
         *place = Some(Place { index, number });
+        None
     }
 
-    /// Frees the place, unless it was lost; returns the waker that was there.
-    pub(super) fn unlist(&mut self, place: Place) -> Option<Waker> {
-        self.at(&place)?;
-        self.vacate(place.index)
-    }
-
-    /// Moves whom `ready` concerns to the batch.
-    pub(super) fn wake(&mut self, ready: Ready, batch: &mut VecDeque<Waker>) {
-        if ready.is_readable() {
-            batch.extend(self.reader.take());
-        }
-        if ready.is_writable() {
-            batch.extend(self.writer.take());
-        }
+    #[cold]
+    fn wake(&mut self, ready: Ready, batch: &mut VecDeque<Waker>) {
         for index in 0..self.list.len() {
             let concerned = |listed: &Listed| !ready.of(listed.interest).is_empty();
             if self.list[index].as_ref().is_some_and(concerned) {
@@ -112,11 +150,6 @@ impl Waiters {
             self.free.clear();
             self.list.clear();
         }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        let single = usize::from(self.reader.is_some()) + usize::from(self.writer.is_some());
-        single + self.list.len() - self.free.len()
     }
 
     fn at(&mut self, place: &Place) -> Option<&mut Listed> {
