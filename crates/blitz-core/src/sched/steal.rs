@@ -9,7 +9,7 @@ use crate::worker::{Worker, stack};
 use blitz_parts::queue::{Chain, fair_batch};
 use blitz_parts::ring::Pushed;
 use blitz_parts::task::{Ran, Runnable};
-use blitz_parts::tuning::{DRIVER_TASKS_PART, LIFO_POLLS_MAX};
+use blitz_parts::tuning::{CROWD_INTERVALS, DRIVER_TASKS_PART, LIFO_POLLS_MAX};
 use std::time::Instant;
 
 impl Worker {
@@ -79,7 +79,9 @@ impl Worker {
         let tasks = self.tasks();
         let (count, interval) = (tasks.ring.len(), tasks.tick.interval());
         count <= interval / DRIVER_TASKS_PART
-            || count <= interval && tasks.crowd.is_crowded(Instant::now(), waited_for_core)
+            || self.team().num_workers() < 2
+            || count <= interval * CROWD_INTERVALS
+                && tasks.crowd.is_crowded(Instant::now(), waited_for_core)
     }
 
     fn tell_of_task(&self) {
