@@ -85,5 +85,5 @@ macro_rules! with_runtime {
         }
     }};
 }
-pub(crate) use outside::with_outside;
+pub(crate) use outside::{BUFFER, with_outside};
 pub(crate) use with_runtime;

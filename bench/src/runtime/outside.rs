@@ -72,7 +72,7 @@ pub(super) async fn hello(stream: impl AsyncRead + AsyncWrite + Unpin) {
 }
 
 /// As large as the largest message.
-pub(super) const BUFFER: usize = 16 * 1024;
+pub(crate) const BUFFER: usize = 16 * 1024;
 
 /// Evaluates an expression with `$runtime` standing for the type of a rival with sockets and timers.
 macro_rules! with_outside {

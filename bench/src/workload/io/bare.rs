@@ -1,15 +1,19 @@
 //! An echo server without a runtime: threads that wait for their sockets and answer on the spot.
 //!
-//! It receives and sends once per request and has neither tasks nor wakers, so what it costs is what
-//! the system's calls cost. A rival's distance from it is all that a better runtime could save with these calls.
+//! It has neither tasks nor wakers, and as many buffers of the same size as the rivals' program, so what it costs is what
+//! the system's calls and the program's memory cost. A rival's distance from it is all that a better runtime could save
+//! with these calls.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
     net::TcpListener,
+    ops::Range,
     thread::{self, JoinHandle},
 };
 
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
+
+use crate::runtime::BUFFER;
 
 /// Sends back what comes through the first `connections` connections, which `threads` threads share.
 /// They end when all of these have ended.
@@ -38,20 +42,18 @@ struct Desk {
     poll: Poll,
     /// By token. Those that have ended leave a gap.
     connections: Vec<Option<Connection>>,
-    /// For one request at a time, of whichever connection.
-    buffer: Vec<u8>,
 }
 
 impl Desk {
     fn new() -> io::Result<Self> {
-        Ok(Self { poll: Poll::new()?, connections: Vec::new(), buffer: vec![0; BUFFER] })
+        Ok(Self { poll: Poll::new()?, connections: Vec::new() })
     }
 
     fn take(&mut self, mut stream: TcpStream) -> io::Result<()> {
         let token = Token(self.connections.len());
         let interests = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, token, interests)?;
-        self.connections.push(Some(Connection { stream, unsent: Vec::new() }));
+        self.connections.push(Some(Connection { stream, buffer: vec![0; BUFFER], unsent: 0..0 }));
         Ok(())
     }
 
@@ -67,7 +69,7 @@ impl Desk {
                 let place = &mut self.connections[event.token().0];
                 let Some(connection) = place else { continue };
                 // The clients check what they get; whoever has none any more has gone.
-                if !connection.echo(&mut self.buffer).unwrap_or(false) {
+                if !connection.echo().unwrap_or(false) {
                     *place = None;
                     open -= 1;
                 }
@@ -79,38 +81,35 @@ impl Desk {
 
 struct Connection {
     stream: TcpStream,
-    /// What the system has not taken yet.
-    unsent: Vec<u8>,
+    buffer: Vec<u8>,
+    /// What of it the system has not taken yet.
+    unsent: Range<usize>,
 }
 
 impl Connection {
     /// Sends back all that is there; whether more may come.
-    fn echo(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
-        let unsent = std::mem::take(&mut self.unsent);
-        if !self.send(&unsent)? {
-            return Ok(true);
-        }
-        loop {
-            let Some(received) = unless_it_blocks(|| self.stream.read(buffer))? else {
+    fn echo(&mut self) -> io::Result<bool> {
+        while self.send()? {
+            let Some(received) = unless_it_blocks(|| self.stream.read(&mut self.buffer))? else {
                 return Ok(true);
             };
+            self.unsent = 0..received;
             // Less than there was room for is all that there was, so it need not be asked for more.
-            let all = received < buffer.len();
-            if received == 0 || !self.send(&buffer[..received])? || all {
+            if received < self.buffer.len() {
+                self.send()?;
                 return Ok(received > 0);
             }
         }
+        Ok(true)
     }
 
-    /// Whether the system took all of `bytes`; it keeps the others.
-    fn send(&mut self, mut bytes: &[u8]) -> io::Result<bool> {
-        while !bytes.is_empty() {
+    /// Whether the system took all that it had not taken yet.
+    fn send(&mut self) -> io::Result<bool> {
+        while !self.unsent.is_empty() {
+            let bytes = &self.buffer[self.unsent.clone()];
             match unless_it_blocks(|| self.stream.write(bytes))? {
-                Some(sent) => bytes = &bytes[sent..],
-                None => {
-                    self.unsent = bytes.to_vec();
-                    return Ok(false);
-                }
+                Some(sent) => self.unsent.start += sent,
+                None => return Ok(false),
             }
         }
         Ok(true)
@@ -127,6 +126,3 @@ fn unless_it_blocks(mut attempt: impl FnMut() -> io::Result<usize>) -> io::Resul
         }
     }
 }
-
-/// Larger than the largest message, so that receiving one never fills it.
-const BUFFER: usize = 64 * 1024;
