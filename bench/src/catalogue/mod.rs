@@ -7,7 +7,7 @@ mod tasks;
 use crate::{
     case::{Case, Comparison, Contestant, Measure, View},
     rival::RivalKind::{self, Blitz, Chili, Condvar, Floor, Forte, Halves, Rayon, Seq},
-    workload::{Caller, Idle, Metric, Pace, RayonProgram, UtsShape, Workload},
+    workload::{Caller, Idle, Metric, Pace, RayonProgram, SpawnShape, UtsShape, Workload},
 };
 
 /// All cases, in the order of the report.
@@ -26,6 +26,9 @@ pub fn cases() -> Vec<Case> {
     }
     cases.extend([10, 17, 24].map(tree_sum));
     cases.extend([queens(), unbalanced_tree()]);
+    for workers in [1, 2] {
+        cases.extend([flat_spawns(workers), spawn_tree(workers)]);
+    }
     cases.extend([sleeping(), pick_up(Idle::Awake), pick_up(Idle::Asleep)]);
     cases.extend([post(Idle::Awake), post(Idle::Asleep)]);
     cases.push(trickle());
@@ -188,6 +191,32 @@ fn unbalanced_tree() -> Case {
         NO_SLOWER,
     )
 }
+
+fn flat_spawns(workers: usize) -> Case {
+    spawns("flat", "One scope that spawns 10,000 empty jobs", FLAT_SPAWNS, workers)
+}
+
+fn spawn_tree(workers: usize) -> Case {
+    spawns("tree", "A scope whose jobs spawn 8,191 empty jobs, as a tree", SPAWN_TREE, workers)
+}
+
+fn spawns(name: &str, title: &str, shape: SpawnShape, workers: usize) -> Case {
+    let plural = if workers == 1 { "" } else { "s" };
+    Case {
+        quick: false,
+        ..fork_join(
+            &format!("spawn-{name}/{workers}-worker{plural}"),
+            &format!("{title}, per job."),
+            Workload::Spawns(shape),
+            workers,
+            WALL,
+            &[(Rayon, Some(1.0))],
+        )
+    }
+}
+
+const FLAT_SPAWNS: SpawnShape = SpawnShape::Flat { jobs: 10_000 };
+const SPAWN_TREE: SpawnShape = SpawnShape::Tree { depth: 13 };
 
 fn sleeping() -> Case {
     let goals: Goals<'_> = &[(Rayon, Some(1.0))];

@@ -1,6 +1,6 @@
 //! Blitz itself, through the API that its users see.
 
-use super::{Build, Post, Rival, Work};
+use super::{Build, Post, Rival, Scoped, Work};
 
 /// A pool of its own, never the global one.
 #[derive(Debug)]
@@ -33,6 +33,20 @@ impl Rival for Blitz {
         B: Work<Self, RB>,
     {
         ::blitz::join(|| a(&mut ()), || b(&mut ()))
+    }
+}
+
+impl Scoped for Blitz {
+    type Scope<'s> = ::blitz::Scope<'s>;
+
+    #[inline]
+    fn scope<'s>(f: impl FnOnce(&Self::Scope<'s>) + Send) {
+        ::blitz::scope(f);
+    }
+
+    #[inline]
+    fn spawn<'s>(scope: &Self::Scope<'s>, job: impl FnOnce(&Self::Scope<'s>) + Send + 's) {
+        scope.spawn(job);
     }
 }
 

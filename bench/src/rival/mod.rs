@@ -64,6 +64,18 @@ where
 {
 }
 
+/// A pool with scopes, into which jobs are spawned.
+pub trait Scoped: Rival {
+    /// Where jobs are spawned that may borrow what outlives `'s`.
+    type Scope<'s>;
+
+    /// Runs `f`, called in the pool, and waits for what is spawned into its scope.
+    fn scope<'s>(f: impl FnOnce(&Self::Scope<'s>) + Send);
+
+    /// Spawns `job` into `scope`.
+    fn spawn<'s>(scope: &Self::Scope<'s>, job: impl FnOnce(&Self::Scope<'s>) + Send + 's);
+}
+
 /// A pool that takes a job from outside and runs it on a thread of its own, without a result.
 pub trait Post: Build {
     /// Hands `job` over and returns at once.

@@ -1,6 +1,6 @@
 //! Rayon: a work-stealing pool whose current worker is found through a thread-local.
 
-use super::{Build, Post, Rival, Work};
+use super::{Build, Post, Rival, Scoped, Work};
 
 /// A pool of its own, never Rayon's global one.
 #[derive(Debug)]
@@ -33,6 +33,20 @@ impl Rival for Rayon {
         B: Work<Self, RB>,
     {
         ::rayon::join(|| a(&mut ()), || b(&mut ()))
+    }
+}
+
+impl Scoped for Rayon {
+    type Scope<'s> = ::rayon::Scope<'s>;
+
+    #[inline]
+    fn scope<'s>(f: impl FnOnce(&Self::Scope<'s>) + Send) {
+        ::rayon::scope(f);
+    }
+
+    #[inline]
+    fn spawn<'s>(scope: &Self::Scope<'s>, job: impl FnOnce(&Self::Scope<'s>) + Send + 's) {
+        scope.spawn(job);
     }
 }
 

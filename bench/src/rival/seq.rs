@@ -1,6 +1,6 @@
 //! The sequential twin: the same source as everybody else's, with every fork a plain call.
 
-use super::{Build, Rival, Work};
+use super::{Build, Rival, Scoped, Work};
 
 /// No pool at all.
 #[derive(Debug)]
@@ -29,5 +29,19 @@ impl Rival for Seq {
         B: Work<Self, RB>,
     {
         (a(ctx), b(ctx))
+    }
+}
+
+impl Scoped for Seq {
+    type Scope<'s> = ();
+
+    #[inline]
+    fn scope<'s>(f: impl FnOnce(&Self::Scope<'s>) + Send) {
+        f(&());
+    }
+
+    #[inline]
+    fn spawn<'s>(scope: &Self::Scope<'s>, job: impl FnOnce(&Self::Scope<'s>) + Send + 's) {
+        job(scope);
     }
 }

@@ -15,6 +15,7 @@ mod post;
 mod queens;
 mod search;
 mod sleeping;
+mod spawns;
 mod tasks;
 mod tree_sum;
 mod trickle;
@@ -28,6 +29,7 @@ use crate::rival::{RivalKind, with_rival};
 
 pub use blitz_contestant::{Caller, Contest, Metric, Pace, RayonProgram, Sample, Unit};
 pub use io::IoWorkload;
+pub use spawns::SpawnShape;
 pub use tasks::{Fan, TaskWorkload};
 pub use uts::Shape as UtsShape;
 
@@ -58,6 +60,8 @@ pub enum Workload {
     },
     /// The nodes of a tree whose shape is known only by walking it.
     Uts(UtsShape),
+    /// Jobs that are spawned into a scope, called inside the pool.
+    Spawns(SpawnShape),
     /// One job from outside into a pool that has fallen asleep.
     Sleeping,
     /// How soon an idle worker takes a job from a worker that computes and does not fork.
@@ -116,6 +120,7 @@ impl Workload {
                 batch::open(rival, queens::Queens::new(n)?, Outside, workers, pace)
             }
             Self::Uts(shape) => batch::open(rival, uts::Uts(shape), Outside, workers, pace),
+            Self::Spawns(shape) => spawns::open(rival, shape, workers, pace),
             Self::Sleeping => with_rival!(rival, R => sleeping::open::<R>(workers, pace)),
             Self::PickUp { idle: Idle::Awake } if rival == RivalKind::Floor => {
                 pick_up_floor::open(pace)
@@ -168,6 +173,7 @@ impl Workload {
             | Self::EmptyTree { .. }
             | Self::TreeSum { .. }
             | Self::Queens { .. }
+            | Self::Spawns(_)
             | Self::Uts(_) => Some(5),
             _ => None,
         }

@@ -51,6 +51,20 @@ fn tree_sum() {
 }
 
 #[test]
+fn spawned_jobs() {
+    for shape in [SpawnShape::Flat { jobs: 100 }, SpawnShape::Tree { depth: 6 }] {
+        for rival in [RivalKind::Seq, RivalKind::Rayon, RivalKind::Blitz] {
+            for workers in [1, 3] {
+                let sample = take_turns(Workload::Spawns(shape), rival, workers);
+                assert!(sample[&Metric::Wall] > 0.0, "{rival:?}");
+            }
+        }
+    }
+    let refused = Workload::Spawns(SpawnShape::Tree { depth: 1 });
+    assert!(refused.open(RivalKind::Chili, 1, Pace::Smoke).is_err());
+}
+
+#[test]
 fn floors_compute_the_same_as_everyone() {
     let fib = take_turns(Workload::Fib { n: 10 }, RivalKind::Floor, 1);
     assert!(fib[&Metric::Wall] > 0.0);
