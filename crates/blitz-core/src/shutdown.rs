@@ -21,7 +21,7 @@ use crate::team::Team;
 use crate::worker::current::{self, Seat};
 use crate::worker::{Aside, Found, Look, Wanted, Worker, stack};
 use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
-use blitz_parts::task::Stock;
+use blitz_parts::stock::Stock;
 use std::sync::PoisonError;
 
 impl Team {

@@ -172,17 +172,17 @@ pub const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// Tasks in the global queue from which on `try_spawn` refuses more (seed 003).
 pub const QUEUE_CAPACITY: usize = 65_536;
 
-/// Bytes of ended tasks' memory that a worker keeps: some ten thousand small tasks, so that a burst of so many
+/// Bytes of ended tasks' and jobs' memory that a worker keeps: some ten thousand small ones, so that a burst of so many
 /// costs two thirds of what it costs with the allocator. It is what a worker hoards at worst.
 pub const STOCK_BYTES: usize = 1 << 20;
 
-/// Bytes of ended tasks' memory on the way from one worker to another: as much as a worker keeps.
+/// Bytes of ended tasks' and jobs' memory on the way from one worker to another: as much as a worker keeps.
 pub const DEPOT_BYTES: usize = STOCK_BYTES;
 
 /// How many blocks go from one worker to another at once: enough that the lock they pass does not matter.
 pub const STOCK_BUNDLE: usize = 64;
 
-/// Bytes of the largest task whose memory is kept: beside what a larger one does, an allocation is little.
+/// Bytes of the largest task or job whose memory is kept: beside what a larger one does, an allocation is little.
 pub const STOCK_CELL_MAX: usize = 512;
 
 /// Slots of a worker's ring of tasks (seed 003). Four under the model checker: a fifth push overflows, and a

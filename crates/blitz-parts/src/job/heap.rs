@@ -1,10 +1,11 @@
-//! A job that nobody waits for in a frame: a boxed closure.
+//! A job that nobody waits for in a frame: a closure with memory of its own.
 
 use super::{Header, Work};
 use crate::latch::Runner;
+use crate::stock;
 use core::ptr::NonNull;
 
-/// A boxed closure that frees itself when it runs.
+/// A closure that frees its memory when it runs.
 #[repr(C)]
 pub struct HeapJob<F> {
     header: Header,
@@ -12,26 +13,31 @@ pub struct HeapJob<F> {
 }
 
 impl<F: FnOnce()> HeapJob<F> {
-    /// Boxes `closure` and gives it out as work. If it is never run it leaks.
+    const MEMORY: stock::Kind = stock::Kind::of::<Self>();
+
+    /// Puts `closure` into memory of its own and gives it out as work. If it is never run it leaks.
     ///
     /// # Safety
     /// 1. What `closure` borrows lives until it has run.
     /// 2. If another thread may run it, it is fit to be sent there.
     /// 3. `closure` does not unwind.
     pub unsafe fn into_work(closure: F) -> Work {
-        let job = Box::new(HeapJob { header: Header::new(Self::run), closure });
-        let header = NonNull::from(Box::leak(job)).cast::<Header>();
-        // SAFETY: the box stays in place until `run` frees it, and this is its only word.
-        unsafe { Work::new(header) }
+        let job = stock::alloc(Self::MEMORY).cast::<Self>();
+        // SAFETY: the memory is new, and that of a `Self`.
+        unsafe { job.write(HeapJob { header: Header::new(Self::run), closure }) };
+        // SAFETY: the job stays in place until `run` frees it, and this is its only word.
+        unsafe { Work::new(job.cast()) }
     }
 
     /// What `Work::run` calls.
     ///
     /// # Safety
-    /// As for [`Work::new`], with a header that begins a boxed `HeapJob<F>`.
+    /// As for [`Work::new`], with a header that begins a `HeapJob<F>`.
     unsafe fn run(header: NonNull<Header>, _runner: Option<Runner>) {
-        // SAFETY: the pointer came from a box in `into_work`, and by JOB-1 it is freed once.
-        let job = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
+        // SAFETY: `into_work` wrote it, and by JOB-1 it is moved out once.
+        let job = unsafe { header.cast::<Self>().read() };
+        // SAFETY: `into_work` allocated it, of this kind, and what was in it has moved out.
+        unsafe { stock::dealloc(header.cast(), &const { Self::MEMORY }) };
         (job.closure)();
     }
 }

@@ -16,7 +16,7 @@
 //! ```text
 //!  stack   new ──fork──▶ queued ──take_back──▶ run_inline (owner)
 //!                           └─────steal──────▶ run: result, then latch (LATCH-1) ──▶ take_result
-//!  heap    new ──push──▶ queued ──▶ run: closure moved out, box freed, closure called
+//!  heap    new ──push──▶ queued ──▶ run: closure moved out, memory freed, closure called
 //! ```
 //!
 //! # Invariants

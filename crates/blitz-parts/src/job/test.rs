@@ -18,6 +18,21 @@ fn job_1_a_heap_job_runs_once_and_is_freed() {
 }
 
 #[test]
+fn job_1_a_heap_job_is_moved_out_before_it_runs_whatever_its_alignment() {
+    #[repr(align(128))]
+    struct Wide([u8; 200]);
+    let wide = Wide([7; 200]);
+    // SAFETY: the closure borrows nothing and does not unwind.
+    let work = unsafe {
+        HeapJob::into_work(move || {
+            assert_eq!((&raw const wide).addr() % 128, 0);
+            assert!(wide.0.iter().all(|byte| *byte == 7));
+        })
+    };
+    work.run(None);
+}
+
+#[test]
 fn job_1_run_inline_tells_the_closure_that_it_has_not_moved() {
     let job = StackJob::new(Armed, |migrated: bool| !migrated);
     // SAFETY: the job was never given out.

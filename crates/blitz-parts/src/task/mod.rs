@@ -105,7 +105,6 @@ mod runnable;
 mod scheduler;
 mod shield;
 mod state;
-mod stock;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 mod waker;
@@ -119,10 +118,10 @@ pub use reference::TaskRef;
 pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};
 pub use shield::TooDeep;
-pub use stock::Stock;
 pub use waker::is_own;
 
 use crate::prim::{self, Witness};
+use crate::stock;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::MaybeUninit;

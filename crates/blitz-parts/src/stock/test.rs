@@ -2,6 +2,7 @@
 
 use super::depot::{Depot, bundle_bytes};
 use super::{Block, Blocks, GRAIN, Kind, Stock, UNKEPT, alloc, class, dealloc};
+use crate::job::{HeapJob, Work};
 use crate::prim::STOCKED;
 use crate::task::Join;
 use crate::task::rig::{Rig, outcome};
@@ -234,6 +235,22 @@ fn stock_4_tasks_of_thread_locals_end_after_the_stock() {
     .join()
     .unwrap();
     assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn stock_1_a_job_that_has_begun_leaves_its_memory_to_the_next() {
+    let _stock = Stock::open();
+    // SAFETY: the closure borrows nothing and does not unwind.
+    let job = || unsafe { HeapJob::into_work(|| ()) }.into_raw();
+    // SAFETY: it has not been run.
+    let run = |job| unsafe { Work::new(job) }.run(None);
+    let first = job();
+    run(first);
+    let (second, third) = (job(), job());
+    assert!(second == first || !STOCKED);
+    assert_ne!(second, third);
+    run(second);
+    run(third);
 }
 
 #[test]

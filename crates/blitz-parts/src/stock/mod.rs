@@ -1,22 +1,22 @@
-//! Memory of tasks that have ended, kept by a worker's thread for the tasks that it makes next.
+//! Memory of tasks and boxed jobs that have ended, kept by a worker's thread for those that it makes next.
 //!
 //! Allocators keep a few blocks of each size for a thread (glibc's seven) and go to where all threads go for more;
-//! a worker makes and frees tasks by the thousand. What it frees it puts onto a stack of its own, one for each
+//! a worker makes and frees them by the thousand. What it frees it puts onto a stack of its own, one for each
 //! size, and takes from there without asking anybody. If one worker makes what another ends, that one's stock fills
 //! up while the first has none: then blocks go from one to the other in bundles, through a depot.
 //!
 //! # Who calls it
-//! `cell` for the memory of tasks. `blitz-core` [opens](Stock::open) the stock of a thread that becomes a worker;
+//! `task` and `job` for the memory of theirs. `blitz-core` [opens](Stock::open) the stock of a thread that becomes a worker;
 //! on any other thread, and after it was closed, memory comes from the allocator and goes back to it.
 //!
 //! # Invariants
-//! - **STOCK-1** A block is in one stock or in the depot at most, or with one task: what is taken out is no longer in.
+//! - **STOCK-1** A block is in one stock or in the depot at most, or with one task or job: what is taken out is no longer in.
 //! - **STOCK-2** A block is used for the layout that it was allocated with, and no other.
 //! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`], the depot no more than `DEPOT_BYTES`; what is
-//!   beyond goes to the allocator. So that is what is hoarded at worst by threads that free the tasks of others and
-//!   make none.
+//!   beyond goes to the allocator. So that is what is hoarded at worst by threads that free what others made and
+//!   make nothing.
 //! - **STOCK-4** What is in a stock is freed when it is closed, and what is freed later goes to the allocator. It is
-//!   closed before the thread's locals are destroyed, whose destructors may free tasks. What is in the depot is
+//!   closed before the thread's locals are destroyed, whose destructors may free some. What is in the depot is
 //!   freed with the last stock.
 //!
 //! # What this does not do
@@ -27,7 +27,6 @@ mod depot;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-use super::Header;
 use crate::prim::{self, STOCKED};
 use crate::tuning::{STOCK_BUNDLE, STOCK_BYTES, STOCK_CELL_MAX};
 use core::alloc::Layout;
@@ -38,9 +37,9 @@ use depot::{DEPOT, Depot, bundle_bytes};
 use std::alloc::handle_alloc_error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Sizes are multiples of this, and so is where a block begins. Tasks with a future that asks for more go to
-/// the allocator.
-const GRAIN: usize = align_of::<Header>();
+/// Sizes are multiples of this, and so is where a block begins. What holds something that asks for more
+/// goes to the allocator.
+const GRAIN: usize = align_of::<*mut ()>();
 
 thread_local! {
     // Nothing in it is dropped, so it is there as long as the thread.
@@ -72,7 +71,7 @@ struct Block {
     next_bundle: *mut Block,
 }
 
-/// The current thread keeps the memory of tasks until this is dropped. Neither `Send` nor `Sync`.
+/// The current thread keeps memory until this is dropped. Neither `Send` nor `Sync`.
 #[derive(Debug)]
 #[must_use = "a stock is open until this is dropped"]
 pub struct Stock {
@@ -85,8 +84,8 @@ impl Stock {
     /// Opens the stock of the current thread, unless it is open.
     ///
     /// ```
-    /// let stock = blitz_parts::task::Stock::open();
-    /// // Tasks are made and run.
+    /// let stock = blitz_parts::stock::Stock::open();
+    /// // Tasks and jobs are made and run.
     /// drop(stock);
     /// ```
     pub fn open() -> Stock {
@@ -103,9 +102,9 @@ impl Drop for Stock {
     }
 }
 
-/// The memory of one kind of task: what an allocator has to know of it, and where it is kept.
+/// The memory of one kind of task or job: what an allocator has to know of it, and where it is kept.
 #[derive(Clone, Copy)]
-pub(super) struct Kind {
+pub(crate) struct Kind {
     layout: Layout,
     /// Which stack its blocks are on; [`UNKEPT`] if they are not kept.
     class: usize,
@@ -116,7 +115,7 @@ const UNKEPT: usize = CLASSES;
 
 impl Kind {
     /// That of a `T`, which is not empty.
-    pub(super) const fn of<T>() -> Kind {
+    pub(crate) const fn of<T>() -> Kind {
         assert!(size_of::<T>() > 0);
         let layout = Layout::new::<T>();
         Kind { layout, class: class(layout) }
@@ -125,7 +124,7 @@ impl Kind {
 
 /// As [`std::alloc::alloc`]; does not return if there is no memory.
 #[inline]
-pub(super) fn alloc(kind: Kind) -> NonNull<u8> {
+pub(crate) fn alloc(kind: Kind) -> NonNull<u8> {
     if kind.class != UNKEPT {
         if let Some(block) = BLOCKS.with(|blocks| blocks.take(kind.class)) {
             return block.cast();
@@ -143,7 +142,7 @@ pub(super) fn alloc(kind: Kind) -> NonNull<u8> {
 /// # Safety
 /// 1. [`alloc`] returned the memory for this kind, on whatever thread, and nobody uses it any more.
 #[inline]
-pub(super) unsafe fn dealloc(memory: NonNull<u8>, kind: &'static Kind) {
+pub(crate) unsafe fn dealloc(memory: NonNull<u8>, kind: &'static Kind) {
     // SAFETY: the block is nobody's, and of that class if it is of any (obligation 1).
     let kept = BLOCKS.with(|blocks| unsafe { blocks.put(memory.cast(), kind.class) });
     if !kept {
@@ -220,7 +219,7 @@ impl Blocks {
         // SAFETY: what is on a stack is a block of the stock's own.
         let below = unsafe { (*block.as_ptr()).below };
         top.set(below);
-        // The next task will be written there.
+        // The next one will be written there.
         prim::prefetch(below);
         self.room.set(self.room.get() + size_of_class(class));
         Some(block)
