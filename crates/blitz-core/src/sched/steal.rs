@@ -335,8 +335,15 @@ impl TaskQueues {
     }
 
     /// Whether there is a task, in whichever of the queues.
-    pub(super) fn has_any(&self) -> bool {
+    #[inline]
+    pub(crate) fn has_any(&self) -> bool {
         self.has_lifo() || self.has_public()
+    }
+
+    /// Whether the next look has to let the work of others go first. Own thread only.
+    #[inline]
+    pub(crate) fn is_fair_turn_due(&self) -> bool {
+        self.tick.is_fair_turn_due()
     }
 }
 

@@ -108,7 +108,13 @@ impl Tick {
     /// Whether work that is not this worker's own must go first now; says so once per interval.
     #[inline]
     pub(crate) fn is_fair_turn(&self) -> bool {
-        self.is_fair_turn.get() && self.is_fair_turn.replace(false)
+        self.is_fair_turn_due() && self.is_fair_turn.replace(false)
+    }
+
+    /// The same, as often as it is asked.
+    #[inline]
+    pub(crate) fn is_fair_turn_due(&self) -> bool {
+        self.is_fair_turn.get()
     }
 
     /// A timed poll took `time`.

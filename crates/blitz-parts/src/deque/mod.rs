@@ -368,12 +368,17 @@ impl<T: Linked> Deque<T> {
     }
 
     /// Moves to a larger ring if `count` more items do not fit behind `end`.
+    #[inline]
     fn make_room(&self, end: isize, count: usize) {
         let top = self.top.load(Acquire);
         let needed = (end - top) as usize + count;
-        if needed <= self.buffer().len() {
-            return;
+        if needed > self.buffer().len() {
+            self.grow(top, end, needed);
         }
+    }
+
+    #[cold]
+    fn grow(&self, top: isize, end: isize, needed: usize) {
         let old = self.open.buffer.load(Relaxed);
         // SAFETY: `old` is the current buffer, from `Box::into_raw`; the larger one keeps it alive
         // (DEQUE-5).
