@@ -1,7 +1,7 @@
 //! The driver slot, with the smallest driver there is: events are wakers in a list.
 
 use blitz_core::driver::{self, Berth, Driver, PoolView};
-use blitz_core::{Handle, Pool};
+use blitz_core::{Handle, Pool, Scheduler};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -535,4 +535,84 @@ fn jobs_tasks_and_events_at_once() {
             });
         }
     });
+}
+
+/// A task that waits until its waker, which it sends, is called; then it sends a word.
+fn waiting(pool: &Pool, wakers: &mpsc::Sender<Waker>, done: mpsc::Sender<usize>, name: usize) {
+    let (wakers, mut waits) = (wakers.clone(), false);
+    drop(pool.spawn(poll_fn(move |cx| {
+        if std::mem::replace(&mut waits, true) {
+            done.send(name).unwrap();
+            return Poll::Ready(());
+        }
+        wakers.send(cx.waker().clone()).unwrap();
+        Poll::Pending
+    })));
+}
+
+#[test]
+fn what_one_visit_wakes_is_polled_in_that_order() {
+    // More than a ring has room for.
+    for count in [1, 2, 100, 1_000] {
+        // A signal tree has an order of its own.
+        let pool = Pool::builder().workers(1).scheduler(Scheduler::Stealing).build().unwrap();
+        let window = window(&pool.handle());
+        let (wakers, woken) = mpsc::channel();
+        let (done, names) = mpsc::channel();
+        let all: Vec<Waker> = (0..count)
+            .map(|name| {
+                waiting(&pool, &wakers, done.clone(), name);
+                woken.recv().unwrap()
+            })
+            .collect();
+        window.tell_all(all);
+        let mut polled: Vec<usize> = (0..count).map(|_| names.recv().unwrap()).collect();
+        // What a full ring hands on comes later.
+        if count > 256 {
+            polled.sort_unstable();
+        }
+        assert!(polled.into_iter().eq(0..count), "{count} tasks");
+    }
+}
+
+#[test]
+fn a_task_that_is_woken_beside_a_wait_does_not_wait_for_what_follows_it() {
+    for stealing in [true, false] {
+        let pool = Pool::builder().workers(2).enable_stealing(stealing).build().unwrap();
+        let window = window(&pool.handle());
+        for _ in 0..3 {
+            let (wakers, woken) = mpsc::channel();
+            let (done, is_done) = mpsc::channel();
+            waiting(&pool, &wakers, done, 7);
+            let task = woken.recv().unwrap();
+            // The other worker is busy, so that the one that waits is the one in the driver.
+            let (go, wait) = mpsc::channel::<()>();
+            let (begun, has_begun) = mpsc::channel();
+            let busy = pool.spawn(async move {
+                begun.send(()).unwrap();
+                wait.recv().unwrap();
+            });
+            has_begun.recv().unwrap();
+            let before = window.blocks.load(SeqCst);
+            let blocks = pool.spawn(async move {
+                let mut waits = false;
+                blitz_core::block_on(poll_fn(move |cx| {
+                    if std::mem::replace(&mut waits, true) {
+                        return Poll::Ready(());
+                    }
+                    wakers.send(cx.waker().clone()).unwrap();
+                    Poll::Pending
+                }));
+                is_done.recv().unwrap()
+            });
+            let waiter = woken.recv().unwrap();
+            while window.blocks.load(SeqCst) == before {
+                std::thread::yield_now();
+            }
+            go.send(()).unwrap();
+            busy.join().unwrap();
+            window.tell_all([waiter, task]);
+            assert_eq!(blocks.join().unwrap(), 7);
+        }
+    }
 }

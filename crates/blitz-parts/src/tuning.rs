@@ -228,10 +228,9 @@ pub const CROWD_REST_MIN: Duration = Duration::from_millis(32);
 /// See [`CROWD_REST_MIN`].
 pub const CROWD_REST_MAX: Duration = Duration::from_millis(512);
 
-/// How many of its intervals, of about a millisecond each, the tasks may take that a worker keeps to itself then: with one
-/// interval, 512 connections woke a second worker for every hundred requests; this is as long as a core has to be
-/// waited for.
-pub const CROWD_INTERVALS: usize = 4;
+/// How long the tasks may take, by experience, that a worker keeps to itself then: with one millisecond, 512 connections
+/// woke a second worker for every hundred requests; this is as long as a core has to be waited for.
+pub const CROWD_KEEPS: Duration = CROWD_TRIAL;
 
 /// Spins of a thread that finds a wheel's lock taken before it yields its core: its holder is done in less,
 /// unless it has lost its own.

@@ -48,6 +48,29 @@ fn an_echo_brings_back_what_was_sent() {
 }
 
 #[test]
+fn many_small_buffers_arrive_however_many_the_system_takes_at_once() {
+    on_each_size("many small buffers", || async {
+        let (mut here, mut there) = tcp_pair().await;
+        // One, a few that fit together, and more of them than a list may have.
+        for (count, length) in [(1, 3), (7, 5), (7, 500), (2_500, 1)] {
+            let sent = pattern(count * length);
+            let mut slices: Vec<IoSlice<'_>> = sent.chunks(length).map(IoSlice::new).collect();
+            let mut rest = &mut slices[..];
+            while !rest.is_empty() {
+                let moved = there.write_vectored(rest).await.unwrap();
+                IoSlice::advance_slices(&mut rest, moved);
+            }
+            let mut received = vec![0; sent.len()];
+            here.read_exact(&mut received).await.unwrap();
+            assert!(received == sent, "{count} buffers of {length}");
+        }
+        assert_eq!(there.write_vectored(&[]).await.unwrap(), 0);
+        let none = [IoSlice::new(b""), IoSlice::new(b"")];
+        assert_eq!(there.write_vectored(&none).await.unwrap(), 0);
+    });
+}
+
+#[test]
 fn what_lies_behind_urgent_data_is_read() {
     on_each_size("urgent data", || async {
         let (mut here, mut there) = tcp_pair().await;

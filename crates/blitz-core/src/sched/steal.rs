@@ -9,7 +9,7 @@ use crate::worker::{Worker, stack};
 use blitz_parts::queue::{Chain, fair_batch};
 use blitz_parts::ring::Pushed;
 use blitz_parts::task::{Ran, Runnable};
-use blitz_parts::tuning::{CROWD_INTERVALS, DRIVER_TASKS_PART, LIFO_POLLS_MAX};
+use blitz_parts::tuning::{CROWD_KEEPS, DRIVER_TASKS_PART, LIFO_POLLS_MAX};
 use std::time::Instant;
 
 impl Worker {
@@ -20,8 +20,8 @@ impl Worker {
             return self.team().schedule_from_outside(task);
         }
         tasks.counters.stamp(&task);
-        if self.is_dispatching() && tasks.signal.is_none() {
-            // One of many, of which the newest is no better than the others.
+        if self.is_dispatching() && tasks.has_lifo() && self.shares_ring() {
+            // One of many, of which the newest is no better than the first.
             return self.put_back(task, false);
         }
         // SAFETY: own thread.
@@ -32,6 +32,12 @@ impl Worker {
             },
             None => self.team().watch.lifo_in_use(self.team()),
         }
+    }
+
+    /// Whether others take tasks out of this worker's ring. If not, the watch saves no more than one from a worker that
+    /// is stuck, the newest: for the others wait where they were woken.
+    fn shares_ring(&self) -> bool {
+        self.team().config.stealing && self.team().signals().is_none()
     }
 
     /// Puts a task behind all others of this worker. `tell`: others may want it. Own thread only.
@@ -74,13 +80,13 @@ impl Worker {
     }
 
     /// Whether this worker is done with the tasks in its ring before another could help, by experience: soon, or
-    /// without much delay while cores are scarce. Own thread only.
+    /// without much delay while cores are scarce, or as soon as anybody because there is nobody else. Own thread only.
     pub(crate) fn has_few_tasks(&self) -> bool {
         let tasks = self.tasks();
         let (count, interval) = (tasks.ring.len(), tasks.tick.interval());
         count <= interval / DRIVER_TASKS_PART
             || self.team().num_workers() < 2
-            || count <= interval * CROWD_INTERVALS
+            || tasks.tick.time_of(count) <= CROWD_KEEPS
                 && tasks.crowd.is_crowded(Instant::now(), waited_for_core)
     }
 

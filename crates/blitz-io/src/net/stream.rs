@@ -79,7 +79,7 @@ macro_rules! stream {
             /// # Errors
             /// As [`try_write`](Self::try_write).
             pub fn try_write_vectored(&self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-                self.io.try_io(Interest::WRITABLE, |mut socket| socket.write_vectored(bufs))
+                self.io.try_io(Interest::WRITABLE, |socket| transfer::send_vectored(socket, bufs))
             }
 
             /// A half that reads and a half that writes, for one task.
@@ -157,8 +157,10 @@ macro_rules! stream {
                 cx: &mut Context<'_>,
                 bufs: &[io::IoSlice<'_>],
             ) -> Poll<io::Result<usize>> {
+                // Those that are left out do not make it a short transfer.
+                let bufs = transfer::first_of(bufs);
                 let room = bufs.iter().map(|buf| buf.len()).sum();
-                let attempt = |mut socket: &_| Write::write_vectored(&mut socket, bufs);
+                let attempt = |socket: &_| transfer::send_vectored(socket, bufs);
                 self.io.poll_transfer(cx, Interest::WRITABLE, room, attempt)
             }
 

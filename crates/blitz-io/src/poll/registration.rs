@@ -138,12 +138,10 @@ impl Registration {
         interest: Interest,
         tried: bool,
     ) -> Poll<Result<Option<Sight>, Ended>> {
-        match self.readiness.look(interest) {
-            Ok(None) if tried || !self.readiness.is_fresh() => {
-                self.readiness.poll(cx, interest).map_ok(Some)
-            }
-            seen => Poll::Ready(seen),
+        if !tried && self.readiness.is_fresh() {
+            return Poll::Ready(Ok(None));
         }
+        self.readiness.poll(cx, interest).map_ok(Some)
     }
 
     /// As [`poll_io`](Registration::poll_io), for any number of tasks.

@@ -14,7 +14,7 @@
 //! | word | 7 ENDED | no more events come | `end` | nobody |
 //! | word | 8..64 | tick: how many events there were | `set` | nobody |
 //! | waiters | `reader`, `writer` | the newest task that polls each direction | `poll` | `set`, `end`, by waking |
-//! | waiters | `list` | any number of tasks, each with its interest | `poll_listed` | `set`, `end`, by waking; `unlist` |
+//! | waiters | `crowd`, apart | any number of tasks, each with its interest | `poll_listed` | `set`, `end`, by waking; `unlist` |
 //!
 //! # Transitions
 //! ```text
@@ -86,6 +86,8 @@ pub struct Readiness {
     turns: Turns,
     waiters: Mutex<Waiters>,
 }
+
+const _: () = assert!(crate::prim::MODELLED || size_of::<Readiness>() == 64);
 
 /// What somebody saw of a descriptor's readiness, to be named when it turns out to be over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -129,7 +129,7 @@ impl fmt::Debug for Ready {
 /// assert!(both.is_readable() && both.is_writable());
 /// assert!(!Interest::READABLE.is_writable());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Interest(Ready);
 
 impl Interest {
@@ -160,5 +160,12 @@ impl BitOr for Interest {
 
     fn bitor(self, other: Interest) -> Interest {
         self.add(other)
+    }
+}
+
+impl fmt::Debug for Interest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = Ready::READABLE | Ready::WRITABLE;
+        Ready(self.0.0 & named.0).fmt(f)
     }
 }

@@ -277,3 +277,15 @@ fn readiness_1_no_byte_of_a_busy_pipe_is_forgotten() {
     });
     assert_eq!(read.load(SeqCst), BYTES);
 }
+
+#[test]
+fn an_interest_says_what_it_is_in() {
+    let names = [
+        (Interest::READABLE, "READABLE"),
+        (Interest::WRITABLE, "WRITABLE"),
+        (Interest::READABLE | Interest::WRITABLE, "READABLE | WRITABLE"),
+    ];
+    for (interest, name) in names {
+        assert_eq!(format!("{interest:?}"), name);
+    }
+}

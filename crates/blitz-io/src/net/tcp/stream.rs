@@ -10,7 +10,7 @@ use crate::net::waits::waits;
 use crate::poll::Polled;
 use bytes::BufMut;
 use socket2::SockRef;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use crate::net::transfer;
 use crate::net::waits::waits;
 use crate::poll::Polled;
 use bytes::BufMut;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::Path;

@@ -4,7 +4,7 @@
 //! What its workers do follows `blitz-core` (`sched`, `worker`, `shutdown`, `ops/block_on`) step by step, on
 //! the real tasks, rings, slots, queues, signal trees, deques, injector, latches and sleep protocol, with small
 //! rings so that they overflow. Which scheduler a runtime has is drawn with the schedule, but for programs that are
-//! about one of them. Statistics, leapfrogging, clocks, local sets and threads that a pool adopts are left out; the
+//! about one of them. Statistics, leapfrogging, clocks, the driver, local sets and threads that a pool adopts are left out; the
 //! watch over LIFO slots comes by whenever a poll blocks. What core decides by clocks or by experience, a schedule
 //! decides here.
 //!
