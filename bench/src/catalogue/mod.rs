@@ -193,7 +193,12 @@ fn unbalanced_tree() -> Case {
 }
 
 fn flat_spawns(workers: usize) -> Case {
-    spawns("flat", "One scope that spawns 10,000 empty jobs", FLAT_SPAWNS, workers)
+    spawns(
+        "flat",
+        "One scope that spawns 10,000 empty jobs, in memory that is used again",
+        FLAT_SPAWNS,
+        workers,
+    )
 }
 
 fn spawn_tree(workers: usize) -> Case {

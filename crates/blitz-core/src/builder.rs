@@ -463,14 +463,17 @@ impl PoolBuilder {
         let team = Team::new(self.config, workers, scheduler);
         let mut starting = Starting::new(team, workers - first);
         for index in first..workers {
-            let thread = ThreadBuilder {
-                name: match &mut self.name {
-                    Some(name) => Some(name(index)),
-                    None => Some(format!("blitz-{index}")),
-                },
-                stack_size,
-                start: Some(starting.next(index)),
+            let name = match &mut self.name {
+                Some(name) => name(index),
+                None => format!("blitz-{index}"),
             };
+            if name.contains('\0') {
+                return Err(BuildError::config(format!(
+                    "the name of worker {index}, {name:?}, has a zero byte in it, which the system cannot take"
+                )));
+            }
+            let thread =
+                ThreadBuilder { name: Some(name), stack_size, start: Some(starting.next(index)) };
             let started = match &mut spawn {
                 Some(spawn) => spawn(thread),
                 None => spawn_default(starting.team(), thread),

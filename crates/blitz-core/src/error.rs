@@ -72,7 +72,7 @@ impl BuildError {
         matches!(self.kind, BuildErrorKind::AlreadyWorker)
     }
 
-    /// The system did not give the pool what timers and sockets need;
+    /// The pool cannot have what timers and sockets need, by its settings or because the system refuses;
     /// [`io_error`](BuildError::io_error) says why.
     pub fn is_driver(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Driver { .. })
@@ -99,7 +99,7 @@ impl fmt::Display for BuildError {
                  use fewer workers or smaller stacks, or raise the system's limits"
             ),
             BuildErrorKind::Driver { source } => {
-                write!(f, "the system did not give the pool what timers and sockets need: {source}")
+                write!(f, "the pool cannot have what timers and sockets need: {source}")
             }
             BuildErrorKind::GlobalExists => f.write_str(
                 "the global pool exists already; call build_global before anything uses the global \

@@ -8,6 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::task::{Poll, Wake, Waker};
+use std::time::Duration;
 
 /// Wakers are told of from outside, noted by `block` or `poll`, and called by `dispatch`.
 #[derive(Debug, Default)]
@@ -603,7 +604,8 @@ fn a_task_that_is_woken_beside_a_wait_does_not_wait_for_what_follows_it() {
                     wakers.send(cx.waker().clone()).unwrap();
                     Poll::Pending
                 }));
-                is_done.recv().unwrap()
+                // Only a hang takes as long.
+                is_done.recv_timeout(Duration::from_secs(60)).unwrap()
             });
             let waiter = woken.recv().unwrap();
             while window.blocks.load(SeqCst) == before {

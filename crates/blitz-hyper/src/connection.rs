@@ -13,6 +13,7 @@ use hyper_util::service::TowerToHyperService;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -71,4 +72,11 @@ where
         connection.as_mut().poll(cx)
     })
     .await
+    .or_else(|error| if told && is_interruption(&error) { Ok(()) } else { Err(error) })
+}
+
+/// Whether hyper says by this that a connection on which nothing had been said was ended.
+fn is_interruption(error: &BoxError) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::Interrupted)
 }

@@ -5,9 +5,9 @@
 use crate::connection;
 use crate::listener::{Accepted, AfterError, Listener, after};
 use crate::{BlitzExecutor, BlitzTimer, BoxError, Report, Shutdown};
-use blitz::JoinSet;
 use blitz::sync::mpsc;
 use blitz::time::{Sleep, sleep};
+use blitz::{JoinError, JoinSet};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
@@ -16,6 +16,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, IntoFuture, Ready, pending, poll_fn, ready};
 use std::io;
+use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -27,7 +28,8 @@ use tower_service::Service;
 /// or what tower's `service_fn` makes of a function.
 ///
 /// Await what it returns, or start it with [`IntoFuture::into_future`]. Each connection is a task of its own;
-/// HTTP/1 and HTTP/2 are told apart by what the client says first. A panic of the service ends its connection.
+/// HTTP/1 and HTTP/2 are told apart by what the client says first. A panic of the service ends its connection and goes to
+/// the pool's panic handler.
 ///
 /// ```
 /// use axum::{Router, routing::get};
@@ -354,8 +356,13 @@ async fn drain(
 
 /// Forgets connections that have ended; ready when none is left.
 fn poll_reap(connections: &mut JoinSet<()>, cx: &mut Context<'_>) -> Poll<()> {
-    // An error is a panic, which the panic hook has told, or the abort that ends a server.
-    while std::task::ready!(connections.poll_join_next(cx)).is_some() {}
+    while let Some(ended) = std::task::ready!(connections.poll_join_next(cx)) {
+        // Else it was the abort that ends a server.
+        if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
+            // Nobody waits for it, and it goes where such panics go.
+            drop(blitz::spawn(async { resume_unwind(panic) }));
+        }
+    }
     Poll::Ready(())
 }
 

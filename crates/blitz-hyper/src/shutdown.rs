@@ -293,8 +293,9 @@ impl fmt::Display for Report {
             1 => write!(f, "1 was still running:")?,
             many => write!(f, "{many} were still running:")?,
         }
-        for left in &self.left {
-            write!(f, " {} for {:.1?};", left.what, left.since.elapsed())?;
+        for (number, left) in self.left.iter().enumerate() {
+            let separator = if number == 0 { "" } else { ";" };
+            write!(f, "{separator} {} for {:.1?}", left.what, left.since.elapsed())?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use blitz::io::{AsyncReadExt, AsyncWriteExt};
 use blitz::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use blitz::sync::mpsc;
 use blitz_hyper::{BoxError, Listener, Shutdown, serve, serve_make};
-use common::on_each_scheduler;
+use common::{on_each_scheduler, watched};
 use hyper::Version;
 use peers::{Client, Server, request, text};
 use std::collections::VecDeque;
@@ -170,6 +170,45 @@ fn a_panic_ends_its_connection_only() {
         other.ready().await;
         assert_eq!(text(other.send(request("GET", "/", "")).await.unwrap()).await, "hello");
         server.finish().await;
+    });
+}
+
+#[test]
+fn a_panic_goes_to_the_pools_handler() {
+    watched("panic handler", |watch| {
+        let (told, panics) = std::sync::mpsc::channel();
+        let pool = blitz::Pool::builder().workers(2).panic_handler(move |panic| {
+            told.send(panic.downcast_ref::<&str>().copied()).unwrap();
+        });
+        let runtime = watch.runtime(blitz::Builder::from_pool(pool).build().unwrap());
+        runtime.block_on(async {
+            let server = Server::start(app()).await;
+            let mut client = Client::http1(server.address).await;
+            client.send(request("GET", "/panic", "")).await.unwrap_err();
+            server.finish().await;
+        });
+        assert_eq!(panics.recv().unwrap(), Some("as the test wants it"));
+    });
+}
+
+#[test]
+fn a_connection_that_says_nothing_ends_well() {
+    on_each_scheduler("silent", || async {
+        let (told, mut errors) = mpsc::unbounded_channel::<String>();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shutdown = Shutdown::new();
+        let server = serve(listener, app())
+            .with_shutdown(&shutdown)
+            .on_error(move |error| told.send(error.to_string()).unwrap());
+        let server = Server::run(server.into_future(), address, shutdown);
+        let mut silent = TcpStream::connect(address).await.unwrap();
+        while server.shutdown.running() == 0 {
+            blitz::task::yield_now().await;
+        }
+        server.finish().await;
+        assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
+        assert_eq!(errors.recv().await, None);
     });
 }
 

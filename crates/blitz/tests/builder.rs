@@ -226,3 +226,11 @@ fn an_idle_pool_sleeps_and_stays_asleep() {
         assert_eq!(pool.metrics().total().parks, parks, "{}", pool.dump());
     });
 }
+
+#[test]
+fn a_name_that_no_thread_can_have_is_an_error() {
+    let error = blitz::Pool::builder().workers(2).thread_name(|_| "a\0b".to_owned()).build();
+    let error = error.unwrap_err();
+    assert!(error.is_invalid_config(), "{error}");
+    assert!(error.to_string().contains("zero byte"), "{error}");
+}

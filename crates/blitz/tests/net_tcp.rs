@@ -64,6 +64,9 @@ fn many_small_buffers_arrive_however_many_the_system_takes_at_once() {
             here.read_exact(&mut received).await.unwrap();
             assert!(received == sent, "{count} buffers of {length}");
         }
+        let mut late = vec![IoSlice::new(b""); 2_000];
+        late.push(IoSlice::new(b"late"));
+        assert_eq!(there.write_vectored(&late).await.unwrap(), 4);
         assert_eq!(there.write_vectored(&[]).await.unwrap(), 0);
         let none = [IoSlice::new(b""), IoSlice::new(b"")];
         assert_eq!(there.write_vectored(&none).await.unwrap(), 0);

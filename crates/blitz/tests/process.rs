@@ -7,7 +7,7 @@ use blitz::process::{Child, Command};
 use common::{io_metrics, on_each_size, wait_for, watched};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::future::Future;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IoSlice};
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
 use std::process::Stdio;
@@ -104,6 +104,27 @@ fn what_goes_into_a_pipe_comes_out_of_the_other() {
         stdout.read_to_end(&mut back).await.unwrap();
         assert!(back == sent);
         writer.await.unwrap().unwrap();
+        assert!(cat.wait().await.unwrap().success());
+    });
+}
+
+#[test]
+fn many_small_buffers_go_into_a_pipe() {
+    on_each_size("small buffers into a pipe", || async {
+        let mut cat = cat();
+        let (mut stdin, mut stdout) = (cat.stdin.take().unwrap(), cat.stdout.take().unwrap());
+        // More than the system takes at once.
+        let sent: Vec<u8> = (0..2_500u32).map(|n| n as u8).collect();
+        let mut slices: Vec<IoSlice<'_>> = sent.chunks(1).map(IoSlice::new).collect();
+        let mut rest = &mut slices[..];
+        while !rest.is_empty() {
+            let moved = stdin.write_vectored(rest).await.unwrap();
+            IoSlice::advance_slices(&mut rest, moved);
+        }
+        drop(stdin);
+        let mut back = Vec::new();
+        stdout.read_to_end(&mut back).await.unwrap();
+        assert!(back == sent);
         assert!(cat.wait().await.unwrap().success());
     });
 }

@@ -74,7 +74,7 @@ macro_rules! stream {
                 self.io.try_io(Interest::WRITABLE, |socket| transfer::send(socket, buf))
             }
 
-            /// As [`try_write`](Self::try_write), from several buffers.
+            /// As [`try_write`](Self::try_write), from several buffers, of which the system takes 1,024 at once.
             ///
             /// # Errors
             /// As [`try_write`](Self::try_write).
@@ -157,9 +157,8 @@ macro_rules! stream {
                 cx: &mut Context<'_>,
                 bufs: &[io::IoSlice<'_>],
             ) -> Poll<io::Result<usize>> {
-                // Those that are left out do not make it a short transfer.
                 let bufs = transfer::first_of(bufs);
-                let room = bufs.iter().map(|buf| buf.len()).sum();
+                let room = transfer::length(bufs);
                 let attempt = |socket: &_| transfer::send_vectored(socket, bufs);
                 self.io.poll_transfer(cx, Interest::WRITABLE, room, attempt)
             }

@@ -82,9 +82,16 @@ pub(super) fn send(socket: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
     Ok(send_once(socket, buf, WITHOUT_SIGNAL)?)
 }
 
-/// As many buffers as the system takes at once.
-pub(super) fn first_of<'a, 'b>(bufs: &'a [IoSlice<'b>]) -> &'a [IoSlice<'b>] {
-    &bufs[..bufs.len().min(LIST_MAX)]
+/// As many buffers as the system takes at once, from the first on that is not empty: if all that it takes were empty it
+/// would look as if nothing could be sent. Those that are left out do not make a transfer a short one.
+pub(crate) fn first_of<'a, 'b>(bufs: &'a [IoSlice<'b>]) -> &'a [IoSlice<'b>] {
+    let start = bufs.iter().take_while(|buf| buf.is_empty()).count();
+    &bufs[start..][..(bufs.len() - start).min(LIST_MAX)]
+}
+
+/// How many bytes are in all of them.
+pub(crate) fn length(bufs: &[IoSlice<'_>]) -> usize {
+    bufs.iter().fold(0, |length: usize, buf| length.saturating_add(buf.len()))
 }
 
 /// What Linux and its relatives have as their limit; more would be an error.

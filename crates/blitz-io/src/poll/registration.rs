@@ -26,7 +26,7 @@ pub(crate) struct Registration {
 #[cold]
 pub(crate) fn ended() -> io::Error {
     io::Error::other(
-        "the runtime that this waits with has ended: keep it as long as its sockets are used",
+        "the runtime that this waits with has ended: keep it as long as its sockets, children and signals are used",
     )
 }
 

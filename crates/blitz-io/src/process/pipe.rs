@@ -97,7 +97,8 @@ impl AsyncWrite for ChildStdin {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let room = bufs.iter().map(|buf| buf.len()).sum();
+        let bufs = transfer::first_of(bufs);
+        let room = transfer::length(bufs);
         self.io.poll_transfer(cx, Interest::WRITABLE, room, |mut end| end.write_vectored(bufs))
     }
 

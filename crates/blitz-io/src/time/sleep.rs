@@ -155,9 +155,9 @@ impl Sleep {
         });
         match inserted {
             Ok(Ok(())) => Poll::Pending,
-            Ok(Err(closed)) => {
-                panic!("nobody would end this sleep: the runtime has ended, {closed}")
-            }
+            Ok(Err(_)) => panic!(
+                "nobody would end this sleep: the runtime has ended; keep its Runtime or Pool as long as it is used"
+            ),
             Err(error) => panic!("nobody would end this sleep: {error}"),
         }
     }

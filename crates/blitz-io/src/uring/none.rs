@@ -20,7 +20,7 @@ impl Uring {
     pub(crate) fn new(_reactor: &Arc<Reactor>) -> io::Result<Arc<Uring>> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "Blitz was built without its feature io-uring, or not for Linux",
+            "io_uring needs Linux and the feature io-uring of blitz-rt: enable it, or use Backend::Auto",
         ))
     }
 

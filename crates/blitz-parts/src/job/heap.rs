@@ -34,10 +34,13 @@ impl<F: FnOnce()> HeapJob<F> {
     /// # Safety
     /// As for [`Work::new`], with a header that begins a `HeapJob<F>`.
     unsafe fn run(header: NonNull<Header>, _runner: Option<Runner>) {
+        let job = header.cast::<Self>().as_ptr();
+        // SAFETY: `into_work` made it, and it is alive until it is freed below.
+        let closure = unsafe { &raw const (*job).closure };
         // SAFETY: `into_work` wrote it, and by JOB-1 it is moved out once.
-        let job = unsafe { header.cast::<Self>().read() };
+        let closure = unsafe { closure.read() };
         // SAFETY: `into_work` allocated it, of this kind, and what was in it has moved out.
         unsafe { stock::dealloc(header.cast(), &const { Self::MEMORY }) };
-        (job.closure)();
+        closure();
     }
 }

@@ -7,13 +7,14 @@
 //!
 //! # Who calls it
 //! `task` and `job` for the memory of theirs. `blitz-core` [opens](Stock::open) the stock of a thread that becomes a worker;
-//! on any other thread, and after it was closed, memory comes from the allocator and goes back to it.
+//! on any other thread, one that a pool adopts included, and after it was closed, memory comes from the allocator and goes
+//! back to it.
 //!
 //! # Invariants
 //! - **STOCK-1** A block is in one stock or in the depot at most, or with one task or job: what is taken out is no longer in.
 //! - **STOCK-2** A block is used for the layout that it was allocated with, and no other.
 //! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`], the depot no more than `DEPOT_BYTES`; what is
-//!   beyond goes to the allocator. So that is what is hoarded at worst by threads that free what others made and
+//!   beyond goes to the allocator: what was not used for long, if there is such. So that is what is hoarded at worst by threads that free what others made and
 //!   make nothing.
 //! - **STOCK-4** What is in a stock is freed when it is closed, and what is freed later goes to the allocator. It is
 //!   closed before the thread's locals are destroyed, whose destructors may free some. What is in the depot is
@@ -27,7 +28,7 @@ mod depot;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-use crate::prim::{self, STOCKED};
+use crate::prim::{self, AtomicU64, STOCKED};
 use crate::tuning::{STOCK_BUNDLE, STOCK_BYTES, STOCK_CELL_MAX};
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -39,7 +40,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Sizes are multiples of this, and so is where a block begins. What holds something that asks for more
 /// goes to the allocator.
-const GRAIN: usize = align_of::<*mut ()>();
+const GRAIN: usize = align_of::<AtomicU64>();
 
 thread_local! {
     // Nothing in it is dropped, so it is there as long as the thread.
@@ -61,6 +62,8 @@ struct Blocks {
     /// no room.
     takes_in_vain: Cell<usize>,
     puts_in_vain: Cell<usize>,
+    /// The class that had to go last.
+    evicted: Cell<usize>,
 }
 
 /// What a block in a stock begins with.
@@ -114,9 +117,9 @@ pub(crate) struct Kind {
 const UNKEPT: usize = CLASSES;
 
 impl Kind {
-    /// That of a `T`, which is not empty.
+    /// That of a `T`, which is at least as large as what stocks and the depot write into it.
     pub(crate) const fn of<T>() -> Kind {
-        assert!(size_of::<T>() > 0);
+        assert!(size_of::<T>() >= size_of::<Block>());
         let layout = Layout::new::<T>();
         Kind { layout, class: class(layout) }
     }
@@ -182,6 +185,7 @@ impl Blocks {
             depot,
             takes_in_vain: Cell::new(0),
             puts_in_vain: Cell::new(0),
+            evicted: Cell::new(0),
         }
     }
 
@@ -240,13 +244,13 @@ impl Blocks {
         true
     }
 
-    /// The same after there was no room: makes some, if others can use what is here.
+    /// The same after there was no room: makes some.
     ///
     /// # Safety
     /// 1. As for [`put`](Blocks::put).
     unsafe fn put_beyond(&self, block: NonNull<Block>, class: usize) -> bool {
         // SAFETY: obligation 1.
-        class != UNKEPT && self.give_bundle(class) && unsafe { self.put(block, class) }
+        class != UNKEPT && self.make_room(class) && unsafe { self.put(block, class) }
     }
 
     /// Takes a bundle out of the depot and onto the stack of its class, which is empty; returns its first block, which
@@ -266,24 +270,50 @@ impl Blocks {
         Some(bundle)
     }
 
-    /// Gives the newest blocks of a class to the depot; says whether there is room now.
-    fn give_bundle(&self, class: usize) -> bool {
+    /// Makes room for a block of a class: gives others what there is too much of, or does without what was not used
+    /// for long. Says whether there is some now.
+    fn make_room(&self, class: usize) -> bool {
         if !self.is_open.get() || !is_time(&self.puts_in_vain) {
             return false;
         }
-        let mut depot = self.depot();
-        let bundle = if depot.has_room(class) { self.bundle(class) } else { None };
-        let Some((first, last)) = bundle else {
+        let made = self.give_bundle(class) || self.evict_for(class);
+        if !made {
             self.puts_in_vain.set(STOCK_BUNDLE);
-            return false;
-        };
+        }
+        made
+    }
+
+    /// Gives the newest blocks of a class to the depot, if there are enough and it has room.
+    fn give_bundle(&self, class: usize) -> bool {
+        let mut depot = self.depot();
+        let bundle = if depot.has_room(class) { self.unstack(class) } else { None };
+        // SAFETY: the blocks are out of the stock, of this class, and as many as a bundle has.
+        bundle.map(|bundle| unsafe { depot.put(bundle, class) }).is_some()
+    }
+
+    /// Gives a bundle of another class to the depot, else to the allocator. What a thread frees it makes again, while
+    /// what fills the stock may be of another time; the classes take turns, so that one that is used fills up again.
+    fn evict_for(&self, newcomer: usize) -> bool {
+        let last = self.evicted.get();
+        let mut classes = (last + 1..CLASSES).chain(0..=last).filter(|class| *class != newcomer);
+        let Some(class) = classes.find(|class| self.bundle(*class).is_some()) else { return false };
+        self.evicted.set(class);
+        if !self.give_bundle(class) {
+            let bundle = self.unstack(class).map_or(null_mut(), NonNull::as_ptr);
+            // SAFETY: the blocks are out of the stock, and of this class.
+            unsafe { free_all(bundle, class) };
+        }
+        true
+    }
+
+    /// Takes the newest blocks of a class off its stack, if there are enough for a bundle.
+    fn unstack(&self, class: usize) -> Option<NonNull<Block>> {
+        let (first, last) = self.bundle(class)?;
         // SAFETY: what is on a stack is a block of the stock's own.
         let below = unsafe { &mut (*last.as_ptr()).below };
         self.tops[class].set(core::mem::replace(below, null_mut()));
         self.room.set(self.room.get() + bundle_bytes(class));
-        // SAFETY: the blocks are out of the stock, of this class, and as many as a bundle has.
-        unsafe { depot.put(first, class) };
-        true
+        Some(first)
     }
 
     /// The first and the last of the newest blocks of a class, if there are enough for a bundle.

@@ -147,9 +147,34 @@ fn stock_3_there_is_room_for_so_many_bytes_and_no_more() {
     let kept = fill(&blocks, class).len();
     let bundles = DEPOT_BYTES / bundle_bytes(class);
     assert_eq!(kept, STOCK_BYTES / STOCK_CELL_MAX + bundles * STOCK_BUNDLE);
-    assert!(put_new(&blocks, 8).is_none(), "of whatever size");
     free(blocks.take(class).unwrap(), class);
     assert!(put_new(&blocks, class).is_some(), "what is taken makes room");
+    blocks.close();
+}
+
+#[test]
+fn stock_3_what_is_no_longer_used_makes_room_for_what_is() {
+    static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
+    let blocks = Blocks::closed(&DEPOT);
+    blocks.open();
+    let (old, new) = (STOCK_CELL_MAX / GRAIN, 8);
+    fill(&blocks, old);
+    let all = 10 * STOCK_BUNDLE;
+    let kept = (0..all).filter(|_| put_new(&blocks, new).is_some()).count();
+    // Not those before the stock is ready to look for room again.
+    assert!(kept >= all - STOCK_BUNDLE, "{kept} of {all}");
+    let take_all = |class: usize| {
+        let mut bytes = 0;
+        // Else the depot would be asked.
+        while !blocks.tops[class].get().is_null() {
+            free(blocks.take(class).unwrap(), class);
+            bytes += class * GRAIN;
+        }
+        bytes
+    };
+    let bytes = take_all(old) + take_all(new);
+    assert!(bytes <= STOCK_BYTES && bytes + 2 * bundle_bytes(old) > STOCK_BYTES, "{bytes}");
+    assert_eq!(blocks.room.get(), STOCK_BYTES);
     blocks.close();
 }
 
