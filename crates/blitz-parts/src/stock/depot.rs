@@ -16,6 +16,8 @@ pub(super) struct Depot {
     room: usize,
     /// The first block of the newest bundle of each class, or null.
     tops: [*mut Block; CLASSES],
+    /// The class that had to go last.
+    evicted: usize,
 }
 
 // SAFETY: what is in the depot is nobody else's.
@@ -23,7 +25,7 @@ unsafe impl Send for Depot {}
 
 impl Depot {
     pub(super) const fn new() -> Depot {
-        Depot { stocks: 0, room: DEPOT_BYTES, tops: [null_mut(); CLASSES] }
+        Depot { stocks: 0, room: DEPOT_BYTES, tops: [null_mut(); CLASSES], evicted: 0 }
     }
 
     /// One stock more is open.
@@ -50,6 +52,21 @@ impl Depot {
         self.room >= bundle_bytes(class)
     }
 
+    /// Makes room for a bundle of a class at the expense of others, which take turns; says whether there is some.
+    pub(super) fn make_room(&mut self, class: usize) -> bool {
+        while !self.has_room(class) {
+            let mut others = in_turn(self.evicted).filter(|other| *other != class);
+            let Some(other) = others.find(|other| !self.tops[*other].is_null()) else {
+                return false;
+            };
+            self.evicted = other;
+            let bundle = self.take(other).map_or(null_mut(), NonNull::as_ptr);
+            // SAFETY: the blocks are of this class, and were just taken out.
+            unsafe { free_all(bundle, other) };
+        }
+        true
+    }
+
     /// Puts a bundle in, for which there is room.
     ///
     /// # Safety
@@ -69,6 +86,11 @@ impl Depot {
         self.room += bundle_bytes(class);
         Some(bundle)
     }
+}
+
+/// All classes, from the one behind `last` on.
+pub(super) fn in_turn(last: usize) -> impl Iterator<Item = usize> {
+    (last + 1..CLASSES).chain(0..=last)
 }
 
 /// Bytes of a bundle.

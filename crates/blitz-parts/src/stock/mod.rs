@@ -34,7 +34,7 @@ use core::alloc::Layout;
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ptr::{NonNull, null_mut};
-use depot::{DEPOT, Depot, bundle_bytes};
+use depot::{DEPOT, Depot, bundle_bytes, in_turn};
 use std::alloc::handle_alloc_error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -276,17 +276,20 @@ impl Blocks {
         if !self.is_open.get() || !is_time(&self.puts_in_vain) {
             return false;
         }
-        let made = self.give_bundle(class) || self.evict_for(class);
+        let made = self.give_bundle(class, Depot::make_room) || self.evict_for(class);
         if !made {
             self.puts_in_vain.set(STOCK_BUNDLE);
         }
         made
     }
 
-    /// Gives the newest blocks of a class to the depot, if there are enough and it has room.
-    fn give_bundle(&self, class: usize) -> bool {
+    /// Gives the newest blocks of a class to the depot, if there are enough and `has_room` says that there is room.
+    fn give_bundle(&self, class: usize, has_room: impl FnOnce(&mut Depot, usize) -> bool) -> bool {
+        if self.bundle(class).is_none() {
+            return false;
+        }
         let mut depot = self.depot();
-        let bundle = if depot.has_room(class) { self.unstack(class) } else { None };
+        let bundle = if has_room(&mut depot, class) { self.unstack(class) } else { None };
         // SAFETY: the blocks are out of the stock, of this class, and as many as a bundle has.
         bundle.map(|bundle| unsafe { depot.put(bundle, class) }).is_some()
     }
@@ -295,10 +298,10 @@ impl Blocks {
     /// what fills the stock may be of another time; the classes take turns, so that one that is used fills up again.
     fn evict_for(&self, newcomer: usize) -> bool {
         let last = self.evicted.get();
-        let mut classes = (last + 1..CLASSES).chain(0..=last).filter(|class| *class != newcomer);
+        let mut classes = in_turn(last).filter(|class| *class != newcomer);
         let Some(class) = classes.find(|class| self.bundle(*class).is_some()) else { return false };
         self.evicted.set(class);
-        if !self.give_bundle(class) {
+        if !self.give_bundle(class, |depot, class| depot.has_room(class)) {
             let bundle = self.unstack(class).map_or(null_mut(), NonNull::as_ptr);
             // SAFETY: the blocks are out of the stock, and of this class.
             unsafe { free_all(bundle, class) };

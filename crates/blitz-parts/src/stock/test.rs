@@ -179,6 +179,22 @@ fn stock_3_what_is_no_longer_used_makes_room_for_what_is() {
 }
 
 #[test]
+fn stock_3_the_depot_makes_room_for_what_is_used_too() {
+    static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
+    let [first, second] = [(); 2].map(|()| Blocks::closed(&DEPOT));
+    assert!(first.open() && second.open());
+    let (old, new) = (STOCK_CELL_MAX / GRAIN, 8);
+    fill(&first, old);
+    assert!(!DEPOT.lock().unwrap().has_room(old));
+    let kept = fill(&second, new).len();
+    assert_eq!(kept * new * GRAIN, STOCK_BYTES + DEPOT_BYTES, "all of the depot was another's");
+    let bundle = first.take_bundle(new);
+    assert!(bundle.is_none(), "a stock that is full takes none");
+    first.close();
+    second.close();
+}
+
+#[test]
 fn stock_4_what_is_in_the_depot_goes_with_the_last_stock() {
     const CLASS: usize = 16;
     static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
