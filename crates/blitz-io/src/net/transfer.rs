@@ -5,7 +5,7 @@
 //! thread can be cancelled, with atomic exchanges before and after it.
 
 use bytes::BufMut;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send as send_once, sendmsg};
+use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags};
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
@@ -72,14 +72,14 @@ fn receive_into(
     free: &mut [MaybeUninit<u8>],
     flags: RecvFlags,
 ) -> io::Result<usize> {
-    let ((received, _), _) = recv(socket, free, flags)?;
+    let ((received, _), _) = net::recv(socket, free, flags)?;
     Ok(received.len())
 }
 
 /// Sends to a stream; how many bytes the system took. If the other side has gone that is an error, and no signal.
 #[inline]
 pub(super) fn send(socket: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
-    Ok(send_once(socket, buf, WITHOUT_SIGNAL)?)
+    Ok(net::send(socket, buf, WITHOUT_SIGNAL)?)
 }
 
 /// As many buffers as the system takes at once, from the first on that is not empty: if all that it takes were empty it
@@ -107,7 +107,7 @@ pub(super) fn send_vectored(socket: &impl AsFd, bufs: &[IoSlice<'_>]) -> io::Res
         Some(count) => send(socket, &gathered[..count]),
         None => {
             let mut nothing_else = SendAncillaryBuffer::default();
-            Ok(sendmsg(socket, first_of(bufs), &mut nothing_else, WITHOUT_SIGNAL)?)
+            Ok(net::sendmsg(socket, first_of(bufs), &mut nothing_else, WITHOUT_SIGNAL)?)
         }
     }
 }
@@ -122,7 +122,7 @@ fn gather(bufs: &[IoSlice<'_>], into: &mut [u8]) -> Option<usize> {
     Some(count)
 }
 
-/// So many bytes are copied sooner than the system looks at a list of buffers: a list costs 150 to 200 ns.
+/// So many bytes are copied sooner than the system looks at a list of buffers: a list costs about 200 ns.
 const GATHERED_MAX: usize = 512;
 
 /// Where it is a property of sockets instead, mio and the standard library set it.

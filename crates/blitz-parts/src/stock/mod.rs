@@ -14,8 +14,8 @@
 //! - **STOCK-1** A block is in one stock or in the depot at most, or with one task or job: what is taken out is no longer in.
 //! - **STOCK-2** A block is used for the layout that it was allocated with, and no other.
 //! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`], the depot no more than `DEPOT_BYTES`; what is
-//!   beyond goes to the allocator: what was not used for long, if there is such. So that is what is hoarded at worst by threads that free what others made and
-//!   make nothing.
+//!   beyond goes to the allocator: blocks of another size if there are many, which may not be used any more. So that
+//!   is what is hoarded at worst by threads that free what others made and make nothing.
 //! - **STOCK-4** What is in a stock is freed when it is closed, and what is freed later goes to the allocator. It is
 //!   closed before the thread's locals are destroyed, whose destructors may free some. What is in the depot is
 //!   freed with the last stock.
@@ -190,7 +190,7 @@ impl Blocks {
     }
 
     fn depot(&self) -> MutexGuard<'static, Depot> {
-        // No foreign code runs under the lock.
+        // No foreign code runs under the lock, but for the allocator's.
         self.depot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
