@@ -33,12 +33,40 @@ impl Case {
         self.name.split('/').next().unwrap_or(&self.name)
     }
 
+    /// The same workload with two builds of Blitz beside each other instead of rivals.
+    ///
+    /// Each comparison becomes one of its Blitz contestants with the older build of the same. A case
+    /// without a Blitz contestant has nothing to compare.
+    #[must_use]
+    pub fn beside_older(mut self) -> Option<Self> {
+        let twin = self.twin();
+        let ours = self.contestants.iter().copied().filter(|one| one.rival.is_ours());
+        let ours: Vec<Contestant> = ours.collect();
+        let comparison = |subject: &Contestant| {
+            let reference = Contestant { rival: subject.rival.older()?, ..*subject };
+            Some(Comparison { subject: *subject, reference, goal: Some(GOAL_BESIDE_OLDER) })
+        };
+        let comparisons: Vec<Comparison> = ours.iter().filter_map(comparison).collect();
+        if comparisons.is_empty() {
+            return None;
+        }
+        let builds = comparisons.iter().flat_map(|two| [two.subject, two.reference]);
+        self.contestants = builds.chain(twin).collect();
+        for view in &mut self.views {
+            view.comparisons.clone_from(&comparisons);
+        }
+        Some(self)
+    }
+
     /// The contestant that is the sequential twin, if it takes part.
     #[must_use]
     pub fn twin(&self) -> Option<Contestant> {
         self.contestants.iter().copied().find(|contestant| contestant.rival == RivalKind::Seq)
     }
 }
+
+/// How much dearer a change may make a workload: about what one run can tell apart.
+const GOAL_BESIDE_OLDER: f64 = 1.02;
 
 /// A rival with a number of workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -150,6 +178,35 @@ mod tests {
         assert_eq!(value(Measure::PerFork(50)), Some(2.0));
         assert_eq!(value(Measure::Plain(Metric::StartP99)), None);
         assert_eq!(Measure::PerFork(50).value(&sample, None), None);
+    }
+
+    #[test]
+    fn two_builds_take_the_place_of_the_rivals() {
+        let cases = crate::catalogue::cases();
+        let case = cases.into_iter().find(|case| case.name.contains("empty-tree")).unwrap();
+        let case = case.beside_older().unwrap();
+        let kinds = case.contestants.iter().map(|one| one.rival);
+        assert!(kinds.clone().any(|kind| kind == RivalKind::Before));
+        assert!(!kinds.clone().any(|kind| kind == RivalKind::Rayon));
+        let view = &case.views[0];
+        assert!(!view.comparisons.is_empty());
+        for two in &view.comparisons {
+            assert_eq!(two.reference.rival.newer(), Some(two.subject.rival));
+            assert_eq!(two.reference.workers, two.subject.workers);
+        }
+    }
+
+    #[test]
+    fn a_case_without_blitz_has_no_older_build() {
+        let case = Case {
+            name: String::new(),
+            title: String::new(),
+            workload: crate::catalogue::cases()[0].workload,
+            contestants: vec![Contestant::new(RivalKind::Seq, 1)],
+            views: Vec::new(),
+            quick: true,
+        };
+        assert!(case.beside_older().is_none());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::tree::root;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The target for which sanitizers are built: it must be named, so that build scripts stay free.
@@ -91,6 +91,26 @@ pub fn rayon_programs(arguments: &[&str]) -> Command {
 fn elsewhere(folder: &str, build: &str, arguments: &[&str]) -> Command {
     let mut command = apart(cargo(), build);
     command.current_dir(root().join(folder)).args(arguments);
+    command
+}
+
+/// Builds the `blitz` program of the checkout in `folder`, into that checkout's own `target`.
+pub fn build_blitz_in(folder: &Path) -> Command {
+    let mut command = cargo();
+    command.current_dir(folder).env_remove("CARGO_TARGET_DIR");
+    command.args(["build", "--release", "--package", "blitz-cli"]);
+    command
+}
+
+/// Where [`build_blitz_in`] puts the program.
+pub fn blitz_of(folder: &Path) -> PathBuf {
+    folder.join("target/release/blitz")
+}
+
+/// `blitz bench` of this checkout beside the older program `before`.
+pub fn bench_beside(before: &Path, options: &[&str]) -> Command {
+    let mut command = Command::new(blitz_of(&root()));
+    command.args(["bench", "--before"]).arg(before).args(options);
     command
 }
 

@@ -14,6 +14,7 @@ mod tree;
 
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use tree::{Tree, root};
 
@@ -29,6 +30,8 @@ cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in the
 cargo xtask shuttle [FILTER] a runtime of the parts in random schedules (the models whose path begins with FILTER)
 cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
 cargo xtask tsan [FILTER]    the same under ThreadSanitizer; the nightly needs its component rust-src
+cargo xtask compare FOLDER   this checkout's speed beside that of the checkout in FOLDER, in turns
+    [OPTIONS]                what `blitz bench` understands, for example --only fork-join --full
 cargo xtask load-tools       HTTP servers driven by wrk and h2load, which have to be installed
 cargo xtask suites           Rayon's tests, and those of crates that use it, on the drop-in rayon-core
     [--fast | --long] [--only NAME] [--repeat N] [--threads N,N]
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         ["tsan", filter @ ..] if filter.len() < 2 => {
             sanitize(commands::nightly_with_sources(), commands::tsan(filter.first().copied()))
         }
+        ["compare", folder, options @ ..] => compare(folder, options),
         ["load-tools"] => match commands::load_tools_are_there() {
             Ok(()) => run(commands::load_tools()),
             Err(why) => {
@@ -106,6 +110,22 @@ fn usage() -> io::Result<bool> {
 fn run(mut command: Command) -> io::Result<bool> {
     println!("$ {}", ladder::describe(&command));
     Ok(command.status()?.success())
+}
+
+/// Builds the `blitz` program of this checkout and of the one in `folder`, and lets them take turns.
+fn compare(folder: &str, options: &[&str]) -> io::Result<bool> {
+    let other = Path::new(folder);
+    if !other.join("Cargo.toml").is_file() {
+        return Err(io::Error::other(format!("{folder} is no checkout: it has no Cargo.toml")));
+    }
+    let mut builds = [commands::build_blitz_in(other), commands::build_blitz_in(&root())];
+    for build in &mut builds {
+        println!("$ {}", ladder::describe(build));
+        if !build.status()?.success() {
+            return Ok(false);
+        }
+    }
+    run(commands::bench_beside(&commands::blitz_of(other), options))
 }
 
 /// Runs `command` if the toolchain for it is there.

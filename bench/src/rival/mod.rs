@@ -111,11 +111,17 @@ pub enum RivalKind {
     Smol,
     /// A server without a runtime: what the system's calls cost, the floor of the echo rows.
     Bare,
+    /// An older build of this repository's pool: see [`Case::beside_older`](crate::case::Case::beside_older).
+    #[serde(rename = "blitz-before")]
+    Before,
+    /// The same with its signal scheduler.
+    #[serde(rename = "signal-before")]
+    SignalBefore,
 }
 
 impl RivalKind {
     /// Every rival.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Blitz,
         Self::Signal,
         Self::Seq,
@@ -128,6 +134,8 @@ impl RivalKind {
         Self::Tokio,
         Self::Smol,
         Self::Bare,
+        Self::Before,
+        Self::SignalBefore,
     ];
 
     /// The name in tables.
@@ -146,7 +154,31 @@ impl RivalKind {
             Self::Tokio => "tokio",
             Self::Smol => "smol",
             Self::Bare => "bare",
+            Self::Before => "blitz-before",
+            Self::SignalBefore => "signal-before",
         }
+    }
+
+    /// The older build of a pool of this repository.
+    ///
+    /// ```
+    /// use blitz_bench::rival::RivalKind;
+    /// assert_eq!(RivalKind::Signal.older(), Some(RivalKind::SignalBefore));
+    /// assert_eq!(RivalKind::Tokio.older(), None);
+    /// ```
+    #[must_use]
+    pub fn older(self) -> Option<Self> {
+        match self {
+            Self::Blitz => Some(Self::Before),
+            Self::Signal => Some(Self::SignalBefore),
+            _ => None,
+        }
+    }
+
+    /// The pool of which this is an older build.
+    #[must_use]
+    pub fn newer(self) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.older() == Some(self))
     }
 
     /// Whether it is a pool of this repository.
@@ -191,6 +223,8 @@ impl RivalKind {
             Self::Signal | Self::Seq | Self::Floor | Self::Halves | Self::Condvar | Self::Bare => {
                 None
             }
+            // The program that was named on the command line knows its own.
+            Self::Before | Self::SignalBefore => None,
         }
     }
 

@@ -38,6 +38,9 @@ pub(super) fn open(
         RivalKind::Floor | RivalKind::Halves | RivalKind::Bare => {
             Err(format!("{} runs neither jobs nor tasks", rival.name()))
         }
+        RivalKind::Before | RivalKind::SignalBefore => {
+            Err(format!("{} is run by another program", rival.name()))
+        }
     }
 }
 

@@ -64,6 +64,10 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with = "json")]
     pub list: bool,
 
+    /// Measure this build beside an older `blitz` program instead of beside the rivals
+    #[arg(long, value_name = "PROGRAM")]
+    pub before: Option<PathBuf>,
+
     /// Shuffle the turns as in the run whose report names this seed
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,

@@ -3,6 +3,7 @@
 use std::{
     env,
     fs::{self, OpenOptions},
+    path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -28,7 +29,10 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         // All there is, also what a quick run leaves out.
         return print(&list(&chosen(args.only.as_deref(), Pace::Full)?));
     }
-    let cases = chosen(args.only.as_deref(), args.pace())?;
+    let mut cases = chosen(args.only.as_deref(), args.pace())?;
+    if let Some(program) = &args.before {
+        cases = beside(program, cases)?;
+    }
     // Found out before the minutes of measuring, not after.
     if let Some(path) = &args.json {
         OpenOptions::new()
@@ -61,6 +65,21 @@ fn chosen(only: Option<&str>, pace: Pace) -> Result<Vec<Case>, Failure> {
     }
 }
 
+/// The cases in which this build is compared with `program`, an older one.
+fn beside(program: &Path, cases: Vec<Case>) -> Result<Vec<Case>, Failure> {
+    if !program.is_file() {
+        let advice = "build it by `cargo build --release` in the other checkout";
+        return Err(Failure::new(format!("there is no program {}", program.display()), advice));
+    }
+    // Those are built below target/, from this checkout alone.
+    let cases = cases.into_iter().filter(|case| !needs_programs(case));
+    let cases: Vec<Case> = cases.filter_map(Case::beside_older).collect();
+    match cases.is_empty() {
+        true => Err(Failure("none of these cases can be run by an older build".to_owned())),
+        false => Ok(cases),
+    }
+}
+
 fn list(cases: &[Case]) -> String {
     let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
     let line = |case: &Case| format!("{:width$}  {}\n", case.name, case.title);
@@ -73,8 +92,9 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
         .map_err(|error| Failure::new("cannot find this program to start it again", error))?;
     let programs = programs(cases)?;
     let mut arena = Processes::new(|case: &Case, contestant: Contestant| {
-        let program = match &programs {
-            Some(Ok(programs)) if needs_programs(case) => programs.of(contestant.rival),
+        let program = match (&programs, &args.before) {
+            (Some(Ok(programs)), _) if needs_programs(case) => programs.of(contestant.rival),
+            (_, Some(before)) if contestant.rival.newer().is_some() => before,
             _ => &program,
         };
         contestant::command(program, case, contestant, pace)
@@ -166,6 +186,17 @@ mod tests {
         let named = chosen(Some("rayon"), Pace::Quick).unwrap();
         assert!(named.len() > 20 && named.iter().all(needs_programs));
         assert!(chosen(None, Pace::Full).unwrap().iter().any(needs_programs));
+    }
+
+    #[test]
+    fn an_older_build_takes_part_in_all_cases_but_those_of_programs() {
+        let here = env::current_exe().unwrap();
+        let cases = beside(&here, chosen(None, Pace::Full).unwrap()).unwrap();
+        assert!(cases.len() > 50 && !cases.iter().any(needs_programs));
+        let Err(Failure(message)) = beside("no/such/blitz".as_ref(), cases) else {
+            panic!("accepted");
+        };
+        assert!(message.contains("no/such/blitz") && message.contains("cargo build --release"));
     }
 
     #[test]

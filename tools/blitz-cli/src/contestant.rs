@@ -45,10 +45,12 @@ pub fn command(
     pace: Pace,
 ) -> process::Command {
     let mut command = process::Command::new(program);
+    // An older build does not know that it is one.
+    let rival = contestant.rival.newer().unwrap_or(contestant.rival);
     command
         .arg("contestant")
         .args(["--case", &case.name])
-        .args(["--rival", contestant.rival.name()])
+        .args(["--rival", rival.name()])
         .args(["--workers", &contestant.workers.to_string()])
         .args(["--pace", pace.name()])
         // A run measures the defaults of every rival, whatever the shell happens to say.
