@@ -17,6 +17,7 @@ use crate::ops::spawn::Packet;
 use crate::pool::Pool;
 use crate::task::{JoinHandle, Joinable};
 use crate::team::Team;
+use crate::worker::Aside;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
@@ -170,6 +171,8 @@ impl Blocking {
         }
         let errands = std::mem::take(&mut state.queue);
         drop(state);
+        // The caller's task is none of theirs.
+        let _aside = Aside::begin();
         for errand in errands {
             errand();
         }
@@ -270,5 +273,38 @@ impl Shop {
             // Longer than the clock can tell.
             None => self.news.wait(state).unwrap_or_else(PoisonError::into_inner),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::builder::Config;
+    use crate::ops::detached::Hold;
+    use crate::ops::spawn::Packet;
+    use crate::sched::Scheduler;
+    use crate::task::context;
+    use crate::team::Team;
+
+    #[test]
+    fn a_closure_without_a_thread_is_none_of_the_callers_task() {
+        let team = Team::new(Config::default(), 1, Scheduler::default());
+        let (outer, layer) = (context::layer(), std::sync::Arc::new(std::sync::Mutex::new(None)));
+        let seen = layer.clone();
+        let packet = Packet::elsewhere(&team, move || {
+            *seen.lock().unwrap() = Some((context::layer(), context::task().is_none()));
+        });
+        let hold = Hold::new(&team);
+        let mut state = team.blocking.shared.lock();
+        state.queue.push_back(Box::new(move || {
+            packet.run();
+            drop(hold);
+        }));
+        // The thread that could not be started.
+        state.threads += 1;
+        drop(state);
+        team.blocking.do_without_thread();
+        // Values of task locals are the layer's.
+        assert_eq!(*layer.lock().unwrap(), Some((outer + 1, true)));
+        assert_eq!(context::layer(), outer);
     }
 }

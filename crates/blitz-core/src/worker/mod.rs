@@ -205,11 +205,14 @@ impl Worker {
         if self.own().take_back_public(fork, place) == TakeBack::Taken {
             return true;
         }
+        let mut aside = None;
         while let Some(job) = self.own().pop() {
             if job == fork {
                 return true;
             }
-            // What the caller's other half has spawned lies above; running it is as good as anything.
+            // The caller's other half has spawned this job, or has taken it from outside of the pool. It is
+            // no part of the caller's task.
+            aside.get_or_insert_with(Aside::begin);
             self.counters.popped.add(1);
             self.execute(find::taken(job));
         }
@@ -292,6 +295,8 @@ impl Worker {
     }
 
     fn run_undeliverable(&self) {
+        // The caller may be in a task, which is none of the mail's.
+        let _aside = Aside::begin();
         for work in self.mail.take_all() {
             work.run(None);
         }
@@ -299,6 +304,8 @@ impl Worker {
 
     /// Runs what only this worker may be able to run, and leaves. Own thread only.
     pub(crate) fn retire(&self) {
+        // An adopted thread leaves where its pool is dropped: that may be inside of a task of a local set.
+        let _aside = Aside::begin();
         self.cancel_beside_others();
         let next =
             || self.open_mail().or_else(|| self.take_oldest()).or_else(|| self.take_injected());

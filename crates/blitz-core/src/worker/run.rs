@@ -10,7 +10,7 @@
 //!                    end
 //! ```
 
-use super::{Found, Look, Worker};
+use super::{Aside, Found, Look, Worker};
 use crate::panic::AbortOnUnwind;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{JobLatch, Runner};
@@ -89,8 +89,10 @@ impl Worker {
         }
     }
 
-    /// Runs a job that this worker found somewhere. Own thread only.
+    /// Runs a job that this worker found somewhere, under an [`Aside`] if it runs on top of anything. Own
+    /// thread only.
     pub(crate) fn execute(&self, work: Work) {
+        debug_assert!(Aside::is_begun(), "a job would see a stranger's task");
         self.counters.executed.add(1);
         self.in_run(|runner| {
             // A job keeps its panics to itself; one that does not would leave its waiter waiting.

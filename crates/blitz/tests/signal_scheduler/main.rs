@@ -26,6 +26,8 @@ mod fs;
 mod fs_file;
 #[path = "../handle.rs"]
 mod handle;
+#[path = "../identity.rs"]
+mod identity;
 #[path = "../join_set.rs"]
 mod join_set;
 #[path = "../local.rs"]
