@@ -19,7 +19,7 @@
 use crate::panic::AbortOnUnwind;
 use crate::team::Team;
 use crate::worker::current::{self, Seat};
-use crate::worker::{Aside, Found, Look, Wanted, Worker, stack};
+use crate::worker::{Aside, Worker, stack};
 use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
 use blitz_parts::stock::Stock;
 use std::sync::PoisonError;
@@ -142,15 +142,9 @@ impl Team {
     /// Runs whatever `worker`, the current thread, can find until `done`.
     fn help_until(&self, worker: &Worker, done: impl Fn() -> bool) {
         let _aside = Aside::begin();
+        let room = stack::room();
         while !done() {
-            let tasks = worker.may_poll();
-            let found = worker
-                .take_oldest()
-                .or_else(|| worker.open_mail())
-                .map(Found::Job)
-                .or_else(|| if tasks { worker.next_task().map(Found::Task) } else { None })
-                .or_else(|| worker.find_elsewhere(Look::Hard, Wanted::tasks(tasks)));
-            match found {
+            match worker.find_to_help(room) {
                 Some(found) => worker.run(found),
                 // What is left may wait for a timer.
                 None if worker.poll_driver() => {}

@@ -7,7 +7,7 @@ use crate::ops::fifo::Fifo;
 use crate::sched::watch::Watch;
 use crate::sched::{Scheduler, Shared, SignalPart, SignalTotals, TaskCounters, TaskQueues};
 use crate::task::context;
-use crate::worker::{Help, Worker, current, stack};
+use crate::worker::{Help, Worker, current};
 use blitz_parts::barrier;
 use blitz_parts::counter::Counter;
 use blitz_parts::inject::Injector;
@@ -42,10 +42,12 @@ pub(crate) struct Team {
     pub(crate) panics: Counter,
     /// First-in-first-out order for detached jobs, one queue per worker.
     pub(crate) fifos: Slots<Fifo>,
-    /// Workers that park for descendants only and still need to hear of injected jobs: they are not
-    /// among those that the sleep protocol chooses from.
-    guests: Mutex<Vec<usize>>,
+    /// Workers that park without looking for work and still need to hear of injected jobs, and perhaps of
+    /// tasks: they are not among those that the sleep protocol chooses from.
+    guests: Mutex<Vec<Place>>,
     guest_count: AtomicUsize,
+    /// How many of them need to hear of tasks.
+    task_guests: AtomicUsize,
     asymmetric: bool,
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<Shared>,
@@ -65,20 +67,29 @@ pub(crate) struct Team {
 }
 
 /// A place in the list of those who hear of injected jobs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    worker: usize,
+    /// It hears of tasks, too.
+    tasks: bool,
+}
+
+/// A worker that hears of injected jobs until this is dropped.
 pub(crate) struct Guest<'a> {
     team: &'a Team,
-    index: usize,
+    place: Place,
 }
 
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
         let mut guests = self.team.guests.lock().unwrap_or_else(PoisonError::into_inner);
         // A worker may be there twice, once per nested wait; one place less is right.
-        if let Some(at) = guests.iter().position(|&index| index == self.index) {
+        if let Some(at) = guests.iter().position(|&place| place == self.place) {
             guests.swap_remove(at);
         }
         drop(guests);
         self.team.guest_count.fetch_sub(1, AcqRel);
+        self.team.task_guests.fetch_sub(usize::from(self.place.tasks), AcqRel);
     }
 }
 
@@ -112,6 +123,7 @@ impl Team {
             fifos: Slots::new(),
             guests: Mutex::new(Vec::new()),
             guest_count: AtomicUsize::new(0),
+            task_guests: AtomicUsize::new(0),
             asymmetric,
             tasks: CachePadded::new(tasks),
             signal_totals: SignalTotals::default(),
@@ -216,19 +228,36 @@ impl Team {
         // The fence in `new_jobs` orders this load after the push; a guest counts itself in before it
         // looks at the injector for the last time.
         if self.guest_count.load(Relaxed) > 0 {
-            let guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
-            for bed in guests.iter().filter_map(|&index| self.sleep.bed(index)) {
-                bed.notify();
-            }
+            self.notify_guests(|_| true);
         }
     }
 
-    /// Has `worker` told of every injected job until the guest is dropped.
-    pub(crate) fn add_guest<'a>(&'a self, worker: &Worker) -> Guest<'a> {
-        let index = worker.index();
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner).push(index);
+    /// Tells the guests that hear of tasks of one that was just put where all workers look. The caller has
+    /// fenced since; a guest counts itself in before it looks there for the last time.
+    #[inline]
+    pub(crate) fn tell_guests_of_task(&self) {
+        if self.task_guests.load(Relaxed) > 0 {
+            self.notify_guests(|place| place.tasks);
+        }
+    }
+
+    #[cold]
+    fn notify_guests(&self, chosen: impl Fn(&Place) -> bool) {
+        let guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
+        let chosen = guests.iter().filter(|place| chosen(place));
+        for bed in chosen.filter_map(|place| self.sleep.bed(place.worker)) {
+            bed.notify();
+        }
+    }
+
+    /// Has `worker` told of every injected job until the guest is dropped; `tasks`: of tasks that are put
+    /// where all workers look, too.
+    pub(crate) fn add_guest<'a>(&'a self, worker: &Worker, tasks: bool) -> Guest<'a> {
+        let place = Place { worker: worker.index(), tasks };
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner).push(place);
         self.guest_count.fetch_add(1, AcqRel);
-        Guest { team: self, index }
+        self.task_guests.fetch_add(usize::from(tasks), AcqRel);
+        Guest { team: self, place }
     }
 
     /// Posts a job from a thread that may be a worker of this team: then it stays close.
@@ -243,19 +272,19 @@ impl Team {
     /// not have others polled on top of it: each might wait in its turn, and the stack would grow with
     /// every task there is.
     pub(crate) fn help<'a>(&self, injected: Option<&'a AtomicBool>) -> Help<'a> {
-        self.help_if(context::depth() == 0, injected)
-    }
-
-    /// The same, for jobs of another team or for something else that may need tasks of this team to be
-    /// polled here.
-    pub(crate) fn help_with_tasks<'a>(&self, injected: Option<&'a AtomicBool>) -> Help<'a> {
-        self.help_if(stack::has_room(context::depth()), injected)
-    }
-
-    fn help_if<'a>(&self, may_poll: bool, injected: Option<&'a AtomicBool>) -> Help<'a> {
         match self.config.wait {
-            WaitPolicy::StealAnything if may_poll => Help::Anything,
+            WaitPolicy::StealAnything if context::depth() == 0 => Help::Anything,
             _ => Help::Descendants { injected },
+        }
+    }
+
+    /// What a worker of this team may do while it waits for something outside of the team, which may need
+    /// jobs that are injected into the team.
+    pub(crate) fn help_outside(&self) -> Help<'static> {
+        static ALWAYS: AtomicBool = AtomicBool::new(true);
+        match self.config.wait {
+            WaitPolicy::StealAnything => Help::Anything,
+            WaitPolicy::DescendantsOnly => Help::Descendants { injected: Some(&ALWAYS) },
         }
     }
 }

@@ -28,6 +28,7 @@ pub mod rng;
 pub mod signal;
 pub mod sleep;
 pub mod slots;
+pub mod stack;
 pub mod stock;
 pub mod task;
 pub mod tuning;

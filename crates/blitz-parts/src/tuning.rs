@@ -130,13 +130,21 @@ pub const POLLS_PER_SAMPLE: u32 = 128;
 /// longer one goes with its last tasks.
 pub const CHAIN_KEEPS: usize = 4_096;
 
-/// How deep polls may nest on one stack, each inside a `block_on` of the one before, whatever is left of the
-/// stack: about what a stack of the smallest useful size takes. Beyond that a worker polls as long as half of
-/// its stack is free, and then leaves tasks to others.
-pub const POLL_DEPTH_SURE: u32 = 8;
+/// The part of its stack that a waiting thread leaves free when it begins a job that has nothing to do with
+/// what it waits for: half. What it begins may need a frame of some hundred KiB, and may wait in its turn.
+pub const STACK_LEFT_BY_STRANGERS: usize = 2;
 
-/// How large a stack is that the pool did not choose itself: the default of the standard library.
-pub const STACK_ASSUMED: usize = 2 << 20;
+/// The part that it leaves free when it begins a task, mail or a job from outside, which may be what it waits
+/// for: a quarter. So jobs that fill half of the stack leave room for the tasks that they wait for.
+pub const STACK_LEFT_BY_NEEDED: usize = 4;
+
+/// The part that it leaves free when it begins a newer job of its own or a descendant of what it waits for: an
+/// eighth. These nest as the program does, unless each spawns the next and then waits for something else.
+pub const STACK_LEFT_BY_OWN: usize = 8;
+
+/// How large a stack is taken to be where neither the system nor the pool's settings tell: what the smallest
+/// default of a common system is, that of macOS for threads that the standard library does not make.
+pub const STACK_ASSUMED: usize = 512 << 10;
 
 /// Polls of a local set's tasks in one turn: half of a worker's tick, because a turn is one poll for whoever
 /// awaits the set.

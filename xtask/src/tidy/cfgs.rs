@@ -16,6 +16,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-parts/src/lib.rs",
     "crates/blitz-parts/src/park/futex/mod.rs",
     "crates/blitz-parts/src/prim.rs",
+    "crates/blitz-parts/src/stack/mod.rs",
     "bench/contestant/src/os/mod.rs",
     "bench/contestant/src/os/unix.rs",
 ];

@@ -4,10 +4,9 @@ use crate::handle::Entered;
 use crate::pool::Pool;
 use crate::task::{context, local};
 use crate::team::Team;
-use crate::worker::{Help, Worker, current, stack};
+use crate::worker::{Help, Room, Worker, current, stack};
 use blitz_parts::latch::{JobLatch, Latch};
 use blitz_parts::park::parker::Parker;
-use blitz_parts::prim::AtomicBool;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -31,9 +30,13 @@ use std::task::{Context, Poll, Wake, Waker};
 /// what the caller itself has started is always fine. But a call must not wait for what only another call,
 /// further down on some stack, could do next, as a full channel or a fair lock that is handed from one to
 /// the next may demand. Async code awaits instead.
+///
+/// A worker that has used half of its stack runs no more jobs of others on top of it, and with three quarters
+/// in use no more tasks: another worker has to. If all workers are that deep, and wait for tasks, they wait for
+/// ever.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     // At the limit the set waits, or its tasks could fill the stack, each waiting for the next.
-    match local::current().filter(|_| stack::has_room(context::depth())) {
+    match local::current().filter(|_| stack::room() >= Room::Needed) {
         Some(locals) => block_on_this_thread(local::run_until(locals, future)),
         None => block_on_this_thread(future),
     }
@@ -75,7 +78,6 @@ fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
 }
 
 fn block_on_worker<F: Future>(worker: &Worker, mut future: Pin<&mut F>) -> F::Output {
-    static ALWAYS: AtomicBool = AtomicBool::new(true);
     let bell = Arc::new(Bell { latch: JobLatch::new(worker.bed_ptr()), team: worker.team().arc() });
     let waker = Waker::from(bell.clone());
     loop {
@@ -88,14 +90,8 @@ fn block_on_worker<F: Future>(worker: &Worker, mut future: Pin<&mut F>) -> F::Ou
             worker.let_another_go_first(&bell.latch);
             continue;
         }
-        // What the future waits for may be any task of this pool. At the limit others have to poll it.
-        let help = if worker.may_poll() {
-            Help::Anything
-        } else {
-            worker.give_tasks_away();
-            Help::Descendants { injected: Some(&ALWAYS) }
-        };
-        worker.wait_until(&bell.latch, worker.mark(), help);
+        // What the future waits for may be any task of this pool.
+        worker.wait_until(&bell.latch, worker.mark(), Help::Anything);
     }
 }
 

@@ -51,13 +51,10 @@ impl AnyLatch {
         }
     }
 
-    /// Waits for something that may need jobs and tasks of the worker's own team, whichever these are.
+    /// Waits for something outside of the worker's own team, which may need tasks of that team and jobs that
+    /// are injected into it, whichever these are.
     pub(crate) fn wait_for_anything(&self, mark: Mark<Header>) {
-        static ALWAYS: AtomicBool = AtomicBool::new(true);
-        let help = match current::current() {
-            Some(worker) => worker.team().help_with_tasks(Some(&ALWAYS)),
-            None => Help::Anything,
-        };
+        let help = current::current().map_or(Help::Anything, |worker| worker.team().help_outside());
         self.wait(mark, help);
     }
 

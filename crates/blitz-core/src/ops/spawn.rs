@@ -10,7 +10,7 @@ use crate::panic::Payload;
 use crate::pool::Pool;
 use crate::task::{Id, JobHandle, JoinHandle, Joinable};
 use crate::team::Team;
-use crate::worker::{Aside, Worker, current};
+use crate::worker::{Aside, Room, Worker, current, stack};
 use blitz_parts::prim::AtomicBool;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -263,8 +263,10 @@ where
 
     fn join(&self) -> Result<T, JoinError> {
         let _visit = current::visit();
-        // A job that waits in a queue might wait behind us.
-        let here = |worker: &Worker| self.on_workers && worker.is_in(&self.team);
+        // A job that waits in a queue might wait behind us. If the stack is too short others have to run it.
+        let here = |worker: &Worker| {
+            self.on_workers && worker.is_in(&self.team) && stack::room() >= Room::Own
+        };
         if current::current().is_some_and(here) {
             let _aside = Aside::begin();
             self.run();

@@ -3,14 +3,15 @@
 #![forbid(unsafe_code)]
 
 use crate::pool::Pool;
-use crate::worker::{Aside, Found, Look, Wanted, current};
+use crate::worker::{Aside, Found, Look, Room, Wanted, current, stack};
 
 /// What a yield did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A job was run.
     Executed,
-    /// There was nothing to run.
+    /// There was nothing to run, or half of the thread's stack is in use: each job that yields inside of
+    /// another's yield lies on top of that one.
     Idle,
 }
 
@@ -23,6 +24,9 @@ pub enum Yield {
 pub fn yield_now() -> Option<Yield> {
     let _visit = current::visit();
     let worker = current::current()?;
+    if is_too_deep() {
+        return Some(Yield::Idle);
+    }
     let found = worker
         .take_oldest()
         .or_else(|| worker.open_mail())
@@ -39,7 +43,19 @@ pub fn yield_now() -> Option<Yield> {
 pub fn yield_local() -> Option<Yield> {
     let _visit = current::visit();
     let worker = current::current()?;
+    if is_too_deep() {
+        return Some(Yield::Idle);
+    }
     Some(run(worker.take_oldest().or_else(|| worker.open_mail()).map(Found::Job)))
+}
+
+/// Whether the stack is too short for another job. Then others have the core for a moment.
+fn is_too_deep() -> bool {
+    let too_deep = stack::room() < Room::Strangers;
+    if too_deep {
+        std::thread::yield_now();
+    }
+    too_deep
 }
 
 fn run(found: Option<Found>) -> Yield {

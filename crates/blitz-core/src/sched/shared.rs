@@ -137,5 +137,6 @@ impl Team {
         // One worker is told of however many, and only if nobody looks for work already: whoever takes
         // a part and leaves some wakes the next (SLEEP-3).
         self.sleep().new_jobs(1, true);
+        self.tell_guests_of_task();
     }
 }

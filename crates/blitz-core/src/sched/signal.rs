@@ -86,6 +86,7 @@ impl Team {
             self.signal_totals.activated.add_shared(1);
         }
         self.act_on(signalled.told);
+        self.tell_guests_of_task();
     }
 
     /// Wakes a sleeper for which there is a permit, if there is one.

@@ -3,9 +3,9 @@
 use super::crowd::waited_for_core;
 use super::{Shared, TaskQueues};
 use crate::task::Id;
-use crate::task::context::{self, Polling};
+use crate::task::context::Polling;
 use crate::team::Team;
-use crate::worker::{Worker, stack};
+use crate::worker::Worker;
 use blitz_parts::queue::{Chain, fair_batch};
 use blitz_parts::ring::Pushed;
 use blitz_parts::task::{Ran, Runnable};
@@ -287,11 +287,6 @@ impl Worker {
         ran
     }
 
-    /// Whether this worker may begin another poll on top of those that are on its stack already.
-    pub(crate) fn may_poll(&self) -> bool {
-        stack::has_room(context::depth())
-    }
-
     /// Marks the worker as on its way to sleep while `f` runs: user code that runs in there does not
     /// put tasks where only this worker looks. Own thread only.
     pub(crate) fn while_parking<R>(&self, f: impl FnOnce() -> R) -> R {
@@ -336,7 +331,7 @@ impl TaskQueues {
         self.lifo.take()
     }
 
-    pub(super) fn has_lifo(&self) -> bool {
+    pub(crate) fn has_lifo(&self) -> bool {
         !self.lifo.is_empty()
     }
 

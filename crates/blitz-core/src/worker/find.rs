@@ -35,11 +35,6 @@ pub(crate) struct Wanted {
 impl Wanted {
     pub(crate) const ALL: Wanted = Wanted { queued: true, stolen: true };
     pub(crate) const NONE: Wanted = Wanted { queued: false, stolen: false };
-
-    /// All, if the worker may poll any.
-    pub(crate) fn tasks(wanted: bool) -> Wanted {
-        if wanted { Wanted::ALL } else { Wanted::NONE }
-    }
 }
 
 /// What a worker found.
@@ -248,6 +243,12 @@ impl Team {
     /// Whether there is work that an arbitrary worker could take, private jobs included.
     pub(crate) fn has_work(&self) -> bool {
         self.has_work_but_tasks_of(None)
+    }
+
+    /// Whether there is a task that an arbitrary worker could take.
+    pub(super) fn has_tasks(&self) -> bool {
+        let has_public = || self.workers().any(|worker| worker.tasks().has_public());
+        self.tasks.may_have() || self.config.stealing && has_public()
     }
 
     fn has_work_but_tasks_of(&self, one: Option<usize>) -> bool {

@@ -10,6 +10,7 @@ mod wait;
 
 pub(crate) use aside::Aside;
 pub(crate) use find::{Found, Look, Wanted};
+pub(crate) use stack::Room;
 pub(crate) use wait::Help;
 
 use crate::metrics::WorkerCounters;
@@ -199,24 +200,32 @@ impl Worker {
         self.own().take_back(place)
     }
 
-    /// Takes the newest fork back if that did not: runs what was pushed since, and says whether the fork was still there,
-    /// so that it is the caller's again. Own thread only.
+    /// Takes the newest fork back if that did not: runs what was pushed since, if there is room on the stack, and says
+    /// whether the fork was still there, so that it is the caller's again. Own thread only.
     pub(crate) fn take_back_public(&self, fork: NonNull<Header>, place: Place<Header>) -> bool {
         if self.own().take_back_public(fork, place) == TakeBack::Taken {
             return true;
         }
-        let mut aside = None;
-        while let Some(job) = self.own().pop() {
+        let (mut aside, mut kept) = (None, Vec::new());
+        let taken = loop {
+            let Some(job) = self.own().pop() else { break false };
             if job == fork {
-                return true;
+                break true;
             }
             // The caller's other half has spawned this job, or has taken it from outside of the pool. It is
             // no part of the caller's task.
-            aside.get_or_insert_with(Aside::begin);
-            self.counters.popped.add(1);
-            self.execute(find::taken(job));
-        }
-        false
+            let (_, room) = aside.get_or_insert_with(|| (Aside::begin(), stack::room()));
+            if *room >= Room::Own {
+                self.counters.popped.add(1);
+                self.execute(find::taken(job));
+            } else {
+                kept.push(find::taken(job));
+            }
+        };
+        drop(aside);
+        // The oldest first, so that they lie as they did.
+        kept.into_iter().rev().for_each(|job| self.push(job));
+        taken
     }
 
     /// Gives a job of this worker's deque what others need of it, just before they can see it.

@@ -1,83 +1,168 @@
-//! How much of its stack a thread has used: what says how deep waits may nest.
+//! How much of its stack a thread has left: what says what it may begin while it waits.
 //!
-//! A thread that waits in `block_on` polls other tasks meanwhile, which may wait in their turn. Each level
-//! costs stack, and how much is the tasks' affair. So there is no fixed depth: another level begins as long
-//! as half of the stack is free.
+//! A thread that waits runs other jobs and tasks on top of the frame that waits, and each of these may wait
+//! in its turn. A level costs stack, and how much is the program's affair. So no depth is fixed: before a wait
+//! begins anything, it looks how much of the stack is free.
+//!
+//! | free | what a wait begins |
+//! |---|---|
+//! | a half | anything that the wait may run |
+//! | a quarter | tasks, mail, jobs from outside, own newer jobs, descendants of what it waits for |
+//! | an eighth | own newer jobs, descendants |
+//! | less | nothing: the thread parks until what it waits for has come |
+//!
+//! What is not begun others run, or this thread once its stack is shorter. All that one wait begins lies on top
+//! of the same frame, so a wait looks once.
+//!
+//! The bounds are those that the system tells. Where it does not, a worker's stack is as large as its pool's
+//! settings say, counted from where the worker began, and another thread's is [`STACK_ASSUMED`], counted from
+//! the lowest frame that asked. A thread that is outside of its bounds runs on a stack that some library gave
+//! it, whose size is unknown: there a wait begins its own jobs and descendants, since the program decides how
+//! these nest, and nothing else.
 
 #![forbid(unsafe_code)]
 
-use blitz_parts::tuning::{POLL_DEPTH_SURE, STACK_ASSUMED};
+use blitz_parts::stack;
+use blitz_parts::tuning::{
+    STACK_ASSUMED, STACK_LEFT_BY_NEEDED, STACK_LEFT_BY_OWN, STACK_LEFT_BY_STRANGERS,
+};
 use std::cell::Cell;
 
-thread_local! {
-    /// Where the stack was when this thread became a worker, or was asked first; zero before. And how large
-    /// it is taken to be.
-    static FLOOR: Cell<Floor> = const { Cell::new(Floor { address: 0, size: STACK_ASSUMED }) };
+/// What there is room for on top of the caller's frame. Each has room for all before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Room {
+    /// Nothing.
+    None,
+    /// Own newer jobs, and descendants of what is waited for.
+    Own,
+    /// What the wait may need: tasks, mail, jobs from outside.
+    Needed,
+    /// Jobs that have nothing to do with the wait.
+    Strangers,
 }
 
 #[derive(Clone, Copy)]
-struct Floor {
-    address: usize,
-    size: usize,
+struct Bounds {
+    lowest: usize,
+    end: usize,
+    /// Not the system's answer.
+    assumed: bool,
+}
+
+thread_local! {
+    /// Of this thread's stack, once they are known.
+    static BOUNDS: Cell<Option<Bounds>> = const { Cell::new(None) };
 }
 
 /// The current thread becomes a worker, with a stack of `size` bytes if that is known.
 pub(crate) fn begin(size: Option<usize>) {
-    FLOOR.set(Floor { address: here(), size: size.unwrap_or(STACK_ASSUMED) });
-}
-
-/// Whether there is room for another poll on top of `depth` of them.
-pub(crate) fn has_room(depth: u32) -> bool {
-    if FLOOR.get().address == 0 {
-        begin(None);
+    if size.is_some() && BOUNDS.get().is_none() {
+        BOUNDS.set(Some(Bounds::of_current_thread(size)));
     }
-    let floor = FLOOR.get();
-    depth < POLL_DEPTH_SURE || floor.address.abs_diff(here()) < floor.size / 2
 }
 
-/// About where the stack is.
-#[inline(never)]
-fn here() -> usize {
-    let marker = 0u8;
-    std::hint::black_box(&raw const marker).addr()
+/// What there is room for on top of the caller.
+pub(crate) fn room() -> Room {
+    let bounds = BOUNDS.get().unwrap_or_else(|| Bounds::of_current_thread(None));
+    let here = stack::pointer();
+    let bounds = bounds.stretched_to(here);
+    BOUNDS.set(Some(bounds));
+    bounds.room_at(here)
+}
+
+impl Bounds {
+    fn of_current_thread(size: Option<usize>) -> Bounds {
+        match stack::bounds() {
+            Some(bounds) => Bounds { lowest: bounds.start, end: bounds.end, assumed: false },
+            None => Bounds::assumed(stack::pointer(), size.unwrap_or(STACK_ASSUMED)),
+        }
+    }
+
+    /// A stack of `size` bytes that begins here.
+    fn assumed(end: usize, size: usize) -> Bounds {
+        Bounds { lowest: end.saturating_sub(size), end, assumed: true }
+    }
+
+    /// The same, if the thread turns out to have begun further down on its stack than was assumed.
+    fn stretched_to(self, here: usize) -> Bounds {
+        if self.assumed && here > self.end {
+            Bounds::assumed(here, self.end - self.lowest)
+        } else {
+            self
+        }
+    }
+
+    fn room_at(self, here: usize) -> Room {
+        if self.assumed && here < self.lowest {
+            return Room::None;
+        }
+        if !(self.lowest..=self.end).contains(&here) {
+            return Room::Own;
+        }
+        let (free, size) = (here - self.lowest, self.end - self.lowest);
+        let leaves = |part: usize| free >= size / part;
+        if leaves(STACK_LEFT_BY_STRANGERS) {
+            Room::Strangers
+        } else if leaves(STACK_LEFT_BY_NEEDED) {
+            Room::Needed
+        } else if leaves(STACK_LEFT_BY_OWN) {
+            Room::Own
+        } else {
+            Room::None
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{begin, has_room};
-    use blitz_parts::tuning::POLL_DEPTH_SURE;
+    use super::{Bounds, Room, room};
 
-    /// Uses a page per level; returns how many there was room for.
-    fn dig(level: u32) -> u32 {
-        let page = [level; 1024];
-        if std::hint::black_box(has_room(POLL_DEPTH_SURE)) && level < 10_000 {
-            dig(level + 1)
-        } else {
-            std::hint::black_box(page)[0]
+    const SIZE: usize = 1 << 20;
+
+    /// Uses a page per level; returns how many there was `least` room for.
+    fn dig(level: u32, least: Room) -> u32 {
+        let mut page = [level; 1024];
+        std::hint::black_box(&mut page);
+        if room() >= least && level < 10_000 { dig(level + 1, least) } else { page[0] }
+    }
+
+    #[test]
+    fn parts_of_the_stack_are_left_to_deep_nesting() {
+        let least = [(Room::Strangers, 128), (Room::Needed, 192), (Room::Own, 224)];
+        for (least, pages) in least {
+            let thread = std::thread::Builder::new().stack_size(SIZE);
+            let levels = thread.spawn(move || dig(0, least)).unwrap().join().unwrap();
+            assert!((pages / 4..=pages).contains(&levels), "{levels} pages of {pages}: {least:?}");
         }
     }
 
     #[test]
-    fn half_of_the_stack_is_left_to_deep_nesting() {
-        let size = 1 << 20;
-        let thread = std::thread::Builder::new().stack_size(size);
-        let levels = thread.spawn(move || {
-            begin(Some(size));
-            dig(0)
-        });
-        let levels = levels.unwrap().join().unwrap();
-        assert!((16..=128).contains(&levels), "{levels} pages and more of 256 are half of them");
+    fn rooms_by_what_is_free() {
+        for assumed in [false, true] {
+            let bounds = Bounds { lowest: SIZE, end: 2 * SIZE, assumed };
+            let at = |free: usize| bounds.room_at(SIZE + free);
+            assert_eq!(at(SIZE), Room::Strangers);
+            assert_eq!(at(SIZE / 2), Room::Strangers);
+            assert_eq!(at(SIZE / 2 - 1), Room::Needed);
+            assert_eq!(at(SIZE / 4 - 1), Room::Own);
+            assert_eq!(at(SIZE / 8 - 1), Room::None);
+        }
     }
 
     #[test]
-    fn a_thread_that_is_no_worker_begins_where_it_asks() {
-        assert!(std::thread::spawn(|| has_room(POLL_DEPTH_SURE)).join().unwrap());
+    fn a_stack_that_is_not_the_threads_own_is_the_programs_affair() {
+        let bounds = Bounds { lowest: SIZE, end: 2 * SIZE, assumed: false };
+        assert_eq!(bounds.room_at(SIZE - 1), Room::Own);
+        assert_eq!(bounds.room_at(2 * SIZE + 1), Room::Own);
     }
 
     #[test]
-    fn a_few_levels_are_always_possible() {
-        begin(Some(0));
-        assert!(has_room(POLL_DEPTH_SURE - 1));
-        assert!(!has_room(POLL_DEPTH_SURE));
+    fn a_stack_of_assumed_size_begins_at_the_lowest_frame_that_asks() {
+        let bounds = Bounds::assumed(4 * SIZE, SIZE);
+        assert_eq!(bounds.room_at(3 * SIZE - 1), Room::None);
+        let stretched = bounds.stretched_to(5 * SIZE);
+        assert_eq!((stretched.lowest, stretched.end), (4 * SIZE, 5 * SIZE));
+        assert_eq!(stretched.stretched_to(4 * SIZE + 1).end, 5 * SIZE);
+        assert_eq!(stretched.room_at(5 * SIZE), Room::Strangers);
     }
 }

@@ -1,6 +1,6 @@
 //! What a worker does while it waits for a latch.
 
-use super::{Aside, Found, Look, Wanted, Worker};
+use super::{Aside, Found, Look, Room, Wanted, Worker, stack};
 use crate::panic::AbortOnUnwind;
 use blitz_parts::deque::Mark;
 use blitz_parts::job::{Header, Work};
@@ -9,11 +9,11 @@ use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, yield_now};
 use blitz_parts::sleep::Idle;
 use blitz_parts::tuning;
 
-/// What a waiting worker may run.
+/// What a waiting worker may run, if there is room on its stack.
 #[derive(Clone, Copy)]
 pub(crate) enum Help<'a> {
     /// Whatever there is, jobs and tasks. Who waits like this counts among those who look for work, and
-    /// so may leave nothing aside.
+    /// so may leave nothing aside. If the stack is too short for that, see [`Limits`].
     Anything,
     /// Only its own newer jobs and descendants of what it waits for; then it parks.
     Descendants {
@@ -21,6 +21,24 @@ pub(crate) enum Help<'a> {
         /// job is injected.
         injected: Option<&'a AtomicBool>,
     },
+}
+
+/// What a worker may run that does not count among those who look for work: its own newer jobs, descendants of
+/// what it waits for, mail, and what is said here, all of it if there is room.
+#[derive(Clone, Copy)]
+struct Limits<'a> {
+    room: Room,
+    tasks: bool,
+    /// As in [`Help::Descendants`].
+    injected: Option<&'a AtomicBool>,
+}
+
+impl Limits<'_> {
+    /// For a worker that may run anything, and whose stack is too short for jobs of strangers.
+    fn with_tasks(room: Room) -> Limits<'static> {
+        static ALWAYS: AtomicBool = AtomicBool::new(true);
+        Limits { room, tasks: true, injected: Some(&ALWAYS) }
+    }
 }
 
 impl Worker {
@@ -32,16 +50,13 @@ impl Worker {
         let guard = AbortOnUnwind("a wait");
         let _aside = Aside::begin();
         let outer = self.waits_for.load(Relaxed);
+        // Everything that is begun here lies on top of this frame.
+        let room = stack::room();
         match help {
-            Help::Anything => self.wait_helping_all(latch, mark),
-            Help::Descendants { injected: None } => {
-                self.wait_helping_descendants(latch, mark, || false);
-            }
-            Help::Descendants { injected: Some(flag) } => {
-                let _guest = self.team().add_guest(self);
-                self.wait_helping_descendants(latch, mark, || {
-                    flag.load(Acquire) && !self.team().injector().is_empty()
-                });
+            Help::Anything if room == Room::Strangers => self.wait_helping_all(latch, mark),
+            Help::Anything => self.wait_within(latch, mark, Limits::with_tasks(room)),
+            Help::Descendants { injected } => {
+                self.wait_within(latch, mark, Limits { room, tasks: false, injected });
             }
         }
         self.waits_for.store(outer, Relaxed);
@@ -94,22 +109,46 @@ impl Worker {
         self.tell_of_ring();
     }
 
-    /// Runs one thing, if there is any, on behalf of somebody who waits no longer but lets others go first.
+    /// Runs one thing, if there is any, on behalf of a caller that waits no longer but lets others go first.
     pub(crate) fn let_another_go_first(&self, latch: &JobLatch) {
-        if !self.may_poll() {
-            // What is woken others have to poll; but this worker may be the only one.
-            self.while_parking(|| self.poll_driver());
-            return;
-        }
         let _aside = Aside::begin();
-        let outer = self.waits_for.load(Relaxed);
-        match self.find_while_waiting(latch, self.mark(), Look::Public) {
+        let room = stack::room();
+        if room < Room::Needed {
+            // Others have to poll what this worker has and what is woken; but it may be the only one.
+            self.give_tasks_away();
+            self.while_parking(|| self.poll_driver());
+            return yield_now();
+        }
+        let (outer, mark) = (self.waits_for.load(Relaxed), self.mark());
+        let found = if room == Room::Strangers {
+            self.find_while_waiting(latch, mark, Look::Public)
+        } else {
+            self.find_within(latch, mark, Look::Public, Limits::with_tasks(room))
+        };
+        match found {
             Some(found) => self.run(found),
             None => drop(self.poll_driver()),
         }
         self.waits_for.store(outer, Relaxed);
         // As at the end of a wait.
         self.tell_of_ring();
+    }
+
+    /// Any work at all that there is room for, for a worker that waits for no latch. Own thread only.
+    pub(crate) fn find_to_help(&self, room: Room) -> Option<Found> {
+        let mail = || self.open_mail().map(Found::Job);
+        let task = || self.next_task().map(Found::Task);
+        match room {
+            Room::Strangers => (self.take_oldest().map(Found::Job).or_else(mail).or_else(task))
+                .or_else(|| self.find_elsewhere(Look::Hard, Wanted::ALL)),
+            Room::Needed => (mail().or_else(|| self.take_injected().map(Found::Job)))
+                .or_else(task)
+                .or_else(|| self.take_queued(1).map(Found::Task)),
+            Room::Own | Room::None => {
+                self.give_tasks_away();
+                None
+            }
+        }
     }
 
     /// The newest own job above `mark` while nothing else has to go first: what `find_while_waiting` would find, sooner.
@@ -157,44 +196,111 @@ impl Worker {
         found.or_else(|| self.find_elsewhere(look, Wanted::ALL))
     }
 
-    /// `from_outside`: whether there are jobs from outside that this wait may need.
-    fn wait_helping_descendants(
-        &self,
-        latch: &JobLatch,
-        mark: Mark<Header>,
-        from_outside: impl Fn() -> bool,
-    ) {
+    fn wait_within(&self, latch: &JobLatch, mark: Mark<Header>, limits: Limits<'_>) {
         let team = self.team();
+        let hears = limits.injected.is_some() || limits.tasks;
+        let _guest = hears.then(|| team.add_guest(self, limits.tasks));
         let mut rounds = 0;
         while !latch.probe() {
             let look = if rounds < tuning::DESCENDANT_YIELDS { Look::Public } else { Look::Hard };
-            let found = self
-                .pop_above(mark)
-                .or_else(|| self.open_mail())
-                .or_else(|| self.leapfrog(latch.runner(), look))
-                .or_else(|| if from_outside() { self.take_injected() } else { None });
-            if let Some(work) = found {
-                self.execute(work);
+            if let Some(found) = self.find_within(latch, mark, look, limits) {
+                self.run(found);
                 rounds = 0;
             } else if rounds <= tuning::DESCENDANT_YIELDS {
                 rounds += 1;
                 yield_now();
             } else {
-                // Others poll them; this worker might come back to them late.
-                self.give_tasks_away();
-                let look = || self.has_mail() || from_outside();
-                let (woken, seat) =
-                    team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
-                self.counters.wakes_sent.add(woken as u64);
-                // What is woken others have to poll.
-                self.while_parking(|| match seat {
-                    Some(seat) => self.dispatch(seat),
-                    // Nobody sleeps in the driver while the pool ends.
-                    None if team.sleep().is_stopping() => drop(self.poll_driver()),
-                    None => {}
-                });
+                self.park_within(latch, limits);
                 rounds = 0;
             }
+        }
+        if limits.tasks {
+            // As at the end of every wait that polls.
+            self.tell_of_ring();
+        }
+    }
+
+    /// Whether tasks are polled, or cancelled, by a wait within `limits`.
+    fn polls_within(&self, limits: Limits<'_>) -> bool {
+        // To cancel one takes no more than its drop.
+        limits.tasks && (limits.room >= Room::Needed || self.team().tasks_end())
+    }
+
+    fn wants_injected(&self, limits: Limits<'_>) -> bool {
+        limits.room >= Room::Needed
+            && limits.injected.is_some_and(|flag| flag.load(Acquire))
+            && !self.team().injector().is_empty()
+    }
+
+    fn find_within(
+        &self,
+        latch: &JobLatch,
+        mark: Mark<Header>,
+        look: Look,
+        limits: Limits<'_>,
+    ) -> Option<Found> {
+        let (team, polls, room) = (self.team(), self.polls_within(limits), limits.room);
+        if polls && self.is_fair_turn() {
+            // There may be no other worker.
+            self.poll_driver();
+        }
+        let job = || {
+            let own = if room >= Room::Own { self.pop_above(mark) } else { None };
+            let job = own
+                .or_else(|| if room >= Room::Needed { self.open_mail() } else { None })
+                .or_else(
+                    || if room >= Room::Own { self.leapfrog(latch.runner(), look) } else { None },
+                )
+                .or_else(
+                    || if self.wants_injected(limits) { self.take_injected() } else { None },
+                )?;
+            self.count_job();
+            if polls {
+                self.tell_of_ring();
+            }
+            Some(Found::Job(job))
+        };
+        let task = || {
+            let steal = || team.workers().find_map(|victim| self.steal_tasks(victim));
+            let task = if polls {
+                self.next_task().or_else(|| self.take_queued(1)).or_else(steal)
+            } else {
+                None
+            };
+            task.map(Found::Task)
+        };
+        if polls && self.tasks_go_first() { task().or_else(job) } else { job().or_else(task) }
+    }
+
+    /// Blocks until `latch` is set or there is something within `limits`.
+    fn park_within(&self, latch: &JobLatch, limits: Limits<'_>) {
+        let (team, polls) = (self.team(), self.polls_within(limits));
+        if !polls {
+            // Others poll them; this worker might come back to them late.
+            self.give_tasks_away();
+        }
+        let look = || {
+            limits.room >= Room::Needed && self.has_mail()
+                || self.wants_injected(limits)
+                || polls && (self.tasks().has_lifo() || team.has_tasks())
+        };
+        let (woken, seat) = team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
+        self.counters.wakes_sent.add(woken as u64);
+        let see_to_driver = || match seat {
+            Some(seat) => self.dispatch(seat),
+            // Nobody sleeps in the driver while the pool ends.
+            None if team.sleep().is_stopping() => drop(self.poll_driver()),
+            None => {}
+        };
+        if polls {
+            see_to_driver();
+        } else {
+            // What is woken others have to poll.
+            self.while_parking(see_to_driver);
+        }
+        if limits.tasks && team.sleep().is_stopping() {
+            // What this waits for may itself wait for a task that no worker will poll any more.
+            team.cancel_waiting_tasks();
         }
     }
 

@@ -34,6 +34,8 @@ mod join_set;
 mod local;
 #[path = "../macros.rs"]
 mod macros;
+#[path = "../nesting.rs"]
+mod nesting;
 #[path = "../net_beside_compute.rs"]
 mod net_beside_compute;
 #[path = "../net_ends.rs"]

@@ -1,0 +1,76 @@
+//! Where the current thread's stack lies, and where in it the thread is.
+//!
+//! `bounds` asks the system and is slow; its caller keeps the answer. `pointer` is one instruction where the
+//! architecture is known. A local variable's address would do elsewhere, but not under AddressSanitizer,
+//! which may put local variables on the heap.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+mod unknown;
+#[cfg(not(target_os = "linux"))]
+use unknown as system;
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+#[cfg(target_arch = "x86_64")]
+use x86_64 as register;
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+use aarch64 as register;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod local;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+use local as register;
+
+use core::ops::Range;
+
+/// The addresses of the current thread's stack, without its guard; `None` if the system does not say.
+///
+/// ```
+/// use blitz_parts::stack;
+/// if let Some(bounds) = stack::bounds() {
+///     assert!(bounds.contains(&stack::pointer()));
+/// }
+/// ```
+pub fn bounds() -> Option<Range<usize>> {
+    system::bounds()
+}
+
+/// About where the current thread is on its stack, which grows towards lower addresses.
+#[inline]
+pub fn pointer() -> usize {
+    register::pointer()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bounds, pointer};
+    use std::thread;
+
+    #[test]
+    fn a_thread_is_within_its_bounds_which_are_as_large_as_it_asked_for() {
+        let size = 1 << 20;
+        let thread = thread::Builder::new().stack_size(size);
+        let (bounds, here) = thread.spawn(|| (bounds(), pointer())).unwrap().join().unwrap();
+        if let Some(bounds) = bounds {
+            assert!(bounds.contains(&here));
+            // Pages for the guard and for thread-local data more or less.
+            assert!((size - (64 << 10)..=size + (256 << 10)).contains(&bounds.len()));
+        }
+    }
+
+    #[test]
+    fn the_stack_grows_towards_lower_addresses() {
+        #[inline(never)]
+        fn deeper(levels: u32) -> usize {
+            let mut frame = [0u8; 128];
+            std::hint::black_box(&mut frame);
+            if levels == 0 { pointer() } else { deeper(levels - 1) + usize::from(frame[0]) }
+        }
+        assert!(deeper(8) < pointer());
+    }
+}
