@@ -27,6 +27,10 @@ pub enum WaitPolicy {
     /// `join`: no unrelated job that wants the lock can start on top of the holder's stack. One
     /// exception: broadcast jobs still run meanwhile, because the awaited job may itself be waiting for
     /// the broadcast. The price: a core can idle while there is work.
+    ///
+    /// Tasks are polled as well while a worker waits for something outside of its pool: for another pool, or
+    /// for a closure of `spawn_blocking`, which may wait for any of them. So are jobs from outside of the pool run.
+    /// The policy says nothing about [`block_on`](crate::block_on), which runs whatever there is.
     DescendantsOnly,
 }
 

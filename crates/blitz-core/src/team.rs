@@ -278,13 +278,12 @@ impl Team {
         }
     }
 
-    /// What a worker of this team may do while it waits for something outside of the team, which may need
-    /// jobs that are injected into the team.
+    /// What a worker of this team may do while it waits for something outside of the team. That may need any
+    /// task of this team, so tasks are polled whatever the policy says.
     pub(crate) fn help_outside(&self) -> Help<'static> {
-        static ALWAYS: AtomicBool = AtomicBool::new(true);
         match self.config.wait {
             WaitPolicy::StealAnything => Help::Anything,
-            WaitPolicy::DescendantsOnly => Help::Descendants { injected: Some(&ALWAYS) },
+            WaitPolicy::DescendantsOnly => Help::Tasks,
         }
     }
 }

@@ -13,8 +13,10 @@ use blitz_parts::tuning;
 #[derive(Clone, Copy)]
 pub(crate) enum Help<'a> {
     /// Whatever there is, jobs and tasks. Who waits like this counts among those who look for work, and
-    /// so may leave nothing aside. If the stack is too short for that, see [`Limits`].
+    /// so may leave nothing aside. If the stack is too short for that it waits as for [`Help::Tasks`].
     Anything,
+    /// Its own newer jobs, descendants of what it waits for, jobs from outside and tasks; then it parks.
+    Tasks,
     /// Only its own newer jobs and descendants of what it waits for; then it parks.
     Descendants {
         /// Once true, also jobs from outside, for a descendant may be among them. Set before such a
@@ -34,7 +36,7 @@ struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    /// For a worker that may run anything, and whose stack is too short for jobs of strangers.
+    /// Those of [`Help::Tasks`].
     fn with_tasks(room: Room) -> Limits<'static> {
         static ALWAYS: AtomicBool = AtomicBool::new(true);
         Limits { room, tasks: true, injected: Some(&ALWAYS) }
@@ -54,7 +56,9 @@ impl Worker {
         let room = stack::room();
         match help {
             Help::Anything if room == Room::Strangers => self.wait_helping_all(latch, mark),
-            Help::Anything => self.wait_within(latch, mark, Limits::with_tasks(room)),
+            Help::Anything | Help::Tasks => {
+                self.wait_within(latch, mark, Limits::with_tasks(room));
+            }
             Help::Descendants { injected } => {
                 self.wait_within(latch, mark, Limits { room, tasks: false, injected });
             }

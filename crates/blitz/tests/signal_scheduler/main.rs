@@ -80,6 +80,8 @@ mod time_paused;
 mod time_sleep;
 #[path = "../time_timeout.rs"]
 mod time_timeout;
+#[path = "../wait_policy.rs"]
+mod wait_policy;
 #[path = "../yields.rs"]
 mod yields;
 

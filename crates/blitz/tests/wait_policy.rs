@@ -1,0 +1,64 @@
+//! What a worker that waits may run, by policy: waits for what is outside of the pool end in any case.
+
+mod common;
+
+use blitz::{Builder, Pool, Runtime, WaitPolicy};
+use common::{Watch, watched};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+/// A runtime of `workers` workers that run descendants only.
+fn descendants_only(watch: &Watch, workers: usize) -> Runtime {
+    let pool = Pool::builder().workers(workers).wait_policy(WaitPolicy::DescendantsOnly);
+    watch.runtime(Builder::from_pool(pool).build().unwrap())
+}
+
+#[test]
+fn a_blocking_closure_may_wait_for_a_task_while_every_worker_waits_for_it() {
+    watched("a blocking closure that waits for a task", |watch| {
+        for workers in [1, 2] {
+            let runtime = descendants_only(watch, workers);
+            let all = runtime.pool().broadcast(|_| {
+                blitz::spawn_blocking(|| blitz::spawn(async { 7 }).join().unwrap()).join().unwrap()
+            });
+            assert_eq!(all, vec![7; workers]);
+        }
+    });
+}
+
+#[test]
+fn another_pool_may_wait_for_a_task_of_the_pool_that_waits_for_it() {
+    watched("another pool that waits for a task", |watch| {
+        let here = descendants_only(watch, 1);
+        let other = watch.pool(common::pool(1));
+        let handle = here.handle();
+        let seven = here.pool().install(|| other.install(|| handle.spawn(async { 7 }).join()));
+        assert_eq!(seven.unwrap(), 7);
+        // Inside of a task, too.
+        let (handle, other) = (here.handle(), other.clone());
+        let task = here.spawn(async move { other.install(|| handle.spawn(async { 7 }).join()) });
+        assert_eq!(task.join().unwrap().unwrap(), 7);
+    });
+}
+
+#[test]
+fn a_wait_for_jobs_of_the_own_pool_runs_no_stranger() {
+    watched("a wait for jobs of the own pool", |watch| {
+        let runtime = descendants_only(watch, 2);
+        let (lock, ran) = (Arc::new(Mutex::new(())), Arc::new(AtomicUsize::new(0)));
+        let jobs: Vec<_> = (0..200)
+            .map(|_| {
+                let (lock, ran) = (lock.clone(), ran.clone());
+                runtime.pool().spawn_cpu(move || {
+                    // Another such job on top of this one would want the lock that this one holds.
+                    let _held = lock.lock().unwrap();
+                    blitz::join(|| std::thread::yield_now(), || std::thread::yield_now());
+                    blitz::scope(|s| s.spawn(|_| std::thread::yield_now()));
+                    ran.fetch_add(1, SeqCst);
+                })
+            })
+            .collect();
+        jobs.into_iter().for_each(|job| job.join().unwrap());
+        assert_eq!(ran.load(SeqCst), 200);
+    });
+}
