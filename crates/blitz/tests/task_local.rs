@@ -8,7 +8,7 @@ use common::watched;
 use std::cell::Cell;
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 blitz::task_local! {
@@ -74,17 +74,154 @@ fn reading_outside_of_a_scope_says_what_to_do() {
 }
 
 #[test]
-fn a_scope_inside_of_with_says_what_to_do() {
-    let text = NUMBER.sync_scope(1, || {
-        let refused = NUMBER.with(|_| catch_unwind(|| NUMBER.sync_scope(2, || ())));
-        // The value is where it was.
-        assert_eq!(NUMBER.get(), 1);
-        *refused.unwrap_err().downcast::<&str>().unwrap()
+fn a_scope_inside_of_with_has_its_own_value() {
+    let seen = NUMBER.sync_scope(1, || {
+        NUMBER.with(|outer| {
+            let inner = NUMBER.sync_scope(2, || {
+                NUMBER.with(|middle| (NUMBER.sync_scope(3, || NUMBER.get()), *middle))
+            });
+            let awaited = blitz::block_on(NUMBER.scope(4, async { NUMBER.get() }));
+            (inner, awaited, NUMBER.get(), *outer)
+        })
     });
-    assert!(text.contains("inside of `with`"), "{text}");
+    assert_eq!(seen, ((3, 2), 4, 1, 1));
+    // A panic in there leaves every value where it was.
+    NUMBER.sync_scope(1, || {
+        NUMBER.with(|outer| {
+            let panicked = catch_unwind(|| NUMBER.sync_scope(2, || panic!("inside")));
+            assert!(panicked.is_err());
+            assert_eq!((NUMBER.get(), *outer), (1, 1));
+        });
+        assert_eq!(NUMBER.get(), 1);
+    });
+    assert!(NUMBER.try_get().is_err());
     // Other keys do not mind.
     let both = NUMBER.sync_scope(1, || NUMBER.with(|one| COUNT.sync_scope(Cell::new(2), || *one)));
     assert_eq!(both, 1);
+}
+
+/// Spawns a task with a value of its own, which reads it before and after a yield.
+fn reader(number: u32) -> blitz::JoinHandle<(u32, u32)> {
+    blitz::spawn(NUMBER.scope(number, async {
+        let before = NUMBER.with(|number| *number);
+        blitz::task::yield_now().await;
+        (before, NUMBER.get())
+    }))
+}
+
+/// Calls `wait` inside of `with`, in a task of a pool of one worker, which polls others meanwhile.
+fn inside_of_with(name: &'static str, wait: impl Fn() + Send + Sync + 'static) {
+    let wait = Arc::new(wait);
+    for workers in [1, 2] {
+        watched(name, |watch| {
+            let runtime = watch.workers(workers);
+            let wait = wait.clone();
+            let task = runtime.spawn(NUMBER.scope(7, async move {
+                let inside = NUMBER.with(|number| {
+                    wait();
+                    (*number, NUMBER.get())
+                });
+                blitz::task::yield_now().await;
+                (inside, NUMBER.get())
+            }));
+            assert_eq!(task.join().unwrap(), ((7, 7), 7));
+        });
+    }
+}
+
+#[test]
+fn block_on_inside_of_with_polls_tasks_with_values_of_the_same_key() {
+    inside_of_with("block_on_inside_of_with", || {
+        for number in 0..10 {
+            assert_eq!(blitz::block_on(reader(number)).unwrap(), (number, number));
+        }
+    });
+}
+
+#[test]
+fn waits_inside_of_with_nest() {
+    inside_of_with("waits_inside_of_with_nest", || {
+        let nested = blitz::spawn(NUMBER.scope(8, async {
+            NUMBER.with(|number| {
+                let seen = blitz::block_on(reader(9)).unwrap();
+                (seen, *number)
+            })
+        }));
+        assert_eq!(blitz::block_on(nested).unwrap(), ((9, 9), 8));
+    });
+}
+
+#[test]
+fn join_inside_of_with_polls_tasks_with_values_of_the_same_key() {
+    inside_of_with("join_inside_of_with", || {
+        let (seen, sum) = blitz::join(
+            || reader(8).join().unwrap(),
+            || blitz::join(|| reader(1).join().unwrap().0, || reader(2).join().unwrap().1),
+        );
+        assert_eq!((seen, sum), ((8, 8), (1, 2)));
+    });
+}
+
+#[test]
+fn scope_inside_of_with_polls_tasks_with_values_of_the_same_key() {
+    inside_of_with("scope_inside_of_with", || {
+        let mut seen = [(0, 0); 4];
+        blitz::scope(|scope| {
+            for (number, seen) in (0..).zip(&mut seen) {
+                scope.spawn(move |_| *seen = reader(number).join().unwrap());
+            }
+        });
+        assert_eq!(seen, [(0, 0), (1, 1), (2, 2), (3, 3)]);
+    });
+}
+
+#[test]
+fn yield_now_inside_of_with_runs_jobs_that_enter_scopes_of_the_same_key() {
+    inside_of_with("yield_now_inside_of_with", || {
+        let (send, receive) = mpsc::channel();
+        blitz::spawn_detached(move || {
+            let outside = NUMBER.try_get().is_err();
+            send.send((outside, NUMBER.sync_scope(5, || NUMBER.get()))).unwrap();
+        });
+        let seen = loop {
+            match receive.try_recv() {
+                Err(mpsc::TryRecvError::Empty) => blitz::yield_now(),
+                seen => break seen,
+            };
+        };
+        assert_eq!(seen, Ok((true, 5)));
+    });
+}
+
+#[test]
+fn panics_on_top_of_with_leave_its_value_alone() {
+    inside_of_with("panics_on_top_of_with", || {
+        let panics = blitz::spawn(NUMBER.scope(1, async {
+            NUMBER.with(|number| assert_eq!(*number, 1));
+            blitz::task::yield_now().await;
+            NUMBER.with(|number| panic!("number {number}"))
+        }));
+        let error = blitz::block_on(panics).unwrap_err();
+        assert_eq!(error.into_panic().downcast_ref::<String>().unwrap(), "number 1");
+        assert_eq!(blitz::block_on(reader(2)).unwrap(), (2, 2));
+    });
+}
+
+#[test]
+fn local_tasks_driven_inside_of_with_have_their_values() {
+    let seen = NUMBER.sync_scope(1, || {
+        NUMBER.with(|outer| {
+            let set = LocalSet::new();
+            let bare = set.spawn_local(async { NUMBER.try_get().is_err() });
+            let scoped = set.spawn_local(NUMBER.scope(2, async {
+                blitz::task::yield_now().await;
+                NUMBER.with(|number| *number)
+            }));
+            let both = async { (bare.await.unwrap(), scoped.await.unwrap()) };
+            (blitz::block_on(set.run_until(both)), *outer)
+        })
+    });
+    assert_eq!(seen, ((true, 2), 1));
 }
 
 #[test]
@@ -184,6 +321,29 @@ fn futures_are_dropped_inside_of_their_scope() {
         task.abort();
         assert!(task.join().unwrap_err().is_cancelled());
         assert_eq!(receive.recv().unwrap(), Some(3));
+        // Inside of `with` of the same key, too: there …
+        let (here, there) = (looks(), looks());
+        NUMBER.sync_scope(4, || {
+            NUMBER.with(|_| drop(NUMBER.scope(5, async move { drop(here) })));
+        });
+        assert_eq!(receive.recv().unwrap(), Some(5));
+        // … and of a task on top.
+        let (started, start) = oneshot::channel();
+        let task = runtime.spawn(NUMBER.scope(6, async move {
+            started.send(()).unwrap();
+            pending::<()>().await;
+            drop(there);
+        }));
+        runtime.block_on(start).unwrap();
+        let other = runtime.spawn(NUMBER.scope(7, async move {
+            NUMBER.with(|number| {
+                task.abort();
+                assert!(blitz::block_on(task).unwrap_err().is_cancelled());
+                *number
+            })
+        }));
+        assert_eq!(other.join().unwrap(), 7);
+        assert_eq!(receive.recv().unwrap(), Some(6));
     });
 }
 

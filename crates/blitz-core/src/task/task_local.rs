@@ -3,12 +3,23 @@
 //! The value lies in the future. While the future is polled it is in a cell of the thread, with the number of
 //! the layer that the poll is on: what is polled or run on top of it, as tasks are where a worker waits, finds
 //! another number and does not see the value.
+//!
+//! ```text
+//!  depth 0:  floor 0 holds the value of the innermost scope
+//!            with(|value| …): floor 0 is borrowed, and whatever runs in there may enter a scope
+//!  depth 1:  floor 0 stays as it is; floor 1 holds the value of the innermost scope
+//! ```
+//!
+//! A scope puts its value on the floor of the current depth and remembers the one that was there. If
+//! that floor is borrowed by a `with` further out on the stack, the scope goes one floor up until
+//! it ends. Scopes and `with` nest as calls do, so a scope that ends finds its floor as it left it,
+//! and not borrowed. Floors are made when first needed and kept until the thread ends.
 
 #![forbid(unsafe_code)]
 
 use super::context;
 use pin_project_lite::pin_project;
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -54,8 +65,8 @@ macro_rules! task_local {
 
 /// A value that belongs to a task, made by [`task_local!`](crate::task_local).
 ///
-/// It has no value but inside of [`scope`](LocalKey::scope) and [`sync_scope`](LocalKey::sync_scope). Scopes nest. A
-/// task that is spawned inside of a scope does not inherit the value.
+/// It has no value but inside of [`scope`](LocalKey::scope) and [`sync_scope`](LocalKey::sync_scope). Scopes nest, also
+/// inside of [`with`](LocalKey::with). A task that is spawned inside of a scope does not inherit the value.
 pub struct LocalKey<T: 'static> {
     cell: thread::LocalKey<LocalCell<T>>,
 }
@@ -63,7 +74,15 @@ pub struct LocalKey<T: 'static> {
 /// Where a thread has the value while a scope is polled.
 #[doc(hidden)]
 pub struct LocalCell<T> {
+    ground: Floor<T>,
+    /// The number of the floor that has the value.
+    depth: Cell<u32>,
+}
+
+/// One value, and the floor above it for scopes that are entered while this one is borrowed.
+struct Floor<T> {
     scoped: RefCell<Option<Scoped<T>>>,
+    above: OnceCell<Box<Floor<T>>>,
 }
 
 struct Scoped<T> {
@@ -75,8 +94,63 @@ impl<T> LocalCell<T> {
     /// For `task_local!`.
     #[doc(hidden)]
     pub const fn new() -> LocalCell<T> {
-        LocalCell { scoped: RefCell::new(None) }
+        LocalCell { ground: Floor::new(), depth: Cell::new(0) }
     }
+
+    /// Returns the floor that has the value.
+    #[inline]
+    fn floor(&self) -> &Floor<T> {
+        let mut floor = &self.ground;
+        for _ in 0..self.depth.get() {
+            floor = floor.above();
+        }
+        floor
+    }
+
+    /// Puts a scope's value in place; returns what was there, and on which floor.
+    #[inline]
+    fn enter(&self, scoped: Option<Scoped<T>>) -> Outer<T> {
+        let floor = self.floor();
+        match floor.scoped.try_borrow_mut() {
+            Ok(mut place) => Outer { before: std::mem::replace(&mut *place, scoped), rose: false },
+            Err(_) => self.rise(floor, scoped),
+        }
+    }
+
+    /// As `enter`, one floor above the current one.
+    #[cold]
+    fn rise(&self, floor: &Floor<T>, scoped: Option<Scoped<T>>) -> Outer<T> {
+        let before = floor.above().scoped.replace(scoped);
+        self.depth.set(self.depth.get() + 1);
+        Outer { before, rose: true }
+    }
+
+    /// Undoes `enter`; returns the scope's value.
+    #[inline]
+    fn leave(&self, outer: Outer<T>) -> Option<Scoped<T>> {
+        let scoped = self.floor().scoped.replace(outer.before);
+        if outer.rose {
+            self.depth.set(self.depth.get() - 1);
+        }
+        scoped
+    }
+}
+
+impl<T> Floor<T> {
+    const fn new() -> Floor<T> {
+        Floor { scoped: RefCell::new(None), above: OnceCell::new() }
+    }
+
+    fn above(&self) -> &Floor<T> {
+        self.above.get_or_init(|| Box::new(Floor::new()))
+    }
+}
+
+/// What a scope found in place when it was entered.
+struct Outer<T> {
+    before: Option<Scoped<T>>,
+    /// The scope is one floor above.
+    rose: bool,
 }
 
 impl<T: 'static> LocalKey<T> {
@@ -113,9 +187,6 @@ impl<T: 'static> LocalKey<T> {
     ///
     /// assert_eq!(NUMBER.sync_scope(7, || NUMBER.get() + 1), 8);
     /// ```
-    ///
-    /// # Panics
-    /// Inside of [`with`](LocalKey::with) of the same key.
     #[track_caller]
     pub fn sync_scope<F, R>(&'static self, value: T, f: F) -> R
     where
@@ -123,12 +194,13 @@ impl<T: 'static> LocalKey<T> {
     {
         let mut slot = Some(value);
         match self.enter(&mut slot) {
-            Ok(_inside) => f(),
-            Err(refused) => refused.panic(),
+            Some(_inside) => f(),
+            None => thread_ends(),
         }
     }
 
-    /// Calls `f` with the value.
+    /// Calls `f` with the value. Whatever runs in there, be it other tasks while `f` waits, may enter
+    /// scopes of the key: they have their own values.
     ///
     /// # Panics
     /// Outside of every scope of the key: [`try_with`](LocalKey::try_with) returns an error there.
@@ -158,7 +230,7 @@ impl<T: 'static> LocalKey<T> {
         F: FnOnce(&T) -> R,
     {
         let result = self.cell.try_with(|cell| {
-            let scoped = cell.scoped.borrow();
+            let scoped = cell.floor().scoped.borrow();
             let own = scoped.as_ref().filter(|scoped| scoped.layer == context::layer());
             own.map(|scoped| f(&scoped.value))
         });
@@ -189,16 +261,14 @@ impl<T: 'static> LocalKey<T> {
         self.try_with(T::clone)
     }
 
-    /// Puts what is in `slot` into the thread's cell until the guard is dropped.
-    fn enter<'a>(&'static self, slot: &'a mut Option<T>) -> Result<Inside<'a, T>, Refused> {
+    /// Puts what is in `slot` into the thread's cell until the guard is dropped. `None` if the thread's
+    /// locals are gone.
+    fn enter<'a>(&'static self, slot: &'a mut Option<T>) -> Option<Inside<'a, T>> {
         let entered = self.cell.try_with(|cell| {
-            let mut scoped = cell.scoped.try_borrow_mut().map_err(|_| Refused::Borrowed)?;
             let layer = context::layer();
-            let inside = slot.take().map(|value| Scoped { value, layer });
-            Ok(std::mem::replace(&mut *scoped, inside))
+            cell.enter(slot.take().map(|value| Scoped { value, layer }))
         });
-        let before = entered.unwrap_or(Err(Refused::Gone))?;
-        Ok(Inside { key: self, slot, before })
+        Some(Inside { key: self, slot, outer: Some(entered.ok()?) })
     }
 }
 
@@ -212,34 +282,21 @@ impl<T: 'static> fmt::Debug for LocalKey<T> {
 struct Inside<'a, T: 'static> {
     key: &'static LocalKey<T>,
     slot: &'a mut Option<T>,
-    before: Option<Scoped<T>>,
+    outer: Option<Outer<T>>,
 }
 
 impl<T: 'static> Drop for Inside<'_, T> {
     fn drop(&mut self) {
-        let before = self.before.take();
-        let inside = self.key.cell.try_with(|cell| cell.scoped.replace(before));
+        let Some(outer) = self.outer.take() else { return };
+        let inside = self.key.cell.try_with(|cell| cell.leave(outer));
         *self.slot = inside.ok().flatten().map(|scoped| scoped.value);
     }
 }
 
-/// Why a scope cannot be entered.
-enum Refused {
-    Borrowed,
-    Gone,
-}
-
-impl Refused {
-    #[track_caller]
-    fn panic(self) -> ! {
-        match self {
-            Refused::Borrowed => panic!(
-                "a scope of a task_local was entered inside of `with` of the same key: clone the value \
-                 and enter the scope outside"
-            ),
-            Refused::Gone => panic!("a scope of a task_local was entered while its thread ends"),
-        }
-    }
+#[cold]
+#[track_caller]
+fn thread_ends() -> ! {
+    panic!("a scope of a task_local was entered while its thread ends")
 }
 
 /// The key has no value here: its scope is elsewhere.
@@ -273,8 +330,8 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             let mut future = this.future;
-            // If there is no way in, it is dropped without the value.
-            if let Ok(_inside) = this.key.enter(this.slot) {
+            // Where a thread ends there is no way in: it is dropped without the value.
+            if let Some(_inside) = this.key.enter(this.slot) {
                 future.set(None);
             }
         }
@@ -309,10 +366,7 @@ impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let mut slot = this.future;
-        let _inside = match this.key.enter(this.slot) {
-            Ok(inside) => inside,
-            Err(refused) => refused.panic(),
-        };
+        let Some(_inside) = this.key.enter(this.slot) else { thread_ends() };
         let Some(future) = slot.as_mut().as_pin_mut() else {
             panic!("a scope of a task_local was polled after it had returned its result");
         };
