@@ -24,6 +24,12 @@ use std::future::Future;
 /// # });
 /// ```
 ///
+/// # Limits
+/// A task has at most 8,388,608 references at a time: one for each of its wakers and
+/// [`AbortHandle`](crate::task::AbortHandle)s that has not been dropped, one for its `JoinHandle` and up to two
+/// for the pool. A program that exceeds this leaks wakers: Blitz says so on standard error and aborts the
+/// process, as [`Arc`](std::sync::Arc) does at its own limit.
+///
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`](crate::global).
 #[inline]

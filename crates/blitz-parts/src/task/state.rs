@@ -9,6 +9,7 @@ use crate::prim::{
     broken, fence,
 };
 use core::fmt;
+use std::io::Write;
 
 /// One reference.
 const REF: u64 = 1 << 40;
@@ -568,6 +569,19 @@ impl fmt::Display for Word {
 #[inline]
 fn check_count(before: Word) {
     if before.0 >= REFS_HOPELESS {
-        std::process::abort();
+        too_many_references();
     }
+}
+
+/// Says why the process ends, without allocating, and ends it. A panic would not do: the reference
+/// that is too many has been counted, and its holder may be a `Waker` whose clone must not unwind.
+#[cold]
+#[inline(never)]
+fn too_many_references() -> ! {
+    const WHY: &str = "blitz: a task has more than 8,388,608 references: its wakers or abort \
+                       handles are kept or leaked by the million; aborting\n";
+    const { assert!(REFS_HOPELESS / REF == 8_388_608) };
+    // A failed write changes nothing: the process ends either way.
+    let _ = std::io::stderr().write_all(WHY.as_bytes());
+    std::process::abort();
 }

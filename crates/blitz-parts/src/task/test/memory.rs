@@ -158,23 +158,39 @@ fn task_6_the_last_reference_may_be_of_any_kind() {
     assert!(rig.is_well_and_done());
 }
 
+/// As the documentation of `blitz::spawn` says.
+const MOST_REFERENCES: usize = 8_388_608;
+
 /// In the environment of a process that is to end because of too many references.
 const OVERFLOW: &str = "BLITZ_TEST_TOO_MANY_REFERENCES";
 
 #[test]
-fn too_many_references_end_the_process() {
+fn too_many_references_end_the_process_and_it_says_why() {
     let rig = Rig::new();
     let (task, _join) = new(pending::<()>(), rig.scheduler());
     if std::env::var_os(OVERFLOW).is_some() {
         // SAFETY: the entry keeps the task alive.
         let reference = unsafe { TaskRef::from_header(task.header()) };
-        loop {
+        // The entry and the join handle hold one each, and this is one, too.
+        for _ in 0..MOST_REFERENCES - 3 {
             core::mem::forget(reference.clone());
         }
+        eprintln!("{MOST_REFERENCES} references");
+        core::mem::forget(reference.clone());
+        unreachable!("that was one more than there may be");
     }
     let program = std::env::current_exe().expect("this program");
-    let name = "task::test::memory::too_many_references_end_the_process";
+    let name = "task::test::memory::too_many_references_end_the_process_and_it_says_why";
     let mut command = Command::new(program);
-    let ended = command.args(["--exact", name]).env(OVERFLOW, "1").output().expect("it starts");
+    command.args(["--exact", name, "--nocapture"]).env(OVERFLOW, "1");
+    let ended = command.output().expect("it starts");
     assert!(!ended.status.success(), "it ends before the count wraps");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let why = said.split_once("8388608 references\n").map(|(_, why)| why);
+    assert!(
+        why.is_some_and(
+            |why| why.contains("more than 8,388,608 references") && why.ends_with("aborting\n")
+        ),
+        "{said}"
+    );
 }
