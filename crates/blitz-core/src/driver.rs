@@ -8,7 +8,7 @@
 //!       ▼                              │ something happened, or somebody woke this worker
 //!  busy worker ──each interval──▶ poll │
 //!                                      ▼
-//!                    dispatch: wakes the tasks; gives the seat back; runs
+//!                    dispatch: queues the tasks; gives the seat back; calls other wakers; runs
 //! ```
 //!
 //! The seat is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and if all sleep
@@ -16,6 +16,11 @@
 //! work takes it. If none does, because one runs something long and the others sleep already, the watch wakes
 //! one of them after a millisecond: handing the seat on each time would cost a wake-up per event. So whoever
 //! gives the seat back tells the watch, even if it only had a look.
+//!
+//! With the seat a worker calls only wakers that queue a task of a pool ([`only_queues`]). Any other waker is
+//! the user's code and may block. The driver keeps it until the worker has left the seat and is counted as active;
+//! then the worker calls it. Kept wakers stay in the driver until they are called, one by one: while
+//! one of them blocks, the next worker that polls the driver calls the others.
 //!
 //! Nobody sleeps while the pool ends. Whoever waits for something then polls the driver itself.
 //!
@@ -27,9 +32,10 @@ use crate::handle::{self, Handle};
 pub use crate::task::budget::{Spent, poll_spend};
 use crate::task::context;
 use crate::team::Team;
-use crate::worker::{Worker, current};
+use crate::worker::{Aside, Worker, current};
 pub use blitz_parts::sleep::Berth;
 use blitz_parts::sleep::Seat;
+pub use blitz_parts::task::only_queues;
 use std::any::Any;
 use std::fmt;
 use std::io;
@@ -43,8 +49,14 @@ pub trait Driver: Berth + Any {
     /// As [`Berth::block`], but does not block.
     fn poll(&self) -> bool;
 
-    /// Wakes the tasks that wait for what was noted. If a waker panics, the next call goes on behind it.
-    fn dispatch(&self);
+    /// Wakes the tasks that wait for what was noted, and keeps every waker that does more than
+    /// queue a task ([`only_queues`]). Returns whether any is kept.
+    fn dispatch(&self) -> bool;
+
+    /// Calls the wakers that [`dispatch`](Driver::dispatch) has kept, until none is left. If one of them panics, the
+    /// next call goes on behind it. Any thread; several may be in here at once. While any is kept, `poll` and
+    /// `block` say so.
+    fn call_kept(&self);
 
     /// Every worker but the one in `block` has just gone to sleep, or the last closure that may block has ended
     /// while they sleep.
@@ -228,40 +240,70 @@ impl Team {
     }
 }
 
+/// What a visit to the driver brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "kept wakers have to be called"]
+pub(crate) enum Visit {
+    /// Nothing had happened, or another worker has the seat.
+    Nothing,
+    /// Tasks were woken.
+    Tasks,
+    /// The driver keeps wakers, which this worker has to call once it is not counted as inactive.
+    Wakers,
+}
+
 impl Worker {
-    /// Sees to what has happened, if nobody else is about to. Says whether anything had. Own thread only.
+    /// Sees to what has happened, if no other worker is about to. Returns whether anything had. Only for
+    /// a worker that is not counted as inactive. Own thread only.
     pub(crate) fn poll_driver(&self) -> bool {
-        let Some(seat) = self.team().sleep().try_seat(self.bed()) else { return false };
-        let happened = self.team().plugged().is_some_and(Driver::poll);
-        if happened {
-            self.dispatch(seat);
-        } else {
-            self.leave(seat);
+        let visit = self.visit_driver();
+        if visit == Visit::Wakers {
+            self.call_wakers();
         }
-        happened
+        visit != Visit::Nothing
+    }
+
+    /// As `poll_driver`, but leaves it to the caller to call kept wakers. Own thread only.
+    pub(crate) fn visit_driver(&self) -> Visit {
+        let Some(seat) = self.team().sleep().try_seat(self.bed()) else { return Visit::Nothing };
+        if self.team().plugged().is_some_and(Driver::poll) {
+            return self.dispatch(seat);
+        }
+        self.leave(seat);
+        Visit::Nothing
     }
 
     /// Wakes the tasks for which something happened, and leaves the seat to others. If they are many, others
     /// are told of them. Few are this worker's: they are done before a sleeper would have taken one, and if they are
     /// not, the watch tells of them. Own thread only.
-    pub(crate) fn dispatch(&self, seat: Seat<'_>) {
-        let team = self.team();
-        if let Some(driver) = team.plugged() {
-            // Wakers are anybody's code; one that panics keeps no other from being called.
-            let outer = self.set_dispatching(true);
-            let mut done = false;
-            while !done {
-                team.catch("a waker", || {
-                    driver.dispatch();
-                    done = true;
-                });
-            }
-            self.set_dispatching(outer);
-        }
+    pub(crate) fn dispatch(&self, seat: Seat<'_>) -> Visit {
+        let outer = self.set_dispatching(true);
+        let keeps = self.team().plugged().is_some_and(Driver::dispatch);
+        self.set_dispatching(outer);
         self.leave(seat);
         if !self.has_few_tasks() {
             self.tell_of_ring();
         }
+        if keeps { Visit::Wakers } else { Visit::Tasks }
+    }
+
+    /// Calls the wakers that the driver keeps. They are anybody's code: one that panics keeps no other from
+    /// being called, and what one of them forks is no part of what this worker waits for. Only for a worker that is not
+    /// counted as inactive. Own thread only.
+    #[cold]
+    pub(crate) fn call_wakers(&self) {
+        let team = self.team();
+        let Some(driver) = team.plugged() else { return };
+        let _aside = Aside::begin();
+        self.in_run(|_| {
+            let mut done = false;
+            while !done {
+                team.catch("a waker", || {
+                    driver.call_kept();
+                    done = true;
+                });
+            }
+        });
     }
 
     /// Leaves the seat to others. One that found it taken may sleep on its word now, and this worker may be about

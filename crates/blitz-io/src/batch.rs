@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+use blitz_core::driver::only_queues;
+use blitz_parts::prim::{AtomicBool, Relaxed};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,8 +16,7 @@ pub(crate) struct Batch(Mutex<VecDeque<Waker>>);
 impl Batch {
     /// To add somebody.
     pub(crate) fn lock(&self) -> MutexGuard<'_, VecDeque<Waker>> {
-        // Nothing under the lock is left half done by a panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// All of them, who are nobody's to wake any more but the caller's.
@@ -23,30 +24,75 @@ impl Batch {
         std::mem::take(&mut *self.lock())
     }
 
-    /// Wakes all. If one of them panics, the next call goes on behind it.
-    pub(crate) fn wake(&self) {
-        let mut rest = Rest { wakers: self.take(), home: self };
-        while let Some(waker) = rest.wakers.pop_front() {
-            waker.wake();
+    /// Wakes the tasks of pools; the other wakers go to `kept`.
+    pub(crate) fn wake_tasks(&self, kept: &Kept) {
+        // Under the lock, since these wakers only queue tasks.
+        for waker in self.lock().drain(..) {
+            if only_queues(&waker) {
+                waker.wake();
+            } else {
+                kept.add(waker);
+            }
         }
     }
 }
 
-/// What is being woken; what is left of it goes back to where it came from, its memory in any case.
-struct Rest<'a> {
-    wakers: VecDeque<Waker>,
-    home: &'a Batch,
+/// Wakers that may do anything: they are called without the driver's seat.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    wakers: Mutex<VecDeque<Waker>>,
+    /// Whether there are any. Set by whoever has the seat, so that the next one that has it knows.
+    any: AtomicBool,
 }
 
-impl Drop for Rest<'_> {
-    fn drop(&mut self) {
-        std::mem::swap(&mut *self.home.lock(), &mut self.wakers);
+impl Kept {
+    /// Adds a waker. With the driver's seat only.
+    fn add(&self, waker: Waker) {
+        let mut wakers = lock(&self.wakers);
+        wakers.push_back(waker);
+        self.any.store(true, Relaxed);
+    }
+
+    /// Whether there are any: exact with the driver's seat, but that others may call the last one meanwhile.
+    pub(crate) fn has_any(&self) -> bool {
+        self.any.load(Relaxed)
+    }
+
+    /// Calls them, one by one, until none is left. If one of them panics, the next call goes on behind it.
+    pub(crate) fn call(&self) {
+        while let Some(waker) = self.next() {
+            waker.wake();
+        }
+    }
+
+    /// Takes all of them.
+    pub(crate) fn take(&self) -> VecDeque<Waker> {
+        std::mem::take(&mut *lock(&self.wakers))
+    }
+
+    fn next(&self) -> Option<Waker> {
+        let mut wakers = lock(&self.wakers);
+        let next = wakers.pop_front();
+        self.any.store(!wakers.is_empty(), Relaxed);
+        next
     }
 }
 
-/// Wakes all of them; one that panics keeps no other from being called.
-pub(crate) fn wake_all(wakers: VecDeque<Waker>) {
+fn lock(wakers: &Mutex<VecDeque<Waker>>) -> MutexGuard<'_, VecDeque<Waker>> {
+    // Nothing under the lock is left half done by a panic.
+    wakers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Wakes all of them, tasks of pools first: another waker may block. One that panics keeps no other from being
+/// called.
+pub(crate) fn wake_all(mut wakers: VecDeque<Waker>) {
     let mut panic = None;
+    for _ in 0..wakers.len() {
+        match wakers.pop_front() {
+            Some(task) if only_queues(&task) => task.wake(),
+            other => wakers.extend(other),
+        }
+    }
     for waker in wakers {
         panic = catch_unwind(AssertUnwindSafe(|| waker.wake())).err().or(panic);
     }

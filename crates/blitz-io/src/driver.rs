@@ -1,7 +1,8 @@
 //! The driver: what a worker sleeps in while tasks wait for the outside world.
 //!
 //! ```text
-//!  block ─▶ until the first timer: reactor.wait ─▶ notes whom to wake ─▶ dispatch: wakes them
+//!  block ─▶ until the first timer: reactor.wait ─▶ notes whom to wake ─▶ dispatch: wakes tasks of pools
+//!                                                                   ─▶ call_kept: calls other wakers
 //! ```
 //!
 //! A pool gets its driver when something of it first wants to wait for the outside world.
@@ -9,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 use crate::backend::{Backend, BackendChoice};
+use crate::batch::{Kept, wake_all};
 use crate::options::IoOptions;
 use crate::poll::Reactor;
 use crate::time::Timers;
@@ -25,6 +27,8 @@ use std::time::Duration;
 pub struct IoDriver {
     reactor: Arc<Reactor>,
     timers: Timers,
+    /// Wakers that are no tasks of pools, of what has happened.
+    kept: Kept,
     backend: Backend,
     /// Made when first wanted; or why there is none.
     uring: OnceLock<Result<Arc<Uring>, String>>,
@@ -81,7 +85,13 @@ impl IoDriver {
         if options.backend == Backend::IoUring {
             let _ = uring.set(Ok(Uring::new(&reactor)?));
         }
-        Ok(Arc::new(IoDriver { reactor, timers, backend: options.backend, uring }))
+        Ok(Arc::new(IoDriver {
+            reactor,
+            timers,
+            kept: Kept::default(),
+            backend: options.backend,
+            uring,
+        }))
     }
 
     /// Which of the system's interfaces it uses. If that is not settled yet, it is from now on.
@@ -146,6 +156,10 @@ impl IoDriver {
 
 impl Berth for IoDriver {
     fn block(&self) -> bool {
+        if self.kept.has_any() {
+            // The worker that was to call them is in one that blocks.
+            return true;
+        }
         let timeout = self.timers.begin_wait();
         let happened = self.wait(timeout);
         self.timers.end_wait();
@@ -164,12 +178,17 @@ impl Berth for IoDriver {
 impl Driver for IoDriver {
     fn poll(&self) -> bool {
         let happened = self.wait(Some(Duration::ZERO));
-        self.timers.collect() || happened
+        self.timers.collect() || happened || self.kept.has_any()
     }
 
-    fn dispatch(&self) {
-        self.reactor.dispatch();
-        self.timers.dispatch();
+    fn dispatch(&self) -> bool {
+        self.reactor.dispatch(&self.kept);
+        self.timers.dispatch(&self.kept);
+        self.kept.has_any()
+    }
+
+    fn call_kept(&self) {
+        self.kept.call();
     }
 
     fn pool_is_idle(&self) {
@@ -183,9 +202,10 @@ impl Driver for IoDriver {
             self.reactor.note(|batch| uring.end(batch));
         }
         // A waker that panics keeps nobody from being told, be it at a socket or at a timer.
+        let kept = catch_unwind(AssertUnwindSafe(|| wake_all(self.kept.take())));
         let sockets = catch_unwind(AssertUnwindSafe(|| self.reactor.shut_down()));
         self.timers.shut_down();
-        if let Err(panic) = sockets {
+        if let Err(panic) = sockets.and(kept) {
             resume_unwind(panic);
         }
     }

@@ -156,6 +156,9 @@ impl Home {
 // the workers', which the team keeps in place. Nothing here unwinds: the panic handler's own panics are
 // caught.
 unsafe impl task::Scheduler for Home {
+    // A team takes tasks until the last of those that wait is complete, so no wake finds it closed.
+    const ONLY_QUEUES: bool = true;
+
     #[inline]
     fn schedule(&self, task: Runnable) {
         match current::current() {

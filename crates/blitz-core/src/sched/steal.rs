@@ -346,6 +346,11 @@ impl TaskQueues {
     pub(crate) fn is_fair_turn_due(&self) -> bool {
         self.tick.is_fair_turn_due()
     }
+
+    /// The fair turn that has just been taken comes again. Own thread only.
+    pub(crate) fn repeat_fair_turn(&self) {
+        self.tick.repeat_fair_turn();
+    }
 }
 
 impl Team {

@@ -122,6 +122,11 @@ impl Tick {
         self.is_fair_turn.get()
     }
 
+    /// The turn that has just been taken was used for something else: the next one comes at once.
+    pub(crate) fn repeat_fair_turn(&self) {
+        self.is_fair_turn.set(true);
+    }
+
     /// A timed poll took `time`.
     pub(crate) fn end_poll(&self, time: Duration) {
         self.average.add(time);

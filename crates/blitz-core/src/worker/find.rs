@@ -8,6 +8,7 @@
 //! keep another waiting for ever.
 
 use super::Worker;
+use crate::driver::Visit;
 use crate::team::Team;
 use blitz_parts::deque::{Mark, Steal};
 use blitz_parts::job::{Header, Work};
@@ -43,6 +44,8 @@ pub(crate) enum Found {
     Job(Work),
     /// A task, to be polled once.
     Task(Runnable),
+    /// Wakers that the driver keeps, to be called.
+    Wakers,
 }
 
 impl Worker {
@@ -89,7 +92,14 @@ impl Worker {
     /// one of the own jobs. Own thread only.
     #[cold]
     pub(super) fn find_fairly(&self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
-        self.poll_driver();
+        // After wakers were called the next turn is for the others, however many wakers there are.
+        let visits = !self.called_wakers.replace(false);
+        if visits && self.visit_driver() == Visit::Wakers {
+            self.called_wakers.set(true);
+            self.tasks().repeat_fair_turn();
+            self.tell_of_ring();
+            return Some(Found::Wakers);
+        }
         let own = || self.open_mail().or_else(&own_job).map(Found::Job);
         let injected = || self.take_injected().map(Found::Job);
         let queued = || self.take_fair_share().map(Found::Task);

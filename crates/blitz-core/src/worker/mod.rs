@@ -65,10 +65,12 @@ pub(crate) struct Worker {
     backoff: Backoff,
     /// Tasks are being woken for what happened in the driver.
     dispatching: Cell<bool>,
+    /// The last fair turn was for wakers that the driver had kept.
+    called_wakers: Cell<bool>,
 }
 
 // SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `tasks_first`, `opened_mail`,
-// `backoff`, `dispatching`, the cells of `tasks` and the owner's ends of deque, rings and LIFO slot are used only through
+// `backoff`, `dispatching`, `called_wakers`, the cells of `tasks` and the owner's ends of deque, rings and LIFO slot are used only through
 // methods that the worker's own thread calls, which it reaches through `current` alone. The pointers point
 // into the team that holds the worker.
 unsafe impl Sync for Worker {}
@@ -104,6 +106,7 @@ impl Worker {
             opened_mail: RefCell::new(VecDeque::new()),
             backoff: Backoff::default(),
             dispatching: Cell::new(false),
+            called_wakers: Cell::new(false),
         }
     }
 

@@ -11,6 +11,7 @@
 //! ```
 
 use super::{Aside, Found, Look, Worker};
+use crate::driver::Visit;
 use crate::panic::AbortOnUnwind;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{JobLatch, Runner};
@@ -28,9 +29,15 @@ impl Worker {
             let mut idle = sleep.start_looking_outside(self.bed());
             let mut dispatched = false;
             let found = loop {
-                if idle.is_driver_turn() && self.poll_driver() {
-                    self.bed().found_in_berth();
-                    dispatched = true;
+                if idle.is_driver_turn() {
+                    let visit = self.visit_driver();
+                    if visit != Visit::Nothing {
+                        self.bed().found_in_berth();
+                        dispatched = true;
+                    }
+                    if visit == Visit::Wakers {
+                        break Some(Found::Wakers);
+                    }
                 }
                 let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
                 if let Some(found) = self.find(look, idle.may_search()) {
@@ -39,7 +46,11 @@ impl Worker {
                 if sleep.is_stopping() {
                     break None;
                 }
-                dispatched |= self.no_work_found(&mut idle, None);
+                let visit = self.no_work_found(&mut idle, None);
+                dispatched |= visit != Visit::Nothing;
+                if visit == Visit::Wakers {
+                    break Some(Found::Wakers);
+                }
             };
             let few = dispatched && self.has_few_tasks();
             let more = || if few { self.leaves_work() } else { self.team().has_work() };
@@ -52,9 +63,9 @@ impl Worker {
         }
     }
 
-    /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Says whether it was in
-    /// the driver. Own thread only.
-    pub(super) fn no_work_found(&self, idle: &mut Idle, latch: Option<&JobLatch>) -> bool {
+    /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Says what the driver
+    /// brought, if this worker was in there. Own thread only.
+    pub(super) fn no_work_found(&self, idle: &mut Idle, latch: Option<&JobLatch>) -> Visit {
         let mut sleeper = None;
         let seat = self.while_parking(|| {
             let look = || {
@@ -64,11 +75,7 @@ impl Worker {
             self.team().sleep().no_work_found(self.bed(), idle, latch, look)
         });
         self.get_up(sleeper);
-        let dispatches = seat.is_some();
-        if let Some(seat) = seat {
-            self.dispatch(seat);
-        }
-        dispatches
+        seat.map_or(Visit::Nothing, |seat| self.dispatch(seat))
     }
 
     /// Whether there is a reason for this worker not to sleep: what it looks at last.
@@ -86,6 +93,7 @@ impl Worker {
         match found {
             Found::Job(work) => self.execute(work),
             Found::Task(task) => self.poll(task),
+            Found::Wakers => self.call_wakers(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a worker does while it waits for a latch.
 
 use super::{Aside, Found, Look, Room, Wanted, Worker, stack};
+use crate::driver::Visit;
 use crate::panic::AbortOnUnwind;
 use blitz_parts::deque::Mark;
 use blitz_parts::job::{Header, Work};
@@ -101,11 +102,18 @@ impl Worker {
                 }
                 continue;
             }
-            let idle = idle.get_or_insert_with(|| sleep.start_looking(self.bed()));
-            if idle.is_driver_turn() && self.poll_driver() {
-                continue;
+            let looking = idle.get_or_insert_with(|| sleep.start_looking(self.bed()));
+            let mut visit = Visit::Nothing;
+            if looking.is_driver_turn() {
+                visit = self.visit_driver();
             }
-            self.no_work_found(idle, Some(latch));
+            if visit == Visit::Nothing {
+                visit = self.no_work_found(looking, Some(latch));
+            }
+            if visit == Visit::Wakers {
+                stop_looking(&mut idle);
+                self.call_wakers();
+            }
         }
         stop_looking(&mut idle);
         // A task that yielded in here is alone in the ring, of which nobody was told, and what goes on now
@@ -120,7 +128,8 @@ impl Worker {
         if room < Room::Needed {
             // Others have to poll what this worker has and what is woken; but it may be the only one.
             self.give_tasks_away();
-            self.while_parking(|| self.poll_driver());
+            let visit = self.while_parking(|| self.visit_driver());
+            self.call_wakers_for_others(visit);
             return yield_now();
         }
         let (outer, mark) = (self.waits_for.load(Relaxed), self.mark());
@@ -292,19 +301,28 @@ impl Worker {
         self.counters.wakes_sent.add(woken as u64);
         let see_to_driver = || match seat {
             Some(seat) => self.dispatch(seat),
-            // Nobody sleeps in the driver while the pool ends.
-            None if team.sleep().is_stopping() => drop(self.poll_driver()),
-            None => {}
+            // No worker sleeps in the driver while the pool ends.
+            None if team.sleep().is_stopping() => self.visit_driver(),
+            None => Visit::Nothing,
         };
-        if polls {
-            see_to_driver();
-        } else {
+        if !polls {
             // What is woken others have to poll.
-            self.while_parking(see_to_driver);
+            let visit = self.while_parking(see_to_driver);
+            self.call_wakers_for_others(visit);
+        } else if see_to_driver() == Visit::Wakers {
+            self.call_wakers();
         }
         if limits.tasks && team.sleep().is_stopping() {
             // What this waits for may itself wait for a task that no worker will poll any more.
             team.cancel_waiting_tasks();
+        }
+    }
+
+    /// Calls the wakers that a visit has left to this worker, and leaves the tasks that they wake to others.
+    fn call_wakers_for_others(&self, visit: Visit) {
+        if visit == Visit::Wakers {
+            self.call_wakers();
+            self.give_tasks_away();
         }
     }
 

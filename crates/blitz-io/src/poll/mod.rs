@@ -22,7 +22,7 @@ mod selector;
 pub(crate) use polled::Polled;
 pub(crate) use registration::{Registration, ended};
 
-use crate::batch::{Batch, wake_all};
+use crate::batch::{Batch, Kept, wake_all};
 use blitz_parts::readiness::{Interest, Readiness};
 use entries::Entries;
 use mio::event::Source;
@@ -75,9 +75,9 @@ impl Reactor {
         self.selector.wake();
     }
 
-    /// Wakes those whom the last wait has noted. If one of them panics, the next call goes on behind it.
-    pub(crate) fn dispatch(&self) {
-        self.batch.wake();
+    /// Wakes the tasks that the last wait has noted; other wakers go to `kept`.
+    pub(crate) fn dispatch(&self, kept: &Kept) {
+        self.batch.wake_tasks(kept);
     }
 
     /// No more events come: whoever waits is told so, and so is whoever wants to register.

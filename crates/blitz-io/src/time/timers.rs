@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 use super::clock::{self, Clock};
-use crate::batch::{Batch, wake_all};
+use crate::batch::{Batch, Kept, wake_all};
 use crate::poll::Reactor;
 use blitz_core::driver::PoolView;
 use blitz_parts::alarm::{Alarm, NEVER};
@@ -141,9 +141,9 @@ impl Timers {
         self.clock.is_stopped() && self.earliest() != NEVER && self.pool.is_idle()
     }
 
-    /// Wakes those whose time has come. If one of them panics, the next call goes on behind it.
-    pub(crate) fn dispatch(&self) {
-        self.fired.wake();
+    /// Wakes the tasks whose time has come; other wakers go to `kept`.
+    pub(crate) fn dispatch(&self, kept: &Kept) {
+        self.fired.wake_tasks(kept);
     }
 
     /// The clock was stopped, started or moved: wakes those whose time has come, and has the driver look.

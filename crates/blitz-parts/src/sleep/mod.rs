@@ -34,7 +34,9 @@
 //!                                    7 block, with the seat in the berth
 //! ```
 //! The berth is where workers wait for the outside world: for sockets and timers. There is none until one is
-//! plugged in. Who comes back from it keeps the seat until it has seen to what happened there.
+//! plugged in. Who comes back from it keeps the seat until it has queued the tasks for which something happened
+//! there. Wakers that may do more than that, and so may block, it calls later: without the seat, and after
+//! `work_found`, since a worker that runs something is not inactive.
 //!
 //! # Invariants
 //! - **SLEEP-1** A job that was posted (pushed where others see it, then `new_jobs`) is found: by a

@@ -67,6 +67,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         run: Self::run,
         cancel: Self::cancel,
         schedule: Self::schedule,
+        only_queues: S::ONLY_QUEUES,
         memory: Self::MEMORY,
         stage: offset_of!(Self, stage),
     };

@@ -118,7 +118,7 @@ pub use reference::TaskRef;
 pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};
 pub use shield::TooDeep;
-pub use waker::is_own;
+pub use waker::{is_own, only_queues};
 
 use crate::prim::{self, Witness};
 use crate::stock;
@@ -162,6 +162,8 @@ struct Vtable {
     cancel: unsafe fn(NonNull<Header>),
     /// Hands a task that is SCHEDULED to its scheduler, with the queue entry's reference.
     schedule: unsafe fn(NonNull<Header>),
+    /// What the scheduler promises of that: see [`Scheduler::ONLY_QUEUES`].
+    only_queues: bool,
     /// Of the whole allocation.
     memory: stock::Kind,
     /// Where the output or the failure is, from the header.

@@ -46,6 +46,10 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 /// assert!(matches!(join.try_take(), Some(Ok(42))));
 /// ```
 pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
+    /// Whether [`schedule`](Scheduler::schedule) runs nothing of the user's, no waker and no drop, when a
+    /// waker calls it. By default nothing is promised.
+    const ONLY_QUEUES: bool = false;
+
     /// A waker or an abort made the task runnable: put it where it will be run. Called on any thread.
     ///
     /// When the call begins the task has not ended. As soon as `task` is handed on it may end on another

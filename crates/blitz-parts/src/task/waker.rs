@@ -38,6 +38,19 @@ pub fn is_own(waker: &Waker, header: NonNull<Header>) -> bool {
     header_of(waker) == Some(header)
 }
 
+/// Whether a wake with `waker` only queues a task. Any other waker may run whatever its maker likes: it
+/// may block, call back, or panic.
+///
+/// ```
+/// use core::task::Waker;
+/// assert!(!blitz_parts::task::only_queues(Waker::noop()));
+/// ```
+#[inline]
+pub fn only_queues(waker: &Waker) -> bool {
+    // SAFETY: the waker's reference keeps the task alive.
+    header_of(waker).is_some_and(|header| unsafe { header.as_ref() }.vtable.only_queues)
+}
+
 fn raw(header: NonNull<Header>) -> RawWaker {
     RawWaker::new(header.as_ptr().cast_const().cast(), &VTABLE)
 }

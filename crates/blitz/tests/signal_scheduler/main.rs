@@ -82,6 +82,8 @@ mod time_sleep;
 mod time_timeout;
 #[path = "../wait_policy.rs"]
 mod wait_policy;
+#[path = "../wakers.rs"]
+mod wakers;
 #[path = "../yields.rs"]
 mod yields;
 
