@@ -13,6 +13,7 @@ use blitz::time;
 use slab::Slab;
 use std::fmt::{self, Debug};
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ pub struct Shutdown {
     state: Arc<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     /// Set once, under the lock of `tracked`: whoever registers a waker has seen it, or is woken.
     draining: OnceLock<()>,
@@ -56,15 +57,22 @@ struct State {
 }
 
 struct Tracked {
-    what: Box<dyn Debug + Send>,
+    /// Shared, so that it describes itself when no lock is held.
+    what: Arc<dyn Debug + Send + Sync>,
     since: Instant,
     /// Whom to wake when draining begins.
     waker: Option<Waker>,
 }
 
-impl Debug for Tracked {
+impl Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} for {:?}", self.what, self.since.elapsed())
+        // Not what is tracked: users describe that, and the lock would be held meanwhile.
+        let running = self.tracked().len();
+        f.debug_struct("State")
+            .field("draining", &self.draining.get().is_some())
+            .field("expired", &self.expired.get().is_some())
+            .field("running", &running)
+            .finish_non_exhaustive()
     }
 }
 
@@ -84,8 +92,15 @@ impl Shutdown {
             }
             tracked.iter_mut().filter_map(|(_, tracked)| tracked.waker.take()).collect()
         };
-        wakers.into_iter().for_each(Waker::wake);
+        let mut panic = None;
+        for waker in wakers {
+            // A waker is anybody's code; one that panics keeps no other from being called.
+            panic = catch_unwind(AssertUnwindSafe(|| waker.wake())).err().or(panic);
+        }
         self.state.news.notify_waiters();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
     }
 
     /// Whether [`start`](Self::start) was called.
@@ -109,8 +124,8 @@ impl Shutdown {
     }
 
     /// Counts something as running until what this returns is dropped. `what` is for the [report](Report).
-    pub fn track(&self, what: impl Debug + Send + 'static) -> Running {
-        let tracked = Tracked { what: Box::new(what), since: Instant::now(), waker: None };
+    pub fn track(&self, what: impl Debug + Send + Sync + 'static) -> Running {
+        let tracked = Tracked { what: Arc::new(what), since: Instant::now(), waker: None };
         let key = self.state.tracked().insert(tracked);
         let place = Place { state: Arc::clone(&self.state), key };
         Running { place: Arc::new(place), registered: None }
@@ -123,12 +138,13 @@ impl Shutdown {
 
     /// What is running at this moment, the oldest first.
     pub fn report(&self) -> Report {
-        let mut left: Vec<Left> = {
+        let mut running: Vec<_> = {
             let tracked = self.state.tracked();
-            tracked.iter().map(|(_, tracked)| Left::new(tracked)).collect()
+            tracked.iter().map(|(_, tracked)| (tracked.what.clone(), tracked.since)).collect()
         };
-        left.sort_by_key(|left| left.since);
-        Report { left }
+        running.sort_by_key(|(_, since)| *since);
+        let describe = |(what, since)| Left { what: format!("{what:?}"), since };
+        Report { left: running.into_iter().map(describe).collect() }
     }
 
     /// Calls [`start`](Self::start), waits until nothing is running any more, but for no longer than `patience`,
@@ -165,7 +181,7 @@ impl Shutdown {
 
 impl State {
     fn tracked(&self) -> MutexGuard<'_, Slab<Tracked>> {
-        // What users wrote runs under this lock only to describe itself, which changes nothing.
+        // No user code runs under the lock.
         self.tracked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -221,12 +237,16 @@ impl Running {
         if self.registered.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             return Poll::Pending;
         }
+        // Cloning and dropping wakers is user code.
+        let (waker, registered) = (cx.waker().clone(), cx.waker().clone());
         let mut tracked = state.tracked();
         if state.draining.get().is_some() {
             return Poll::Ready(());
         }
-        tracked[*key].waker = Some(cx.waker().clone());
-        self.registered = Some(cx.waker().clone());
+        let before = tracked[*key].waker.replace(waker);
+        drop(tracked);
+        drop(before);
+        self.registered = Some(registered);
         Poll::Pending
     }
 }
@@ -271,12 +291,6 @@ pub struct Left {
     pub what: String,
     /// Since when it had been running.
     pub since: Instant,
-}
-
-impl Left {
-    fn new(tracked: &Tracked) -> Left {
-        Left { what: format!("{:?}", tracked.what), since: tracked.since }
-    }
 }
 
 impl Report {

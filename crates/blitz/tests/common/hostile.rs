@@ -1,0 +1,78 @@
+//! Wakers that call back whenever they are cloned, woken or dropped: under a lock that would be a deadlock.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+/// What such a waker calls, and how often it did.
+pub struct Hostile {
+    call: Box<dyn Fn() + Send + Sync>,
+    pub clones: AtomicUsize,
+    pub wakes: AtomicUsize,
+    pub drops: AtomicUsize,
+}
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+
+impl Hostile {
+    /// A waker that calls `call`, and what it counts.
+    pub fn new(call: impl Fn() + Send + Sync + 'static) -> (Arc<Hostile>, Waker) {
+        let hostile = Arc::new(Hostile {
+            call: Box::new(call),
+            clones: AtomicUsize::new(0),
+            wakes: AtomicUsize::new(0),
+            drops: AtomicUsize::new(0),
+        });
+        // SAFETY: the functions below keep the contract of a waker, whose data is a count of an `Arc`.
+        let waker = unsafe { Waker::from_raw(raw(hostile.clone())) };
+        (hostile, waker)
+    }
+
+    fn called(&self, count: &AtomicUsize) {
+        count.fetch_add(1, SeqCst);
+        (self.call)();
+    }
+}
+
+fn raw(hostile: Arc<Hostile>) -> RawWaker {
+    RawWaker::new(Arc::into_raw(hostile).cast(), &VTABLE)
+}
+
+/// The count that a waker's data is.
+///
+/// # Safety
+/// 1. `data` is that of a waker of this file, which is used up.
+unsafe fn take(data: *const ()) -> Arc<Hostile> {
+    // SAFETY: `raw` made it of an `Arc` (obligation 1).
+    unsafe { Arc::from_raw(data.cast()) }
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: the count stays the waker's, since it is given back below.
+    let hostile = unsafe { take(data) };
+    hostile.called(&hostile.clones);
+    let waker = raw(hostile.clone());
+    std::mem::forget(hostile);
+    waker
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: the waker is used up.
+    let hostile = unsafe { take(data) };
+    hostile.called(&hostile.wakes);
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: the count stays the waker's, since it is given back below.
+    let hostile = unsafe { take(data) };
+    hostile.called(&hostile.wakes);
+    std::mem::forget(hostile);
+}
+
+unsafe fn drop_waker(data: *const ()) {
+    // SAFETY: the waker is used up.
+    let hostile = unsafe { take(data) };
+    hostile.called(&hostile.drops);
+}
