@@ -26,14 +26,26 @@ impl Batch {
 
     /// Wakes the tasks of pools; the other wakers go to `kept`.
     pub(crate) fn wake_tasks(&self, kept: &Kept) {
-        // Under the lock, since these wakers only queue tasks.
-        for waker in self.lock().drain(..) {
+        let mut rest = Rest { wakers: self.take(), home: self };
+        while let Some(waker) = rest.wakers.pop_front() {
             if only_queues(&waker) {
                 waker.wake();
             } else {
                 kept.add(waker);
             }
         }
+    }
+}
+
+/// What is being woken; what is left of it goes back to where it came from, its memory in any case.
+struct Rest<'a> {
+    wakers: VecDeque<Waker>,
+    home: &'a Batch,
+}
+
+impl Drop for Rest<'_> {
+    fn drop(&mut self) {
+        std::mem::swap(&mut *self.home.lock(), &mut self.wakers);
     }
 }
 
