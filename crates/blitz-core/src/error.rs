@@ -238,7 +238,10 @@ impl fmt::Display for JoinError {
             Cause::Cancelled => write!(f, "the {what} was cancelled"),
             Cause::Panicked(payload) => {
                 let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
-                write!(f, "the {what} panicked: {}", panic::message(&payload))
+                // What is written to may be the user's, and may look at this error, too.
+                let message = panic::message(&payload).to_owned();
+                drop(payload);
+                write!(f, "the {what} panicked: {message}")
             }
         }
     }

@@ -28,6 +28,8 @@ mod fs_file;
 mod handle;
 #[path = "../identity.rs"]
 mod identity;
+#[path = "../hostile.rs"]
+mod hostile;
 #[path = "../join_set.rs"]
 mod join_set;
 #[path = "../local.rs"]
