@@ -13,7 +13,9 @@ use blitz_parts::counter::Counter;
 use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{CountLatch, Latch, OnceLatch};
-use blitz_parts::prim::{AcqRel, AtomicBool, AtomicUsize, Relaxed};
+use blitz_parts::prim::{
+    AcqRel, Acquire, AtomicBool, AtomicUsize, Relaxed, Release, SeqCst, fence,
+};
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
 use crossbeam_utils::CachePadded;
@@ -48,7 +50,10 @@ pub(crate) struct Team {
     guest_count: AtomicUsize,
     /// How many of them need to hear of tasks.
     task_guests: AtomicUsize,
-    asymmetric: bool,
+    /// Workers keep forks private and rely on the asymmetric fence.
+    asymmetric: AtomicBool,
+    /// What workers look at that publish every fork.
+    always_demanding: CachePadded<Counters>,
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<Shared>,
     pub(crate) signal_totals: SignalTotals,
@@ -124,7 +129,8 @@ impl Team {
             guests: Mutex::new(Vec::new()),
             guest_count: AtomicUsize::new(0),
             task_guests: AtomicUsize::new(0),
-            asymmetric,
+            asymmetric: AtomicBool::new(asymmetric),
+            always_demanding: CachePadded::new(Counters::always_demanding()),
             tasks: CachePadded::new(tasks),
             signal_totals: SignalTotals::default(),
             lists: workers,
@@ -143,16 +149,13 @@ impl Team {
     }
 
     fn add_worker(&self) {
-        let demand = if self.asymmetric {
-            self.sleep.counters().clone()
-        } else {
-            Arc::new(CachePadded::new(Counters::always_demanding()))
-        };
+        let asymmetric = self.asymmetric.load(Relaxed);
+        let demand = if asymmetric { self.sleep.counters() } else { &self.always_demanding };
         let bed = self.sleep.add_bed();
         let all_timed = self.config.slow_poll.is_some();
         let part = self.signals().map(|_| SignalPart::new(bed.index()));
         let tasks = TaskQueues::new(all_timed, part);
-        let worker = Worker::new(NonNull::from(self), bed, demand, self.asymmetric, tasks);
+        let worker = Worker::new(NonNull::from(self), bed, demand, asymmetric, tasks);
         self.fifos.add(Fifo::default());
         self.workers.add(CachePadded::new(worker));
     }
@@ -160,6 +163,24 @@ impl Team {
     #[inline]
     pub(crate) fn sleep(&self) -> &Sleep {
         &self.sleep
+    }
+
+    /// Has every worker publish each fork and use ordinary fences, if the system has refused the heavy fence
+    /// since the last time (see `blitz_parts::barrier`). Called by sleepers between that fence and their last look.
+    pub(crate) fn notice_refused_fence(&self) {
+        if self.asymmetric.load(Acquire) && !barrier::available() {
+            self.become_symmetric();
+        }
+    }
+
+    /// Several threads may do this at once; each has done all of it before it looks.
+    #[cold]
+    fn become_symmetric(&self) {
+        self.sleep.become_symmetric();
+        self.workers().for_each(|worker| worker.publish_all(&self.always_demanding));
+        self.watch.become_symmetric(self);
+        self.asymmetric.store(false, Release);
+        fence(SeqCst);
     }
 
     #[inline]

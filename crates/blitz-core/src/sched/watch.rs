@@ -28,7 +28,9 @@ pub(crate) struct Watch {
     on: AtomicBool,
     stopping: AtomicBool,
     /// Owners pass only a compiler fence between filling the slot and reading `on`.
-    asymmetric: bool,
+    asymmetric: AtomicBool,
+    /// At first they did.
+    began_asymmetric: bool,
     thread: OnceLock<Thread>,
     starting: Mutex<()>,
     /// Since the thread could not be started: how often it was needed. Zero if nothing failed.
@@ -40,7 +42,8 @@ impl Watch {
         Watch {
             on: AtomicBool::new(workers < 2),
             stopping: AtomicBool::new(false),
-            asymmetric,
+            asymmetric: AtomicBool::new(asymmetric),
+            began_asymmetric: asymmetric,
             thread: OnceLock::new(),
             starting: Mutex::new(()),
             missed: AtomicU32::new(0),
@@ -53,6 +56,13 @@ impl Watch {
         self.be_on(team);
     }
 
+    /// The system refuses the heavy fence. From now on owners use an ordinary one, and for those that do not know
+    /// that yet the watch stays on.
+    pub(crate) fn become_symmetric(&self, team: &Team) {
+        self.asymmetric.store(false, Relaxed);
+        self.be_on(team);
+    }
+
     /// A worker has just left the driver.
     pub(crate) fn seat_is_free(&self, team: &Team) {
         self.be_on(team);
@@ -60,7 +70,7 @@ impl Watch {
 
     #[inline]
     fn be_on(&self, team: &Team) {
-        if self.asymmetric {
+        if self.asymmetric.load(Relaxed) {
             barrier::light();
         } else {
             fence(SeqCst);
@@ -238,13 +248,15 @@ impl Team {
         Finding::Slow
     }
 
-    /// Says whether the watch is off: not, if a slot was filled meanwhile.
+    /// Says whether the watch is off: not, if a slot was filled meanwhile, and never after the system has refused
+    /// the heavy fence.
     fn turn_watch_off(&self) -> bool {
         self.watch.on.store(false, Release);
         // Pairs with `be_on`: either we see the task or the free seat, or whoever left it so sees us off.
-        barrier::heavy();
-        let in_use =
-            self.sleep().seat_is_free() || self.workers().any(|worker| worker.tasks().has_any());
+        let fenced = barrier::heavy() || !self.watch.began_asymmetric;
+        let in_use = !fenced
+            || self.sleep().seat_is_free()
+            || self.workers().any(|worker| worker.tasks().has_any());
         if in_use {
             self.watch.on.store(true, Release);
         }

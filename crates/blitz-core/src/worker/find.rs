@@ -262,6 +262,7 @@ impl Team {
     }
 
     fn has_work_but_tasks_of(&self, one: Option<usize>) -> bool {
+        self.notice_refused_fence();
         let has_tasks = |worker: &Worker| {
             self.config.stealing && one != Some(worker.index) && worker.tasks().has_public()
         };

@@ -22,7 +22,7 @@ use blitz_parts::deque::{Deque, Mark, Owner, Place, Published, TakeBack};
 use blitz_parts::inject::Injector;
 use blitz_parts::job::{Header, Work};
 use blitz_parts::prim::{
-    Acquire, AtomicBool, AtomicU32, AtomicU64, Relaxed, Release, SeqCst, fence,
+    Acquire, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, SeqCst, fence,
 };
 use blitz_parts::rng::XorShift64Star;
 use blitz_parts::sleep::{Bed, Counters};
@@ -30,20 +30,20 @@ use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 /// One worker. Lives in its [`Team`] at a stable address; the fields below the line are touched by
 /// its own thread only.
 #[repr(C)]
 pub(crate) struct Worker {
     deque: Deque<Header>,
-    /// Looked at after every fork and push: says whether anybody could use the job.
-    demand: Arc<CachePadded<Counters>>,
+    /// Looked at after every fork and push: says whether another worker could use the job. Points to counters of
+    /// the team, which keeps them.
+    demand: AtomicPtr<CachePadded<Counters>>,
     bed: NonNull<Bed>,
     team: NonNull<Team>,
     index: usize,
-    /// Forks stay private until somebody wants one; otherwise each is published at once.
-    lazy: bool,
+    /// Forks stay private until another worker wants one; otherwise each is published at once.
+    lazy: AtomicBool,
     /// Jobs for this worker alone.
     mail: Injector,
     /// Which run of a foreign job this worker is in; waiters that follow it check.
@@ -78,21 +78,21 @@ unsafe impl Sync for Worker {}
 unsafe impl Send for Worker {}
 
 impl Worker {
-    /// A worker of `team`, which must hold it and the bed. `tasks`: its queues, empty.
+    /// A worker of `team`, which must hold it, the bed and `demand`. `tasks`: its queues, empty.
     pub(crate) fn new(
         team: NonNull<Team>,
         bed: &Bed,
-        demand: Arc<CachePadded<Counters>>,
+        demand: &CachePadded<Counters>,
         lazy: bool,
         tasks: TaskQueues,
     ) -> Worker {
         Worker {
             deque: Deque::new(),
-            demand,
+            demand: AtomicPtr::new(std::ptr::from_ref(demand).cast_mut()),
             bed: NonNull::from(bed),
             team,
             index: bed.index(),
-            lazy,
+            lazy: AtomicBool::new(lazy),
             mail: Injector::new(),
             run: AtomicU32::new(0),
             waits_for: AtomicU64::new(0),
@@ -137,6 +137,24 @@ impl Worker {
         unsafe { self.bed.as_ref() }
     }
 
+    #[inline(always)]
+    fn demand(&self) -> &Counters {
+        // SAFETY: the team holds the counters, so they are alive while `self` is.
+        unsafe { &*self.demand.load(Relaxed) }
+    }
+
+    #[inline(always)]
+    fn is_lazy(&self) -> bool {
+        self.lazy.load(Relaxed)
+    }
+
+    /// Has the worker publish each fork at once, some time from now on. `always`: counters of the team that always
+    /// say that forks are wanted.
+    pub(crate) fn publish_all(&self, always: &CachePadded<Counters>) {
+        self.lazy.store(false, Relaxed);
+        self.demand.store(std::ptr::from_ref(always).cast_mut(), Relaxed);
+    }
+
     /// What others may see and take.
     #[inline]
     pub(crate) fn deque(&self) -> &Deque<Header> {
@@ -166,11 +184,11 @@ impl Worker {
         let count = self.own().push(work.into_raw(), self.arm());
         // A plain one, unlike in `fork`: who looks for work after this worker has found nobody idle sees the job.
         fence(SeqCst);
-        if self.demand.anyone_inactive() {
+        if self.demand().anyone_inactive() {
             // If others are public then somebody was told of them, or sees them, and wakes the next (SLEEP-3). Only now,
             // after the fence, is it known whether a worker that has gone to sleep since has taken them.
             let alone = self.deque.public_len() <= count;
-            if alone || !self.lazy {
+            if alone || !self.is_lazy() {
                 self.tell(alone);
             }
         }
@@ -194,7 +212,7 @@ impl Worker {
     /// Whether somebody is idle and nothing is public: asked after each fork. Own thread only.
     #[inline(always)]
     pub(crate) fn is_fork_wanted(&self) -> bool {
-        self.demand.anyone_inactive() && !(self.own().has_public() && self.lazy)
+        self.demand().anyone_inactive() && !(self.own().has_public() && self.is_lazy())
     }
 
     /// Takes the newest fork back, if it is private. Own thread only.
@@ -245,7 +263,7 @@ impl Worker {
     /// Brings private jobs of another worker into the open. Own thread only.
     fn force(&self, victim: &Worker) -> bool {
         // Without the asymmetric fence there is nothing private, and no fence to force with.
-        if !victim.lazy || !victim.deque.has_private() {
+        if !victim.is_lazy() || !victim.deque.has_private() {
             return false;
         }
         // An owner that has pushed since somebody last looked knows that jobs are wanted.
@@ -263,7 +281,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn share(&self) {
-        let published = if self.lazy {
+        let published = if self.is_lazy() {
             let idle = self.team().sleep().counters().load().awake_but_idle();
             // Whoever is awake forces our jobs into the open before it sleeps; one that sleeps has to be
             // told.

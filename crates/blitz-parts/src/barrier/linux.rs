@@ -1,10 +1,19 @@
 //! `membarrier(2)`, PRIVATE_EXPEDITED.
 
+use crate::prim::{AtomicBool, Relaxed};
 use rustix::thread::{MembarrierCommand, membarrier, membarrier_query};
 use std::sync::OnceLock;
 
-/// Registers the process for expedited barriers, once; false where the kernel refuses.
+/// The kernel has refused a barrier to a process that it had registered.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the process is registered for expedited barriers and none was refused.
 pub(super) fn available() -> bool {
+    is_registered() && !REFUSED.load(Relaxed)
+}
+
+/// Registers the process for expedited barriers, once; false where the kernel refuses.
+fn is_registered() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     *REGISTERED.get_or_init(|| {
         let offered = membarrier_query();
@@ -14,10 +23,15 @@ pub(super) fn available() -> bool {
     })
 }
 
-/// A full barrier on every running thread of this process.
-pub(super) fn heavy() {
-    if available() {
-        // After a successful registration the kernel has no reason left to refuse.
-        membarrier(MembarrierCommand::PrivateExpedited).expect("membarrier was registered");
+/// Runs a full barrier on every running thread of this process. Returns false if the kernel does not.
+pub(super) fn heavy() -> bool {
+    if !available() {
+        return false;
     }
+    let passed = membarrier(MembarrierCommand::PrivateExpedited).is_ok();
+    if !passed {
+        // A registered process is refused by a filter (seccomp) only, and a filter is never taken away.
+        REFUSED.store(true, Relaxed);
+    }
+    passed
 }

@@ -5,7 +5,7 @@
 //! or that forces a stuck worker's private jobs into the open, or counts them. `after_exchange`: setters and sleepers of `signal`.
 //!
 //! # State
-//! None of its own. `available()` is decided once per process.
+//! Whether the pair is available: decided once per process, and taken back at most once (BARRIER-4).
 //!
 //! # Invariants
 //! - **BARRIER-1** If thread A does `x = 1; light(); read y` and thread B does
@@ -14,6 +14,8 @@
 //!   BARRIER-1: deques then publish every job and use two ordinary fences.
 //! - **BARRIER-3** If two threads each exchange a word of their own, call `after_exchange` and read the other's
 //!   word, at least one of them sees the other's exchange.
+//! - **BARRIER-4** The system may refuse the barrier later, as a seccomp filter that was installed meanwhile does.
+//!   Then `heavy` returns false, BARRIER-1 does not hold for that call, and `available()` is false from then on.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -24,6 +26,25 @@
 //!
 //! Under the model checker both halves are `fence(SeqCst)`, the weakest thing loom knows that gives
 //! BARRIER-1.
+//!
+//! # After a refusal
+//! The light side is a compiler fence, and nothing adds one to code that has run already. So no substitute for
+//! the barrier is tried, and a caller of `heavy` that is refused acts as if it had not asked:
+//!
+//! - A thief leaves private forks alone. They are only their owner's, so nothing of the owner's side needs a fence.
+//! - A sleeper has the light sides told (`blitz-core/team`): from then on owners publish every fork and use ordinary
+//!   fences, as where there is no barrier at all. An owner that has not seen that yet may put a task or a fork where
+//!   the sleeper misses it. It is awake and holds what it has put, so that is run: by itself, or, if it
+//!   is stuck in a poll, by a worker that the watch wakes, since every store is seen some time and the watch looks
+//!   again and again; it is never turned off after a refusal.
+//! - A fork that was private before stays its owner's until the owner forks again or comes back to it: it is not run
+//!   in parallel. That is the price of a filter that comes later than the pool.
+//!
+//! What others fall back to does not do here. `mprotect` on a resident page (folly, HotSpot) counts on an interrupt of
+//! every processor that runs a thread of the process. ARM processors, and x86-64 ones with INVLPGB under Linux 6.15 and
+//! later, invalidate each other's translations without one. Signals (liburcu) need a number that the program
+//! does not use and end its system calls early. A walk over all processors by `sched_setaffinity` misses those that the
+//! caller may not use. Each of them is a system call that the same filter may forbid.
 //!
 //! # What this does not do
 //! It orders nothing between two `light` sides.
@@ -77,9 +98,10 @@ pub fn after_exchange() {
     }
 }
 
-/// The expensive half: on return every thread of the process has passed a full barrier.
+/// The expensive half: if it returns true, every thread of the process has passed a full barrier. If it
+/// returns false only the calling thread has (BARRIER-4).
 #[cold]
-pub fn heavy() {
+pub fn heavy() -> bool {
     prim::fence(prim::SeqCst); // O2
-    system::heavy();
+    system::heavy()
 }

@@ -270,8 +270,8 @@ impl<T> Deque<T> {
 
 impl<T: Linked> Deque<T> {
     /// Makes the older half of the private forks public without the owner's help, after arming them as the owner
-    /// would, and says whether something was made public. Costs a [`barrier::heavy`], and needs one that is
-    /// [available](barrier::available): for owners that sit in a long leaf.
+    /// would, and says whether something was made public. Costs a [`barrier::heavy`], and does nothing if that is
+    /// refused: for owners that sit in a long leaf.
     #[cold]
     pub fn force(&self, arm: impl Fn(NonNull<T>)) -> bool {
         let expose = |newest| self.expose(newest, |private| private.div_ceil(2), arm);
@@ -291,17 +291,16 @@ impl<T: Linked> Deque<T> {
     }
 
     /// Calls `f` with the newest fork while the owner takes none back and changes nothing that is public. `None` if
-    /// the owner does so just now, or somebody else is in here.
+    /// the owner does so just now, if another thief is in here, or without the heavy fence.
     fn beside_owner<R>(&self, f: impl FnOnce(*mut T) -> R) -> Option<R> {
         let force = &self.own.force;
         if force.compare_exchange(0, 1, AcqRel, Relaxed).is_err() {
             return None;
         }
-        if !broken(Step::DequeForceFence) {
-            barrier::heavy(); // O8
-        }
+        let fenced = broken(Step::DequeForceFence) || barrier::heavy(); // O8
         // From here on the owner either was seen busy or waits for `force` to be 0 before it leaves a fork's frame.
-        let result = if self.open.busy.load(Acquire) == 0 {
+        // Without the fence neither is known, and all that is private is the owner's alone.
+        let result = if fenced && self.open.busy.load(Acquire) == 0 {
             Some(f(self.own.newest.load(Acquire))) // O17, O7
         } else {
             None

@@ -128,7 +128,10 @@ pub struct Sleep {
     seat: Arc<SeatWord>,
     stopping: AtomicBool,
     policy: SleepPolicy,
+    /// At first; models know nothing else.
     asymmetric: bool,
+    /// Workers use ordinary fences, now or from the start.
+    symmetric: AtomicBool,
     searchers_max: usize,
 }
 
@@ -183,8 +186,19 @@ impl Sleep {
             stopping: AtomicBool::new(false),
             policy,
             asymmetric,
+            symmetric: AtomicBool::new(!asymmetric),
             searchers_max: cores,
         }
+    }
+
+    /// Has workers use ordinary fences from now on: the system refuses the heavy one (BARRIER-4).
+    pub fn become_symmetric(&self) {
+        self.symmetric.store(true, Relaxed);
+    }
+
+    #[inline]
+    fn is_asymmetric(&self) -> bool {
+        if MODELLED { self.asymmetric } else { !self.symmetric.load(Relaxed) }
     }
 
     /// Adds a worker's bed. Callers take turns.
@@ -288,7 +302,7 @@ impl Sleep {
     /// taken, then the worker relies on our seeing what is behind it: after a fence that is a partner
     /// of its own, and after we saw the public one gone.
     fn more_in_private(&self, before: Counts, more: impl Fn() -> bool) -> bool {
-        let private = self.asymmetric && before.inactive() < self.beds.len();
+        let private = self.is_asymmetric() && before.inactive() < self.beds.len();
         if !private || broken(Step::SleepCascadeAgain) {
             return false;
         }
@@ -373,7 +387,7 @@ impl Sleep {
         if !broken(Step::SleepLookFence) {
             // If every worker is inactive then each has passed through an exchange on the counters
             // since its last push, and whoever becomes active will see our registration.
-            if self.asymmetric && registered.inactive() < self.beds.len() {
+            if self.is_asymmetric() && registered.inactive() < self.beds.len() {
                 barrier::heavy(); // O2
             } else {
                 fence(SeqCst); // O2
@@ -518,7 +532,7 @@ impl Sleep {
     /// sees them, and each of them was told of.
     #[inline]
     pub fn new_task(&self) -> usize {
-        if self.asymmetric {
+        if self.is_asymmetric() {
             barrier::light(); // O7
         } else if !broken(Step::SleepPostFence) {
             fence(SeqCst); // O7

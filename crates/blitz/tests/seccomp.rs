@@ -1,0 +1,166 @@
+//! A filter that forbids `membarrier` after pools were built: they go on without it. In processes of
+//! their own, since a filter stays.
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+
+mod common;
+
+use blitz::sync::oneshot;
+use common::{fib, wait_for, watched};
+use std::env;
+use std::ffi::{c_int, c_long, c_ulong};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+
+/// What a child process is told: the error that its filter makes of the system call.
+const ROLE: &str = "BLITZ_SECCOMP_ERROR";
+
+const EPERM: u32 = 1;
+const EINVAL: u32 = 22;
+const ENOSYS: u32 = 38;
+
+#[cfg(target_arch = "x86_64")]
+const CALLS: (c_long, c_long) = (324, 317);
+#[cfg(target_arch = "aarch64")]
+const CALLS: (c_long, c_long) = (283, 277);
+/// The numbers of the two system calls.
+const MEMBARRIER: c_long = CALLS.0;
+const SECCOMP: c_long = CALLS.1;
+
+/// An instruction of a filter: what the system calls `sock_filter`.
+#[repr(C)]
+struct Instruction {
+    code: u16,
+    if_true: u8,
+    if_false: u8,
+    value: u32,
+}
+
+/// A filter: what the system calls `sock_fprog`.
+#[repr(C)]
+struct Filter {
+    len: u16,
+    instructions: *const Instruction,
+}
+
+unsafe extern "C" {
+    fn prctl(option: c_int, ...) -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
+}
+
+/// Has every thread of the process get `error` from `membarrier` from now on. Returns whether the
+/// system lets a process filter itself.
+fn forbid_membarrier(error: u32) -> bool {
+    const LOAD_NUMBER: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const ERROR: u32 = 0x0005_0000;
+    const SET_NO_NEW_PRIVS: c_int = 38;
+    const SET_MODE_FILTER: c_ulong = 1;
+    const ALL_THREADS: c_ulong = 1;
+    let call = u32::try_from(MEMBARRIER).unwrap();
+    let instruction = |code, if_false, value| Instruction { code, if_true: 0, if_false, value };
+    let instructions = [
+        instruction(LOAD_NUMBER, 0, 0),
+        instruction(JUMP_IF_EQUAL, 1, call),
+        instruction(RETURN, 0, ERROR | error),
+        instruction(RETURN, 0, ALLOW),
+    ];
+    let filter = Filter { len: 4, instructions: instructions.as_ptr() };
+    let (one, zero): (c_ulong, c_ulong) = (1, 0);
+    // SAFETY: the option takes these numbers and changes no memory.
+    let private = unsafe { prctl(SET_NO_NEW_PRIVS, one, zero, zero, zero) };
+    // SAFETY: the system copies the filter, which is alive during the call.
+    let set = unsafe { syscall(SECCOMP, SET_MODE_FILTER, ALL_THREADS, &raw const filter) };
+    private == 0 && set == 0
+}
+
+fn membarrier_is_refused() -> bool {
+    let (query, flags): (c_ulong, c_ulong) = (0, 0);
+    // SAFETY: the query changes nothing.
+    unsafe { syscall(MEMBARRIER, query, flags) < 0 }
+}
+
+/// Runs the test once more, in a process whose filter makes `error` of the system call.
+fn in_child(name: &str, error: u32) {
+    let output = Command::new(env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture", "--test-threads=1"])
+        .env(ROLE, error.to_string())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && out.contains("1 passed"), "{}\n{out}\n{err}", output.status);
+}
+
+#[test]
+fn barrier_4_pools_work_on_when_it_is_forbidden() {
+    let Ok(error) = env::var(ROLE) else {
+        for error in [EPERM, ENOSYS, EINVAL] {
+            in_child("barrier_4_pools_work_on_when_it_is_forbidden", error);
+        }
+        return;
+    };
+    watched("barrier_4_pools_work_on_when_it_is_forbidden", |watch| {
+        let schedulers = [blitz::Scheduler::Stealing, blitz::Scheduler::Signal];
+        let runtimes: Vec<_> = [2, 3, 8]
+            .into_iter()
+            .flat_map(|workers| schedulers.map(|scheduler| (workers, scheduler)))
+            .map(|(workers, scheduler)| {
+                let builder = blitz::Runtime::builder().workers(workers).scheduler(scheduler);
+                watch.runtime(builder.build().unwrap())
+            })
+            .collect();
+        for runtime in &runtimes {
+            assert_eq!(runtime.pool().install(|| fib(16)), 987);
+        }
+        let had_fence = blitz::diagnostics().asymmetric_fence;
+        if !forbid_membarrier(error.parse().unwrap()) {
+            // Without filters there is nothing that could forbid the call.
+            return;
+        }
+        assert!(membarrier_is_refused());
+        for runtime in &runtimes {
+            // Some workers sleep, some wake, some fork: until one of them has asked for the fence.
+            for _ in 0..100 {
+                work(runtime);
+            }
+            while had_fence && blitz::diagnostics().asymmetric_fence {
+                work(runtime);
+            }
+            // By now every fork is published: one half may wait for the other.
+            for _ in 0..100 {
+                wait_until_all_sleep(runtime);
+                let (send, receive) = mpsc::channel();
+                let wait = move || receive.recv().unwrap();
+                assert_eq!(runtime.pool().join(wait, || send.send(7).unwrap()), (7, ()));
+            }
+        }
+        drop(runtimes);
+        let late = watch.workers(2);
+        work(&late);
+        assert!(!blitz_parts::barrier::heavy() && !blitz::diagnostics().asymmetric_fence);
+    });
+}
+
+fn wait_until_all_sleep(runtime: &blitz::Runtime) {
+    let workers = runtime.pool().num_workers();
+    wait_for(|| runtime.pool().dump().sleeping == workers);
+}
+
+/// Forks, spawns, sleeps, wakes.
+fn work(runtime: &blitz::Runtime) {
+    assert_eq!(runtime.pool().install(|| fib(12)), 144);
+    let sum = runtime.block_on(async {
+        let (send, receive) = oneshot::channel();
+        let waits = blitz::spawn(async move { receive.await.unwrap() + 1 });
+        let wakes =
+            blitz::spawn(async move { send.send(blitz::spawn_cpu(|| fib(9)).await.unwrap()) });
+        wakes.await.unwrap().unwrap();
+        waits.await.unwrap()
+    });
+    assert_eq!(sum, 35);
+    wait_until_all_sleep(runtime);
+}
