@@ -16,13 +16,14 @@
 //! A handle that is dropped on one of the pool's own threads cannot wait for itself: it does not wait.
 //! Nor does one whose pool was built with `detach_on_drop`.
 
+use crate::ops::latch::AnyLatch;
 use crate::panic::AbortOnUnwind;
 use crate::team::Team;
 use crate::worker::current::{self, Seat};
-use crate::worker::{Aside, Worker, stack};
+use crate::worker::{Aside, Help, Worker, stack};
 use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
 use blitz_parts::stock::Stock;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 impl Team {
     /// One more reason to go on.
@@ -123,7 +124,9 @@ impl Team {
             // what only it may be able to run.
             let visit = current::visit();
             if let Some(worker) = current::current().filter(|_| !self.config.detach_on_drop) {
-                self.help_until(worker, || self.alive.load(Acquire) == 0);
+                // No frame of this worker is on the stack, so it may do as a thread of the pool does.
+                let _aside = Aside::begin();
+                worker.run_until_stopped();
             }
             current::end_adoption();
             drop(visit);
@@ -133,26 +136,23 @@ impl Team {
         }
         if let Some(worker) = current::current() {
             // A worker of another pool: our last jobs may wait for one of its pool's, so it works on.
-            self.help_until(worker, || self.ended().probe());
+            self.wait_for_end_on(worker);
         }
         self.join_own_threads();
         self.ended().wait();
     }
 
-    /// Runs whatever `worker`, the current thread, can find until `done`.
-    fn help_until(&self, worker: &Worker, done: impl Fn() -> bool) {
-        let _aside = Aside::begin();
-        let room = stack::room();
-        while !done() {
-            match worker.find_to_help(room) {
-                Some(found) => worker.run(found),
-                // What is left may wait for a timer.
-                None if worker.poll_driver() => {}
-                None => std::thread::yield_now(),
-            }
+    /// Waits for the end of this team on `worker`, which is the current thread and of another team. It helps its
+    /// own team meanwhile, and sleeps if there is nothing to do.
+    fn wait_for_end_on(&self, worker: &Worker) {
+        let latch = Arc::new(AnyLatch::for_worker(worker));
+        let awaited = Some(latch.clone());
+        *self.end_awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
+        // The last one to leave sets the team's latch before it looks for this one.
+        if self.ended().probe() {
+            return;
         }
-        // As after every wait: a task that yielded in here is alone in the ring, and nobody was told.
-        worker.tell_of_ring();
+        latch.wait(worker.mark(), Help::Anything);
     }
 
     fn join_own_threads(&self) {

@@ -4,6 +4,7 @@ use crate::blocking::Blocking;
 use crate::builder::{Config, WaitPolicy, default_workers};
 use crate::driver::Slot;
 use crate::ops::fifo::Fifo;
+use crate::ops::latch::AnyLatch;
 use crate::sched::watch::Watch;
 use crate::sched::{Scheduler, Shared, SignalPart, SignalTotals, TaskCounters, TaskQueues};
 use crate::task::context;
@@ -40,6 +41,8 @@ pub(crate) struct Team {
     started: CountLatch<OnceLatch>,
     /// Set when every worker thread has left its loop and the handle is dropped.
     ended: CountLatch<OnceLatch>,
+    /// What a worker of another team waits for that has dropped the handle.
+    pub(crate) end_awaited: Mutex<Option<Arc<AnyLatch>>>,
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
     pub(crate) panics: Counter,
     /// First-in-first-out order for detached jobs, one queue per worker.
@@ -123,6 +126,7 @@ impl Team {
             task_holds: AtomicUsize::new(1),
             started: CountLatch::new(threads + 1, OnceLatch::new()),
             ended: CountLatch::new(threads + 1, OnceLatch::new()),
+            end_awaited: Mutex::new(None),
             threads: Mutex::new(Vec::new()),
             panics: Counter::new(),
             fifos: Slots::new(),
@@ -230,6 +234,13 @@ impl Team {
     pub(crate) fn count_out(&self) {
         // SAFETY: as above.
         unsafe { CountLatch::set(&raw const self.ended) };
+        if self.ended().probe() {
+            // The waiter puts its latch there before it probes.
+            let latch = self.end_awaited.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(latch) = latch {
+                AnyLatch::set_shared(&latch);
+            }
+        }
     }
 
     /// Returns when every worker thread has begun.

@@ -147,23 +147,6 @@ impl Worker {
         self.tell_of_ring();
     }
 
-    /// Any work at all that there is room for, for a worker that waits for no latch. Own thread only.
-    pub(crate) fn find_to_help(&self, room: Room) -> Option<Found> {
-        let mail = || self.open_mail().map(Found::Job);
-        let task = || self.next_task().map(Found::Task);
-        match room {
-            Room::Strangers => (self.take_oldest().map(Found::Job).or_else(mail).or_else(task))
-                .or_else(|| self.find_elsewhere(Look::Hard, Wanted::ALL)),
-            Room::Needed => (mail().or_else(|| self.take_injected().map(Found::Job)))
-                .or_else(task)
-                .or_else(|| self.take_queued(1).map(Found::Task)),
-            Room::Own | Room::None => {
-                self.give_tasks_away();
-                None
-            }
-        }
-    }
-
     /// The newest own job above `mark` while nothing else has to go first: what `find_while_waiting` would find, sooner.
     #[inline]
     fn next_of_many(&self, mark: Mark<Header>) -> Option<Work> {

@@ -18,6 +18,8 @@ mod block_on;
 mod blocking;
 #[path = "../compute.rs"]
 mod compute;
+#[path = "../ends.rs"]
+mod ends;
 #[path = "../fairness.rs"]
 mod fairness;
 #[path = "../fs.rs"]
@@ -26,10 +28,10 @@ mod fs;
 mod fs_file;
 #[path = "../handle.rs"]
 mod handle;
-#[path = "../identity.rs"]
-mod identity;
 #[path = "../hostile.rs"]
 mod hostile;
+#[path = "../identity.rs"]
+mod identity;
 #[path = "../join_set.rs"]
 mod join_set;
 #[path = "../local.rs"]
