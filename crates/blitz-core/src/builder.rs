@@ -213,7 +213,21 @@ impl PoolBuilder {
     }
 
     /// Makes the thread that calls `build` worker 0. It takes part in work only while it waits inside
-    /// one of the pool's operations, and it must drop the pool itself to run jobs that are left.
+    /// one of the pool's operations.
+    ///
+    /// When the pool is dropped the thread is free again. If it drops the pool itself, outside of the pool's
+    /// operations, it runs the jobs that are left; otherwise a thread is started that does.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// let pool = blitz::Pool::builder().workers(1).use_current_thread().build()?;
+    /// let job = pool.spawn_cpu(|| 6 * 7);
+    /// std::thread::spawn(move || drop(pool)).join().unwrap();
+    /// assert_eq!(job.join().unwrap(), 42);
+    /// assert_eq!(blitz::current_worker_index(), None);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn use_current_thread(mut self) -> Self {
         self.config.use_current_thread = true;
         self

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A set of worker threads.
 ///
 /// Dropping it waits for the jobs that were spawned into it and for its threads; dropping it on one
-/// of its own workers does not wait.
+/// of its own workers does not wait, and the jobs run all the same.
 ///
 /// ```
 /// # fn main() -> Result<(), blitz::BuildError> {

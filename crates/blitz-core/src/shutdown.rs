@@ -15,6 +15,11 @@
 //!
 //! A handle that is dropped on one of the pool's own threads cannot wait for itself: it does not wait.
 //! Nor does one whose pool was built with `detach_on_drop`.
+//!
+//! The thread that a pool has adopted (see `worker/adoption`) is free when the handle is gone. If it drops the
+//! handle outside of the pool's operations, it works as the pool's threads do until step 5. In all other cases a thread is
+//! started that takes its place: by the thread that drops the handle, or by the adopted one at the end of the
+//! operation that it is in, unless nothing is left then.
 
 use crate::ops::latch::AnyLatch;
 use crate::panic::AbortOnUnwind;
@@ -24,6 +29,7 @@ use crate::worker::{Aside, Help, Worker, stack};
 use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
 use blitz_parts::stock::Stock;
 use std::sync::{Arc, PoisonError};
+use std::thread;
 
 impl Team {
     /// One more reason to go on.
@@ -86,6 +92,7 @@ impl Team {
             self.sleep().stop();
             self.watch.stop();
             self.blocking.stop();
+            self.count_out();
         }
         was_last
     }
@@ -111,35 +118,63 @@ impl Team {
         // Before the workers can leave: so one of them is the last, and cancels what is left.
         self.leave();
         self.release_with_tasks();
-        let adopted = current::is_adopted_by(self);
         if current::current().is_some_and(|worker| worker.is_in(self)) {
-            // Inside of one of the pool's own operations, whose frames need the worker until they end.
-            if adopted {
-                current::end_adoption();
-            }
+            // Inside of one of the pool's own operations, whose frames need the worker until they end. A
+            // thread that the pool has adopted hands over then.
             return;
         }
-        if adopted {
-            // The pool's first worker, made of the thread that built the pool, leaves; first it runs
-            // what only it may be able to run.
-            let visit = current::visit();
-            if let Some(worker) = current::current().filter(|_| !self.config.detach_on_drop) {
-                // No frame of this worker is on the stack, so it may do as a thread of the pool does.
-                let _aside = Aside::begin();
-                worker.run_until_stopped();
-            }
-            current::end_adoption();
-            drop(visit);
-        }
-        if self.config.detach_on_drop || self.blocking.is_here() {
+        let waits = !self.config.detach_on_drop && !self.blocking.is_here();
+        self.end_adoption(waits);
+        if !waits {
             return;
         }
+        let _visit = current::visit();
         if let Some(worker) = current::current() {
             // A worker of another pool: our last jobs may wait for one of its pool's, so it works on.
             self.wait_for_end_on(worker);
         }
         self.join_own_threads();
         self.ended().wait();
+    }
+
+    /// The thread that the pool has adopted, if any, is worker 0 no more. What only that could run runs: here, if
+    /// this is the thread and `waits`; else on a thread that takes its place.
+    fn end_adoption(&self, waits: bool) {
+        if current::is_adopted_by(self) {
+            let visit = current::visit();
+            if let Some(worker) = current::current().filter(|_| waits) {
+                // No frame of this worker is on the stack, so it may do as a thread of the pool does.
+                let _aside = Aside::begin();
+                worker.run_until_stopped();
+            }
+            drop(visit);
+        } else if self.adoption.end() && !self.start_successor() {
+            // The system starts no thread.
+            if waits {
+                self.be_worker(0, Worker::run_until_stopped);
+            } else {
+                // Late is better than never: the adopted thread does it after its next visit.
+                self.adoption.resume();
+            }
+        }
+    }
+
+    /// Starts a thread that is worker 0 from now on, until the pool ends. The caller answers for the worker, and no
+    /// longer is it. Returns false if the system starts no thread.
+    fn start_successor(&self) -> bool {
+        let team = self.arc();
+        let mut builder = thread::Builder::new().name("blitz-0".to_owned());
+        if let Some(bytes) = self.config.stack_size {
+            builder = builder.stack_size(bytes);
+        }
+        let started = builder.spawn(move || {
+            let stock = Stock::open();
+            team.be_worker(0, Worker::run_until_stopped);
+            drop(stock);
+        });
+        let Ok(thread) = started else { return false };
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        true
     }
 
     /// Waits for the end of this team on `worker`, which is the current thread and of another team. It helps its
@@ -181,32 +216,58 @@ fn add_unless_zero(count: &AtomicUsize) -> bool {
 impl Team {
     /// What the thread of worker `index` does, from its first moment to its last.
     pub(crate) fn run_worker(&self, index: usize) {
+        let stock = Stock::open();
+        self.be_worker(index, |worker| {
+            self.count_in();
+            self.run_start_handler(index);
+            worker.run_until_stopped();
+            if let Some(handler) = &self.config.exit_handler {
+                self.catch("an exit handler", || handler(index));
+            }
+        });
+        drop(stock);
+        self.count_out();
+    }
+
+    /// Calls `work` as worker `index`, which then leaves. The caller has the right to be that worker, once.
+    fn be_worker(&self, index: usize, work: impl FnOnce(&Worker)) {
         let Some(worker) = self.worker(index) else {
             unreachable!("threads are started for workers that exist");
         };
-        // SAFETY: each worker has one thread, which runs this once; its caller keeps the team.
+        // SAFETY: a worker that was not adopted has one thread, which calls this once; of one that was, the thread that
+        // answers for it once the adoption is over (see `adoption`). The caller keeps the team.
         let seat = unsafe { Seat::take(worker) };
         stack::begin(self.config.stack_size);
-        let stock = Stock::open();
         // A worker that is gone without a word would leave others waiting for it.
         let guard = AbortOnUnwind("a worker's loop");
-        self.count_in();
-        self.run_start_handler(index);
-        worker.run_until_stopped();
-        if let Some(handler) = &self.config.exit_handler {
-            self.catch("an exit handler", || handler(index));
-        }
-        // What the exit handler spawned, or somebody else's posted to this worker while it left.
+        work(worker);
+        // What the exit handler spawned, or another worker posted to this one while it left.
         worker.retire();
         std::mem::forget(guard);
-        drop(stock);
         drop(seat);
-        self.count_out();
     }
 
     pub(crate) fn run_start_handler(&self, index: usize) {
         if let Some(handler) = &self.config.start_handler {
             self.catch("a start handler", || handler(index));
         }
+    }
+}
+
+impl Worker {
+    /// The thread that the pool had adopted leaves for good: the handle is gone. What is there it runs; for what
+    /// comes later another thread takes its place. Own thread only, at the end of a visit; from then on it is the worker
+    /// no more.
+    pub(crate) fn hand_over(&self) {
+        let team = self.team();
+        let _aside = Aside::begin();
+        self.run_jobs_left();
+        self.give_tasks_away();
+        if team.alive.load(Acquire) > 0 && team.start_successor() {
+            return;
+        }
+        // Nothing comes any more, or the system starts no thread.
+        self.run_until_stopped();
+        self.retire();
     }
 }

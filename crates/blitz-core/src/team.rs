@@ -8,7 +8,7 @@ use crate::ops::latch::AnyLatch;
 use crate::sched::watch::Watch;
 use crate::sched::{Scheduler, Shared, SignalPart, SignalTotals, TaskCounters, TaskQueues};
 use crate::task::context;
-use crate::worker::{Help, Worker, current};
+use crate::worker::{Adoption, Help, Worker, current};
 use blitz_parts::barrier;
 use blitz_parts::counter::Counter;
 use blitz_parts::inject::Injector;
@@ -39,7 +39,7 @@ pub(crate) struct Team {
     pub(crate) task_holds: AtomicUsize,
     /// Set when every worker thread has started and the builder is done.
     started: CountLatch<OnceLatch>,
-    /// Set when every worker thread has left its loop and the handle is dropped.
+    /// Set when every worker thread has left its loop, the handle is dropped and there is no reason to go on.
     ended: CountLatch<OnceLatch>,
     /// What a worker of another team waits for that has dropped the handle.
     pub(crate) end_awaited: Mutex<Option<Arc<AnyLatch>>>,
@@ -66,6 +66,7 @@ pub(crate) struct Team {
     pub(crate) outside: CachePadded<TaskCounters>,
     pub(crate) watch: Watch,
     pub(crate) blocking: Blocking,
+    pub(crate) adoption: Adoption,
     pub(crate) driver: Slot,
     /// Workers that may still work, and the handle: the last one to leave cancels the tasks that are left.
     pub(crate) leaving: AtomicUsize,
@@ -116,6 +117,7 @@ impl Team {
         let asymmetric = barrier::available() && !config.publish_all;
         let blocking = Blocking::new(config.blocking_threads, config.blocking_keep_alive);
         let tasks = Shared::new(scheduler, workers);
+        let adoption = Adoption::new(config.use_current_thread);
         let team = Arc::new_cyclic(|me| Team {
             sleep: Sleep::new(config.sleep, asymmetric, default_workers()),
             injector: CachePadded::new(Injector::new()),
@@ -125,7 +127,7 @@ impl Team {
             closing: AtomicBool::new(false),
             task_holds: AtomicUsize::new(1),
             started: CountLatch::new(threads + 1, OnceLatch::new()),
-            ended: CountLatch::new(threads + 1, OnceLatch::new()),
+            ended: CountLatch::new(threads + 2, OnceLatch::new()),
             end_awaited: Mutex::new(None),
             threads: Mutex::new(Vec::new()),
             panics: Counter::new(),
@@ -141,6 +143,7 @@ impl Team {
             outside: CachePadded::default(),
             watch: Watch::new(workers, asymmetric),
             blocking,
+            adoption,
             driver: Slot::default(),
             leaving: AtomicUsize::new(workers + 1),
             late: AtomicUsize::new(0),
@@ -230,7 +233,7 @@ impl Team {
         unsafe { CountLatch::set(&raw const self.started) };
     }
 
-    /// A worker thread, or the handle, is at its end.
+    /// A worker thread, the handle or the last reason to go on is at its end.
     pub(crate) fn count_out(&self) {
         // SAFETY: as above.
         unsafe { CountLatch::set(&raw const self.ended) };

@@ -21,7 +21,7 @@
 //! - [`ThreadPoolBuilder::breadth_first`] is accepted and ignored.
 //! - Threads that the pool starts itself are named `blitz-0` … unless `thread_name` says otherwise.
 //! - [`yield_now`] and [`yield_local`] run the oldest local job, not the newest.
-//! - With `use_current_thread`, a pool that is dropped on that thread runs the jobs that are left and
+//! - With `use_current_thread`, a pool that is dropped, on whatever thread, runs the jobs that are left and
 //!   lets the thread go; it can then become part of another pool.
 //! - Jobs that threads outside of the pool spawn in a burst start in no particular order.
 //! - There is no fallback for targets without threads.

@@ -3,7 +3,7 @@
 use super::{Worker, stack};
 use crate::team::Team;
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
@@ -43,29 +43,30 @@ impl Drop for Seat {
 
 thread_local! {
     /// The team of which this thread is worker 0 without having been started as one. It sits down only
-    /// while it is inside one of the pool's operations, so that it can leave for good at any other time.
-    static ADOPTED: RefCell<Option<Arc<Team>>> = const { RefCell::new(None) };
+    /// while it is inside one of the pool's operations, so that it can leave for good at any other time, and another
+    /// thread can end its adoption then.
+    static ADOPTED: RefCell<Weak<Team>> = const { RefCell::new(Weak::new()) };
 }
 
-/// The team that has adopted the current thread. None while the thread's locals are being destroyed.
+/// The team that has adopted the current thread, or had. None while the thread's locals are being destroyed.
+fn adopting() -> Option<Arc<Team>> {
+    ADOPTED.try_with(|adopted| adopted.borrow().upgrade()).ok().flatten()
+}
+
+/// The team that has adopted the current thread.
 fn adopted() -> Option<Arc<Team>> {
-    ADOPTED.try_with(|adopted| adopted.borrow().clone()).ok().flatten()
+    adopting().filter(|team| !team.adoption.is_over())
 }
 
-/// Makes the current thread worker 0 of `team`, until the pool's handle is dropped here or the thread
-/// ends. It must not be a worker yet.
+/// Makes the current thread worker 0 of `team`, until the pool's handle is dropped or the thread ends. It must not be
+/// a worker yet.
 pub(crate) fn adopt(team: &Arc<Team>) {
-    ADOPTED.with(|adopted| adopted.replace(Some(team.clone())));
+    ADOPTED.with(|adopted| adopted.replace(Arc::downgrade(team)));
 }
 
 /// Whether `team` has adopted the current thread.
 pub(crate) fn is_adopted_by(team: &Team) -> bool {
     adopted().is_some_and(|adopting| std::ptr::eq(&*adopting, team))
-}
-
-/// The inverse of [`adopt`]; a visit in progress goes on, and then the worker retires.
-pub(crate) fn end_adoption() {
-    drop(ADOPTED.with(RefCell::take));
 }
 
 /// Whether the current thread is a worker, inside an operation or not.
@@ -96,31 +97,33 @@ pub(crate) fn visit() -> Option<Visit> {
     if current().is_some() {
         return None;
     }
-    let team = adopted()?;
-    // SAFETY: worker 0 of a team that adopts gets no thread of its own, and this thread sits down once
-    // at a time; the team is kept beside the seat.
+    let team = adopting()?;
+    if !team.adoption.sit_down() {
+        return None;
+    }
+    // SAFETY: worker 0 of a team that adopts gets a thread of its own only when the adoption is over, which it is not
+    // while this thread sits (see `adoption`); the team is kept beside the seat.
     let seat = unsafe { Seat::take(team.worker(0)?) };
     stack::begin(None);
-    Some(Visit { seat, team })
+    Some(Visit { seat: Some(seat), team })
 }
 
 /// An adopted thread inside one of its pool's operations.
 pub(crate) struct Visit {
     // Dropped in this order: the seat before what it sits in.
-    #[expect(dead_code, reason = "held for its drop")]
-    seat: Seat,
+    seat: Option<Seat>,
     team: Arc<Team>,
 }
 
 impl Drop for Visit {
     fn drop(&mut self) {
         let Some(worker) = current() else { return };
-        if is_adopted_by(&self.team) {
-            // Nobody polls these until the next visit, if there is one.
-            worker.give_tasks_away();
-        } else {
-            // The pool's handle was dropped meanwhile: nobody will come back for what is left.
-            worker.retire();
+        // No thread polls these until the next visit, if there is one.
+        worker.give_tasks_away();
+        let rise = || drop(self.seat.take());
+        if self.team.adoption.stand_up(|| self.team.is_closing(), rise) {
+            // The pool's handle was dropped meanwhile: this thread will not come back for what is left.
+            worker.hand_over();
         }
     }
 }

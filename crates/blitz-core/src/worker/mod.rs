@@ -1,5 +1,6 @@
 //! A worker: one thread of the pool and what it owns.
 
+mod adoption;
 mod aside;
 mod backoff;
 pub(crate) mod current;
@@ -8,6 +9,7 @@ mod run;
 pub(crate) mod stack;
 mod wait;
 
+pub(crate) use adoption::Adoption;
 pub(crate) use aside::Aside;
 pub(crate) use find::{Found, Look, Wanted};
 pub(crate) use stack::Room;
@@ -337,14 +339,20 @@ impl Worker {
         // An adopted thread leaves where its pool is dropped: that may be inside of a task of a local set.
         let _aside = Aside::begin();
         self.cancel_beside_others();
+        self.run_jobs_left();
+        self.give_tasks_away();
+        self.disown();
+        self.team().cancel_if_last();
+    }
+
+    /// Runs the jobs that are there and that only this worker may be able to run. Own thread only, outside of
+    /// every frame that has forked.
+    pub(crate) fn run_jobs_left(&self) {
         let next =
             || self.open_mail().or_else(|| self.take_oldest()).or_else(|| self.take_injected());
         while let Some(work) = next() {
             self.execute(work);
         }
-        self.give_tasks_away();
-        self.disown();
-        self.team().cancel_if_last();
     }
 
     /// Whether this worker wakes tasks for what happened in the driver. Own thread only.

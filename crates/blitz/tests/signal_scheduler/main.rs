@@ -10,6 +10,8 @@
 
 #[path = "../abort.rs"]
 mod abort;
+#[path = "../adopted.rs"]
+mod adopted;
 #[path = "../attributes.rs"]
 mod attributes;
 #[path = "../block_on.rs"]

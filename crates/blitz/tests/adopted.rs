@@ -1,0 +1,277 @@
+//! Pools whose first worker is the thread that built them, dropped or used on another thread, or dropped
+//! inside of their own operations.
+
+mod common;
+
+use blitz::sync::oneshot;
+use blitz::task::shield;
+use blitz::time::{Duration, Instant, sleep};
+use blitz::{Pool, Runtime};
+use common::{Tally, wait_for, watched};
+use std::future::pending;
+use std::sync::mpsc;
+
+/// A pool that has adopted the current thread.
+fn adopt(workers: usize) -> Pool {
+    Pool::builder().workers(workers).use_current_thread().build().unwrap()
+}
+
+/// Runs `test` on a thread of its own, with pools of one worker and of more.
+fn on_a_thread(name: &'static str, test: impl Fn(usize) + Send + Sync) {
+    watched(name, |_| {
+        for workers in [1, 2, 4] {
+            std::thread::scope(|threads| threads.spawn(|| test(workers)).join().unwrap());
+        }
+    });
+}
+
+fn assert_is_free() {
+    assert_eq!(blitz::current_worker_index(), None);
+    assert!(blitz::Handle::try_current().is_none());
+    assert_eq!(blitz::spawn_cpu(|| 1).join().unwrap(), 1);
+    assert_eq!(blitz::spawn(async { 2 }).join().unwrap(), 2);
+    let again = adopt(1);
+    assert_eq!(blitz::current_worker_index(), Some(0));
+    assert_eq!(again.install(|| 3), 3);
+    assert_eq!(blitz::spawn(async { 4 }).join().unwrap(), 4);
+    drop(again);
+    assert_eq!(blitz::current_worker_index(), None);
+}
+
+fn drop_elsewhere(pool: impl Send) {
+    std::thread::scope(|threads| threads.spawn(|| drop(pool)).join().unwrap());
+}
+
+#[test]
+fn a_pool_dropped_elsewhere_runs_its_jobs_and_frees_its_thread() {
+    on_a_thread("a_pool_dropped_elsewhere", |workers| {
+        for _ in 0..20 {
+            let pool = adopt(workers);
+            let (send, receive) = mpsc::channel();
+            for n in 0..10 {
+                let (one, each) = (send.clone(), send.clone());
+                blitz::spawn_detached(move || one.send(n).unwrap());
+                pool.spawn_broadcast(move |_| each.send(n).unwrap());
+            }
+            drop_elsewhere(pool);
+            assert_eq!(receive.try_iter().count(), 10 + 10 * workers, "the drop waits for jobs");
+            assert_is_free();
+        }
+    });
+}
+
+#[test]
+fn a_pool_dropped_by_a_worker_of_another_pool_runs_its_jobs() {
+    on_a_thread("a_pool_dropped_by_a_worker", |workers| {
+        let other = common::pool(1);
+        let handle = other.handle();
+        let pool = adopt(workers);
+        // What is left waits for the worker that drops the pool.
+        let job = pool.spawn_cpu(move || handle.spawn_cpu(|| 7).join().unwrap());
+        other.install(move || drop(pool));
+        assert_eq!(job.join().unwrap(), 7);
+        assert_is_free();
+    });
+}
+
+#[test]
+fn tasks_and_closures_of_a_pool_dropped_elsewhere_end() {
+    on_a_thread("tasks_and_closures_of_a_pool", |workers| {
+        let tally = Tally::default();
+        let runtime =
+            blitz::Builder::from_pool(Pool::builder().workers(workers).use_current_thread());
+        let runtime = runtime.build().unwrap();
+        let (token, rest) = (tally.token(), tally.token());
+        drop(runtime.spawn(async move {
+            let _token = token;
+            pending::<()>().await;
+        }));
+        let (begun, is_begun) = oneshot::channel();
+        let (go, wait) = oneshot::channel::<()>();
+        let section = runtime.spawn(async move {
+            shield(async {
+                begun.send(()).unwrap();
+                wait.await.unwrap();
+                sleep(Duration::from_millis(1)).await;
+                drop(rest);
+            })
+            .await;
+            7
+        });
+        runtime.block_on(is_begun).unwrap();
+        let (job_go, job_wait) = mpsc::channel::<()>();
+        let closure = runtime.spawn_blocking(move || {
+            job_wait.recv().unwrap();
+            blitz::spawn_cpu(|| 8).join().unwrap()
+        });
+        let dropping = std::thread::spawn(move || drop(runtime));
+        go.send(()).unwrap();
+        assert_eq!(section.join().unwrap(), 7);
+        assert!(!dropping.is_finished(), "a closure is left");
+        job_go.send(()).unwrap();
+        dropping.join().unwrap();
+        assert!(tally.is_even());
+        assert_eq!(closure.join().unwrap(), 8);
+        assert_is_free();
+    });
+}
+
+#[test]
+fn a_pool_may_be_dropped_elsewhere_while_its_thread_is_in_an_operation() {
+    on_a_thread("a_pool_dropped_during_an_operation", |workers| {
+        for _ in 0..20 {
+            let pool = adopt(workers);
+            let (begun, begins) = mpsc::channel();
+            let (go, wait) = oneshot::channel();
+            let dropping = std::thread::spawn(move || {
+                begins.recv().unwrap();
+                let job = pool.spawn_cpu(|| 7);
+                drop(pool);
+                assert_eq!(job.join().unwrap(), 7);
+                go.send(8).unwrap();
+            });
+            let eight = blitz::block_on(async {
+                begun.send(()).unwrap();
+                wait.await.unwrap()
+            });
+            assert_eq!(eight, 8);
+            assert_is_free();
+            dropping.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn closures_go_on_when_a_pool_is_dropped_inside_of_its_operation() {
+    /// Calls `end` with a pool that a closure still needs; the closure goes on afterwards.
+    fn check(workers: usize, end: impl FnOnce(Pool) + Send) {
+        let pool = adopt(workers);
+        let (go, wait) = mpsc::channel::<()>();
+        let (send, receive) = mpsc::channel();
+        drop(pool.spawn_blocking(move || {
+            wait.recv().unwrap();
+            let job = blitz::spawn_cpu(|| 7).join().unwrap();
+            blitz::spawn_detached(move || send.send(job).unwrap());
+        }));
+        end(pool);
+        assert_eq!(blitz::current_worker_index(), None);
+        go.send(()).unwrap();
+        assert_eq!(receive.recv(), Ok(7), "each job that was spawned runs");
+        assert_is_free();
+    }
+    on_a_thread("closures_go_on", |workers| {
+        for _ in 0..20 {
+            check(workers, |pool| assert_eq!(blitz::join(move || drop(pool), || 1).1, 1));
+            check(workers, |pool| blitz::block_on(async move { drop(pool) }));
+            check(workers, |pool| blitz::scope(|s| s.spawn(move |_| drop(pool))));
+        }
+    });
+}
+
+#[test]
+fn a_handle_is_joined_after_its_pool_was_dropped_inside_of_its_operation() {
+    on_a_thread("a_handle_is_joined", |workers| {
+        let pool = adopt(workers);
+        let closure = pool.spawn_blocking(|| blitz::spawn_cpu(|| 7).join().unwrap());
+        let job = pool.spawn_cpu(|| 8);
+        blitz::block_on(async move { drop(pool) });
+        assert_eq!(closure.join().unwrap() + job.join().unwrap(), 15);
+        let pool = adopt(workers);
+        let sum = blitz::block_on(async move {
+            let closure = pool.spawn_blocking(|| blitz::spawn_cpu(|| 7).join().unwrap());
+            let job = pool.spawn_cpu(|| 8);
+            drop(pool);
+            closure.await.unwrap() + job.join().unwrap()
+        });
+        assert_eq!(sum, 15);
+        assert_is_free();
+    });
+}
+
+#[test]
+fn a_shielded_section_ends_after_a_pool_dropped_inside_of_its_operation() {
+    on_a_thread("a_shielded_section_ends", |workers| {
+        let pool = adopt(workers);
+        let (begun, is_begun) = oneshot::channel();
+        let (go, wait) = oneshot::channel();
+        let section = pool.spawn(shield(async {
+            begun.send(()).unwrap();
+            wait.await.unwrap()
+        }));
+        blitz::block_on(async move {
+            is_begun.await.unwrap();
+            drop(pool);
+        });
+        go.send(7).unwrap();
+        assert_eq!(section.join().unwrap(), 7);
+        assert_is_free();
+    });
+}
+
+#[test]
+fn a_pool_that_does_not_wait_goes_on_without_its_thread() {
+    on_a_thread("a_pool_that_does_not_wait", |workers| {
+        for elsewhere in [false, true] {
+            let builder = Pool::builder().workers(workers).use_current_thread();
+            let pool = builder.detach_on_drop().build().unwrap();
+            let (go, wait) = mpsc::channel::<()>();
+            let closure = pool.spawn_blocking(move || {
+                wait.recv().unwrap();
+                blitz::spawn_cpu(|| 7).join().unwrap()
+            });
+            if elsewhere {
+                drop_elsewhere(pool);
+            } else {
+                drop(pool);
+            }
+            assert_is_free();
+            go.send(()).unwrap();
+            assert_eq!(closure.join().unwrap(), 7);
+        }
+    });
+}
+
+#[test]
+fn a_pool_dropped_in_one_of_its_blocking_closures_goes_on() {
+    on_a_thread("a_pool_dropped_in_a_closure", |workers| {
+        let pool = adopt(workers);
+        let handle = pool.handle();
+        let closure = handle.spawn_blocking(move || {
+            drop(pool);
+            blitz::spawn_cpu(|| 7).join().unwrap()
+        });
+        assert_eq!(closure.join().unwrap(), 7);
+        wait_for(|| handle.dump().stopping);
+        assert_is_free();
+    });
+}
+
+/// A runtime whose clock stands.
+fn paused(workers: usize) -> Runtime {
+    Runtime::builder().workers(workers).start_paused(true).build().unwrap()
+}
+
+async fn an_hour() -> Duration {
+    let start = Instant::now();
+    sleep(Duration::from_secs(3_600)).await;
+    start.elapsed()
+}
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+#[test]
+fn the_thread_that_built_a_paused_runtime_holds_its_clock() {
+    on_a_thread("the_thread_that_built_a_paused_runtime", |workers| {
+        let runtime = paused(workers);
+        for _ in 0..10 {
+            runtime.block_on(async {
+                assert_eq!(blitz::current_worker_index(), Some(0));
+                let late = blitz::spawn(an_hour());
+                let start = Instant::now();
+                std::hint::black_box(common::fib(10));
+                assert_eq!(start.elapsed(), Duration::ZERO);
+                assert_eq!(late.await.unwrap(), HOUR);
+            });
+        }
+    });
+}
