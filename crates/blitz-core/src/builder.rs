@@ -47,6 +47,8 @@ pub(crate) struct Config {
     pub(crate) sleep: SleepPolicy,
     pub(crate) wait: WaitPolicy,
     pub(crate) use_current_thread: bool,
+    /// The current thread is worker 0 only as long as no other thread needs it.
+    pub(crate) lends_thread: bool,
     /// The handle's drop does not wait for the threads.
     pub(crate) detach_on_drop: bool,
     /// Publish every job at once, as on systems without an asymmetric fence.
@@ -73,6 +75,7 @@ impl Default for Config {
             sleep: SleepPolicy::default(),
             wait: WaitPolicy::default(),
             use_current_thread: false,
+            lends_thread: false,
             detach_on_drop: false,
             publish_all: false,
             start_handler: None,
@@ -231,6 +234,15 @@ impl PoolBuilder {
     pub fn use_current_thread(mut self) -> Self {
         self.config.use_current_thread = true;
         self
+    }
+
+    /// As [`use_current_thread`](PoolBuilder::use_current_thread), until another thread needs the pool while this one is
+    /// in none of its operations, or is still waiting when this one ends its operation: then a thread of the pool's own
+    /// takes its place, for good.
+    #[doc(hidden)]
+    pub fn lend_current_thread(mut self) -> Self {
+        self.config.lends_thread = true;
+        self.use_current_thread()
     }
 
     /// Lets the drop of the pool return at once. The threads end by themselves once every job that was

@@ -161,7 +161,7 @@ impl Team {
 
     /// Starts a thread that is worker 0 from now on, until the pool ends. The caller answers for the worker, and no
     /// longer is it. Returns false if the system starts no thread.
-    fn start_successor(&self) -> bool {
+    pub(crate) fn start_successor(&self) -> bool {
         let team = self.arc();
         let mut builder = thread::Builder::new().name("blitz-0".to_owned());
         if let Some(bytes) = self.config.stack_size {
@@ -255,19 +255,26 @@ impl Team {
 }
 
 impl Worker {
-    /// The thread that the pool had adopted leaves for good: the handle is gone. What is there it runs; for what
-    /// comes later another thread takes its place. Own thread only, at the end of a visit; from then on it is the worker
-    /// no more.
-    pub(crate) fn hand_over(&self) {
+    /// The thread that the pool had adopted leaves for good: the handle is gone, or another thread waits for a lent
+    /// one. What is there it runs; for what comes later another thread takes its place. Own thread only, at the end
+    /// of a visit. If this returns true the thread is the worker no more; otherwise the system starts no thread, and
+    /// the pool may need this one.
+    pub(crate) fn hand_over(&self) -> bool {
         let team = self.team();
         let _aside = Aside::begin();
         self.run_jobs_left();
         self.give_tasks_away();
-        if team.alive.load(Acquire) > 0 && team.start_successor() {
-            return;
+        if team.alive.load(Acquire) > 0 {
+            if team.start_successor() {
+                return true;
+            }
+            if !team.is_closing() {
+                return false;
+            }
         }
-        // Nothing comes any more, or the system starts no thread.
+        // Nothing comes any more, or no other thread would do it.
         self.run_until_stopped();
         self.retire();
+        true
     }
 }

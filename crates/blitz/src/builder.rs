@@ -129,8 +129,13 @@ impl Builder {
     /// Default: no.
     ///
     /// The thread that builds the runtime is one of its workers then, while it is in
-    /// [`Runtime::block_on`], so that time does not pass while the future runs there; and it has to drop the
-    /// runtime itself. Only if it is a worker of another pool it stays that.
+    /// [`Runtime::block_on`], so that time does not pass while the future runs there. If it is a worker of another pool
+    /// already, it stays that.
+    ///
+    /// Other threads may use the runtime, too. If one of them waits for it, or spawns a task, while the
+    /// thread that built it is in none of its operations, the runtime starts a thread that takes that one's place for
+    /// good. Then time may pass while a future runs in `block_on`, as [`time::pause`](crate::time::pause) says of threads
+    /// that are no workers; tasks hold the clock in any case.
     ///
     /// ```
     /// use blitz::time::{Duration, Instant, sleep};
@@ -186,7 +191,7 @@ impl Builder {
             pool = pool.driver_options(self.io);
         }
         if self.io.start_paused && blitz_core::current_worker_index().is_none() {
-            pool = pool.use_current_thread();
+            pool = pool.lend_current_thread();
         }
         let runtime = Runtime::of(pool.build()?);
         if self.io.start_paused || self.io.backend == Backend::IoUring {

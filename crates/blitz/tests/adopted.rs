@@ -260,6 +260,38 @@ async fn an_hour() -> Duration {
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[test]
+fn a_paused_runtime_works_on_another_thread_than_that_which_built_it() {
+    on_a_thread("a_paused_runtime_elsewhere", |workers| {
+        let uses: [fn(&Runtime); 5] = [
+            |runtime| {
+                assert_eq!(runtime.block_on(async { blitz::spawn(an_hour()).await.unwrap() }), HOUR)
+            },
+            |runtime| assert_eq!(runtime.spawn(an_hour()).join().unwrap(), HOUR),
+            |runtime| assert_eq!(runtime.spawn_cpu(|| 7).join().unwrap(), 7),
+            |runtime| assert_eq!(runtime.pool().join(|| 1, || 2), (1, 2)),
+            |runtime| assert!(!runtime.pool().broadcast(|context| context.index()).is_empty()),
+        ];
+        for first in uses {
+            // The thread that has built it is there, or is gone.
+            for runtime in
+                [paused(workers), std::thread::spawn(move || paused(workers)).join().unwrap()]
+            {
+                std::thread::scope(|threads| {
+                    let used = threads.spawn(|| {
+                        first(&runtime);
+                        uses.iter().for_each(|again| again(&runtime));
+                    });
+                    used.join().unwrap();
+                });
+                uses.iter().for_each(|here| here(&runtime));
+                drop_elsewhere(runtime);
+                assert_is_free();
+            }
+        }
+    });
+}
+
+#[test]
 fn the_thread_that_built_a_paused_runtime_holds_its_clock() {
     on_a_thread("the_thread_that_built_a_paused_runtime", |workers| {
         let runtime = paused(workers);
@@ -273,5 +305,37 @@ fn the_thread_that_built_a_paused_runtime_holds_its_clock() {
                 assert_eq!(late.await.unwrap(), HOUR);
             });
         }
+    });
+}
+
+#[test]
+fn a_thread_that_waits_for_a_paused_runtime_gets_a_worker_when_the_first_one_leaves() {
+    on_a_thread("a_thread_that_waits_for_a_paused_runtime", |workers| {
+        let runtime = paused(workers);
+        let (begun, begins) = mpsc::channel();
+        std::thread::scope(|threads| {
+            let (go, wait) = oneshot::channel::<()>();
+            let waits = runtime.block_on(async {
+                let runtime = &runtime;
+                // The other thread waits for a task that cannot end before this operation has.
+                let waits = threads.spawn(move || {
+                    runtime.block_on(async {
+                        let task = blitz::spawn(async move {
+                            wait.await.unwrap();
+                            an_hour().await
+                        });
+                        begun.send(()).unwrap();
+                        task.await.unwrap()
+                    })
+                });
+                begins.recv().unwrap();
+                waits
+            });
+            go.send(()).unwrap();
+            assert_eq!(waits.join().unwrap(), HOUR);
+        });
+        assert_eq!(runtime.block_on(an_hour()), HOUR);
+        drop(runtime);
+        assert_is_free();
     });
 }

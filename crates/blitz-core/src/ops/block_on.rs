@@ -68,6 +68,8 @@ impl Pool {
 impl Team {
     pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _entered = Entered::new(self.arc());
+        let inside = current::current().is_some_and(|worker| worker.is_in(self));
+        let _outside = if inside { None } else { self.wait_outside() };
         block_on(future)
     }
 }

@@ -47,7 +47,10 @@ impl AnyLatch {
     pub(crate) fn wait_for_jobs_of(&self, team: &Team, mark: Mark<Header>, injected: &AtomicBool) {
         match current::current() {
             Some(worker) if worker.is_in(team) => self.wait(mark, team.help(Some(injected))),
-            _ => self.wait_for_anything(mark),
+            _ => {
+                let _outside = team.wait_outside();
+                self.wait_for_anything(mark);
+            }
         }
     }
 

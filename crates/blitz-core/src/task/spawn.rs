@@ -85,6 +85,7 @@ impl Team {
             _ => {
                 self.outside.spawned.add_shared(1);
                 self.schedule_from_outside(task);
+                self.need_worker();
             }
         }
     }

@@ -10,14 +10,26 @@
 //! The thread that built the pool is the worker while it is inside of one of the pool's operations: HERE. The
 //! thread that brings the state to OVER answers for the worker: it is the worker itself until the pool ends, or has
 //! a thread started that is.
+//!
+//! A thread that was only lent, as for a runtime whose clock stands, also leaves when another thread needs it: when
+//! that waits for the pool, or spawns a task, and the lent one is AWAY; and when the lent one stands up while
+//! another waits.
 
 #![forbid(unsafe_code)]
 
+use super::current;
+use crate::team::Team;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Whether the thread that built the pool is its first worker.
 pub(crate) struct Adoption {
-    state: Mutex<State>,
+    place: Mutex<Place>,
+}
+
+struct Place {
+    state: State,
+    /// Other threads that wait for a pool to which its thread was lent.
+    waiting: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,11 +45,12 @@ enum State {
 impl Adoption {
     /// `adopts`: the pool has a first worker without a thread of its own.
     pub(crate) fn new(adopts: bool) -> Adoption {
-        Adoption { state: Mutex::new(if adopts { State::Away } else { State::Over }) }
+        let state = if adopts { State::Away } else { State::Over };
+        Adoption { place: Mutex::new(Place { state, waiting: 0 }) }
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        *self.lock() == State::Over
+        self.lock().state == State::Over
     }
 
     /// AWAY to HERE. Returns false if the caller cannot be the worker.
@@ -45,19 +58,25 @@ impl Adoption {
         self.change(State::Away, State::Here)
     }
 
-    /// HERE to AWAY after `rise`, by which the caller stops being the worker. If it `leaves` instead, HERE to OVER:
-    /// then this returns true, and the caller, still the worker, answers for it.
-    pub(crate) fn stand_up(&self, leaves: impl FnOnce() -> bool, rise: impl FnOnce()) -> bool {
-        let mut state = self.lock();
+    /// HERE to AWAY after `rise`, by which the caller stops being the worker. If the pool is `closing`, or another thread
+    /// waits for a lent one and the caller `makes_room`, HERE to OVER instead: then this returns true, and the
+    /// caller, still the worker, answers for it.
+    pub(crate) fn stand_up(
+        &self,
+        closing: impl FnOnce() -> bool,
+        makes_room: bool,
+        rise: impl FnOnce(),
+    ) -> bool {
+        let mut place = self.lock();
         // Asked under the lock: a thread that drops the handle says so before it calls `end`.
-        let left = leaves();
-        if left {
-            *state = State::Over;
+        let leaves = closing() || makes_room && place.waiting > 0;
+        if leaves {
+            place.state = State::Over;
         } else {
             rise();
-            *state = State::Away;
+            place.state = State::Away;
         }
-        left
+        leaves
     }
 
     /// AWAY to OVER, by another thread. If this returns true, the caller answers for the worker.
@@ -71,16 +90,55 @@ impl Adoption {
     }
 
     fn change(&self, from: State, to: State) -> bool {
-        let mut state = self.lock();
-        let changes = *state == from;
+        let mut place = self.lock();
+        let changes = place.state == from;
         if changes {
-            *state = to;
+            place.state = to;
         }
         changes
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Place> {
         // No user code runs under the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Team {
+    /// The current thread needs a worker. If a thread was lent to the pool and is in none of its operations, and this is
+    /// another one, a thread of the pool's own takes its place.
+    #[inline]
+    pub(crate) fn need_worker(&self) {
+        if self.config.lends_thread {
+            self.replace_lent();
+        }
+    }
+
+    #[cold]
+    fn replace_lent(&self) {
+        let other = !current::is_adopted_by(self);
+        if other && self.adoption.end() && !self.start_successor() {
+            // The lent thread goes on as before: it is the only one that can.
+            self.adoption.resume();
+        }
+    }
+
+    /// The current thread, which is no worker of this pool, waits for it until this is dropped.
+    pub(crate) fn wait_outside(&self) -> Option<Outside<'_>> {
+        if !self.config.lends_thread || current::is_adopted_by(self) {
+            return None;
+        }
+        self.adoption.lock().waiting += 1;
+        self.replace_lent();
+        Some(Outside(self))
+    }
+}
+
+/// A thread waits for a pool to which another one was lent.
+pub(crate) struct Outside<'a>(&'a Team);
+
+impl Drop for Outside<'_> {
+    fn drop(&mut self) {
+        self.0.adoption.lock().waiting -= 1;
     }
 }

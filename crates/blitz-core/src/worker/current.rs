@@ -120,10 +120,14 @@ impl Drop for Visit {
         let Some(worker) = current() else { return };
         // No thread polls these until the next visit, if there is one.
         worker.give_tasks_away();
-        let rise = || drop(self.seat.take());
-        if self.team.adoption.stand_up(|| self.team.is_closing(), rise) {
-            // The pool's handle was dropped meanwhile: this thread will not come back for what is left.
-            worker.hand_over();
+        let (team, seat) = (&self.team, &mut self.seat);
+        let mut stand_up = |makes_room| {
+            team.adoption.stand_up(|| team.is_closing(), makes_room, || drop(seat.take()))
+        };
+        let mut leaves = stand_up(true);
+        // If this thread is only in the way, and no other can be started, it stays.
+        while leaves && !worker.hand_over() {
+            leaves = stand_up(false);
         }
     }
 }
