@@ -2,7 +2,8 @@
 //!
 //! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `alive`. Threads
 //!    outside of the pool get no more jobs into it.
-//! 2. Every shielded section of a task has a count of both, too; none begins any more. When the first is zero no task is polled
+//! 2. Every shielded section of a task has a count of both, too; none begins any more. A section that is still there when
+//!    its task has ended was forgotten, and its counts are given back. When the first is zero no task is polled
 //!    any more, and all are cancelled (see `sched/cancel`). Jobs go on: one may wait for a task's end.
 //! 3. Every detached job gives up its count of `alive` when it has run; a job that spawns another does so
 //!    before it gives up its own, so the count is zero only if nothing is left.
@@ -118,6 +119,9 @@ impl Team {
         // Before the workers can leave: so one of them is the last, and cancels what is left.
         self.leave();
         self.release_with_tasks();
+        // Either this sees that a task has ended, or the worker that polled it sees that the handle is gone.
+        fence(SeqCst);
+        self.end_orphaned_sections();
         if current::current().is_some_and(|worker| worker.is_in(self)) {
             // Inside of one of the pool's own operations, whose frames need the worker until they end. A
             // thread that the pool has adopted hands over then.

@@ -7,7 +7,7 @@ use crate::ops::fifo::Fifo;
 use crate::ops::latch::AnyLatch;
 use crate::sched::watch::Watch;
 use crate::sched::{Scheduler, Shared, SignalPart, SignalTotals, TaskCounters, TaskQueues};
-use crate::task::context;
+use crate::task::{Sections, context};
 use crate::worker::{Adoption, Help, Worker, current};
 use blitz_parts::barrier;
 use blitz_parts::counter::Counter;
@@ -37,6 +37,7 @@ pub(crate) struct Team {
     pub(crate) closing: AtomicBool,
     /// The handle counts one, every shielded section of a task one; at zero tasks are cancelled.
     pub(crate) task_holds: AtomicUsize,
+    pub(crate) sections: Sections,
     /// Set when every worker thread has started and the builder is done.
     started: CountLatch<OnceLatch>,
     /// Set when every worker thread has left its loop, the handle is dropped and there is no reason to go on.
@@ -126,6 +127,7 @@ impl Team {
             alive: CachePadded::new(AtomicUsize::new(1)),
             closing: AtomicBool::new(false),
             task_holds: AtomicUsize::new(1),
+            sections: Sections::default(),
             started: CountLatch::new(threads + 1, OnceLatch::new()),
             ended: CountLatch::new(threads + 2, OnceLatch::new()),
             end_awaited: Mutex::new(None),

@@ -249,3 +249,77 @@ fn a_section_begun_while_the_runtime_ends_is_finished_or_was_not_begun() {
         }
     });
 }
+
+/// Begins a section that never ends, in the current task.
+async fn begin() -> Pin<Box<impl Future<Output = ()> + Send>> {
+    let mut section = Box::pin(shield(pending()));
+    assert!(poll_once(section.as_mut()).await.is_pending());
+    section
+}
+
+#[test]
+fn a_forgotten_shield_ends_with_its_task() {
+    watched("a_forgotten_shield_ends_with_its_task", |watch| {
+        for workers in [1, 2, 8] {
+            let runtime = watch.workers(workers);
+            for depth in 1..4 {
+                let forgets = runtime.spawn(async move {
+                    for _ in 0..depth {
+                        std::mem::forget(begin().await);
+                    }
+                });
+                forgets.join().unwrap();
+            }
+            let tally = Tally::default();
+            let token = tally.token();
+            let panics = runtime.spawn(async move {
+                let _token = token;
+                std::mem::forget(begin().await);
+                panic!("expected");
+            });
+            assert!(panics.join().unwrap_err().is_panic());
+            drop(runtime); // which would wait for a shield
+            assert!(tally.is_even());
+        }
+    });
+}
+
+#[test]
+fn a_forgotten_shield_ends_with_its_task_while_the_runtime_ends() {
+    watched("a_forgotten_shield_ends_while_the_runtime_ends", |watch| {
+        for workers in [1, 2, 8] {
+            let runtime = watch.workers(workers);
+            let (go, wait) = oneshot::channel();
+            let task = runtime.spawn(async move {
+                std::mem::forget(begin().await);
+                wait.await.unwrap()
+            });
+            let other = runtime.spawn(pending::<()>());
+            let handle = runtime.handle();
+            wait_for_parked(&handle, 2);
+            let dropping = std::thread::spawn(move || drop(runtime));
+            // It is seen to wait.
+            wait_for(|| handle.dump().alive == 1);
+            assert!(!dropping.is_finished() && !other.is_finished());
+            go.send(7).unwrap();
+            assert_eq!(task.join().unwrap(), 7);
+            dropping.join().unwrap();
+            assert!(other.join().unwrap_err().is_cancelled());
+        }
+    });
+}
+
+#[test]
+fn a_section_that_outlives_its_task_is_given_back_once() {
+    watched("a_section_that_outlives_its_task", |watch| {
+        for workers in [1, 2, 8] {
+            let runtime = watch.workers(workers);
+            let handle = runtime.handle();
+            let section = runtime.spawn(begin()).join().unwrap();
+            drop(runtime);
+            assert_eq!((handle.dump().alive, handle.dump().task_holds), (0, 0));
+            drop(section);
+            assert_eq!((handle.dump().alive, handle.dump().task_holds), (0, 0));
+        }
+    });
+}

@@ -21,6 +21,7 @@ pub use join_handle::JoinHandle;
 pub(crate) use join_handle::{JobHandle, Joinable};
 pub use join_set::JoinSet;
 pub use local::{LocalSet, spawn_local};
+pub(crate) use shield::Sections;
 pub use shield::{Shield, shield};
 pub use spawn::{TrySpawnError, spawn};
 #[doc(hidden)]

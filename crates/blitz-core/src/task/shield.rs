@@ -7,9 +7,10 @@ use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::task::TaskRef;
 use pin_project_lite::pin_project;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 /// Runs `future` to its end even if the task is aborted meanwhile. The abort is remembered and takes
@@ -18,7 +19,11 @@ use std::task::{Context, Poll};
 /// A shield begins with its first poll. The tasks of a pool are not cancelled while one of them is shielded,
 /// also if the pool is dropped meanwhile; a task that comes to a shield later than that is cancelled before
 /// it begins. Outside of a task there is nothing to shield from, and `future` simply runs. A shield protects
-/// from aborts only: who drops the future, as `select!` does, ends it.
+/// from aborts only: a caller that drops the future, as `select!` does, ends it.
+///
+/// A section that is neither run to its end nor dropped, but forgotten (`std::mem::forget`), ends for its pool when its
+/// task has ended. As long as the task lives it cannot be told from one that goes on: the drop of the pool waits, and
+/// `Runtime::shutdown_within` waits for its time and then reports the section.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -112,7 +117,11 @@ impl Drop for Guard {
 }
 
 /// The pool does not end meanwhile, nor are its tasks cancelled.
-struct TaskHold(Arc<Team>);
+struct TaskHold {
+    team: Arc<Team>,
+    /// The section's entry in the team's list.
+    key: u64,
+}
 
 impl TaskHold {
     /// Not once the pool is dropped, or tasks could go from one shield to the next for ever; but what is
@@ -121,14 +130,75 @@ impl TaskHold {
         let late = team.is_closing() && !task.is_shielded();
         (!late && team.try_hold_tasks()).then(|| {
             team.hold();
-            TaskHold(team.arc())
+            TaskHold { team: team.arc(), key: team.sections.add(task.clone()) }
         })
     }
 }
 
 impl Drop for TaskHold {
     fn drop(&mut self) {
-        self.0.release_with_tasks();
+        // Unless the hold was given back when the task had ended.
+        if self.team.sections.remove(self.key) {
+            self.team.release_with_tasks();
+        }
+    }
+}
+
+/// The shielded sections of a team's tasks that have not ended.
+#[derive(Default)]
+pub(crate) struct Sections {
+    list: Mutex<List>,
+}
+
+#[derive(Default)]
+struct List {
+    open: BTreeMap<u64, TaskRef>,
+    /// How many there ever were.
+    begun: u64,
+}
+
+impl Sections {
+    fn add(&self, task: TaskRef) -> u64 {
+        let mut list = self.lock();
+        list.begun += 1;
+        let key = list.begun;
+        list.open.insert(key, task);
+        key
+    }
+
+    /// Returns whether the section was there.
+    fn remove(&self, key: u64) -> bool {
+        let task = self.lock().open.remove(&key);
+        // The task's last reference may go here; not under the lock.
+        task.is_some()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().open.len()
+    }
+
+    /// Removes those whose task has ended: they were forgotten, or left their task without having ended.
+    fn take_ended(&self) -> Vec<TaskRef> {
+        let mut list = self.lock();
+        let is_ended = |(key, task): (&u64, &TaskRef)| task.is_finished().then_some(*key);
+        let ended: Vec<u64> = list.open.iter().filter_map(is_ended).collect();
+        ended.iter().filter_map(|key| list.open.remove(key)).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        // No user code runs under the lock.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Team {
+    /// Gives back what shielded sections hold whose task has ended. Called once the handle is gone: by the thread
+    /// that drops it, and by each worker that has nothing to do, so that the one that polled the task last does.
+    pub(crate) fn end_orphaned_sections(&self) {
+        if self.sections.len() > 0 {
+            self.sections.take_ended().iter().for_each(|_| self.release_with_tasks());
+        }
     }
 }
 

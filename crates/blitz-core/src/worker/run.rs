@@ -66,6 +66,11 @@ impl Worker {
     /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Says what the driver
     /// brought, if this worker was in there. Own thread only.
     pub(super) fn no_work_found(&self, idle: &mut Idle, latch: Option<&JobLatch>) -> Visit {
+        if self.team().is_closing() {
+            // This worker may have polled the task of a forgotten shield to its end: the exchange by which it began to
+            // look comes between that and the flag.
+            self.team().end_orphaned_sections();
+        }
         let mut sleeper = None;
         let seat = self.while_parking(|| {
             let look = || {
