@@ -200,7 +200,7 @@ impl Blocking {
 
     /// Whether no closure runs or waits.
     pub(crate) fn is_idle(&self) -> bool {
-        self.shared.lock().unfinished == 0
+        self.unfinished() == 0
     }
 
     /// A closure has run: its handle is complete.
@@ -212,6 +212,11 @@ impl Blocking {
         if was_last {
             team.tell_driver_of_end();
         }
+    }
+
+    /// Closures that run or wait.
+    pub(crate) fn unfinished(&self) -> usize {
+        self.shared.lock().unfinished
     }
 
     /// Threads that are there now, and closures that wait for one.

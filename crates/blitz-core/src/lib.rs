@@ -16,6 +16,7 @@ mod sched;
 mod shutdown;
 pub mod task;
 mod team;
+mod unfinished;
 mod worker;
 
 pub use blitz_parts::sleep::SleepPolicy;
@@ -41,3 +42,4 @@ pub use ops::yield_now::{Yield, yield_local, yield_now};
 pub use pool::Pool;
 pub use sched::{Histogram, Scheduler, SignalMetrics, TaskMetrics};
 pub use task::{AbortHandle, JoinHandle, JoinSet, LocalSet, TrySpawnError, spawn, spawn_local};
+pub use unfinished::Unfinished;

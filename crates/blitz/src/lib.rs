@@ -126,7 +126,7 @@ pub use blitz_core::{Yield, current_num_workers, current_worker_index, yield_loc
 pub use blitz_core::{AbortHandle, JoinSet, LocalSet, TrySpawnError, block_on};
 pub use blitz_core::{spawn, spawn_blocking, spawn_local, task, task_local};
 // The runtime.
-pub use blitz_core::{EnterGuard, Handle};
+pub use blitz_core::{EnterGuard, Handle, Unfinished};
 pub use builder::Builder;
 pub use runtime::Runtime;
 // Async functions as programs and tests.

@@ -1,6 +1,6 @@
 //! A pool as the runtime of an async program.
 
-use crate::{Builder, EnterGuard, Handle, JoinHandle, Pool, PoolMetrics};
+use crate::{Builder, EnterGuard, Handle, JoinHandle, Pool, PoolMetrics, Unfinished};
 use blitz_core::BuildError;
 use blitz_io::{BackendChoice, IoDriver};
 use std::future::Future;
@@ -12,6 +12,8 @@ use std::time::Duration;
 ///
 /// Dropping it cancels the tasks that are left and waits for the threads, for jobs that were spawned and
 /// for [shielded](crate::task::shield) sections. Dropped inside of one of its own tasks it does not wait.
+/// The drop has no limit: if something of that may never end, as a read of a pipe that has no writer, end the runtime with
+/// [`shutdown_within`](Runtime::shutdown_within).
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -151,7 +153,8 @@ impl Runtime {
     }
 
     /// Ends the runtime as its drop does, but waits for `patience` at most; says whether everything has
-    /// ended. If not, what is left goes on in the background.
+    /// ended. If not, what is left goes on in the background; [`shutdown_within`](Runtime::shutdown_within) says what
+    /// that is.
     ///
     /// ```
     /// let runtime = blitz::Runtime::new().unwrap();
@@ -159,6 +162,25 @@ impl Runtime {
     /// assert!(runtime.shutdown_timeout(std::time::Duration::from_secs(60)));
     /// ```
     pub fn shutdown_timeout(self, patience: Duration) -> bool {
+        self.shutdown_within(patience).is_ok()
+    }
+
+    /// Ends the runtime as its drop does, but waits for `patience` at most.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::new().unwrap();
+    /// let (go, wait) = std::sync::mpsc::channel::<()>();
+    /// drop(runtime.spawn_blocking(move || wait.recv()));
+    /// let left = runtime.shutdown_within(std::time::Duration::from_millis(1)).unwrap_err();
+    /// assert_eq!(left.blocking, 1);
+    /// drop(go);
+    /// ```
+    ///
+    /// # Errors
+    /// If something is left then: the error says what. It goes on in the background. If it says nothing, the
+    /// last threads are about to end.
+    pub fn shutdown_within(self, patience: Duration) -> Result<(), Unfinished> {
+        let handle = self.handle();
         let (done, wait) = mpsc::channel();
         let name = "blitz-shutdown".to_owned();
         let ending = std::thread::Builder::new().name(name).spawn(move || {
@@ -167,7 +189,10 @@ impl Runtime {
             let _ = done.send(());
         });
         // A thread that cannot be started has dropped the runtime already.
-        ending.is_err() || wait.recv_timeout(patience).is_ok()
+        if ending.is_err() || wait.recv_timeout(patience).is_ok() {
+            return Ok(());
+        }
+        Err(handle.unfinished())
     }
 
     /// Ends the runtime as its drop does, without waiting.

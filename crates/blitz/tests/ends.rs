@@ -3,8 +3,11 @@
 mod common;
 
 use blitz::sync::oneshot;
-use common::{fib, pool, runtime, wait_for, watched};
+use common::{Dir, fib, pool, runtime, wait_for, wait_for_parked, watched};
+use std::future::{Future, pending, poll_fn};
 use std::sync::mpsc;
+use std::task::Poll;
+use std::time::Duration;
 
 /// Returns once worker `index` of the pool sleeps.
 fn wait_until_asleep(handle: &blitz::Handle, index: usize) {
@@ -42,7 +45,7 @@ fn a_worker_that_drops_another_pool_works_for_its_own_meanwhile() {
                 let job = handle.spawn_cpu(|| fib(10)).join().unwrap();
                 let forked = handle.spawn_cpu(|| blitz::join(|| 1, || 2)).join().unwrap();
                 let late = async {
-                    blitz::time::sleep(std::time::Duration::from_millis(1)).await;
+                    blitz::time::sleep(Duration::from_millis(1)).await;
                     blitz::spawn(async { 7 }).await.unwrap()
                 };
                 (job, forked, handle.spawn(late).join().unwrap())
@@ -109,5 +112,72 @@ fn the_thread_that_built_a_pool_sleeps_while_it_drops_it() {
             go.send(()).unwrap();
             assert_eq!(dropping.join().unwrap(), 7);
         }
+    });
+}
+
+#[test]
+fn a_shutdown_with_a_limit_says_which_shields_are_left() {
+    watched("which_shields_are_left", |watch| {
+        let runtime = watch.workers(2);
+        let handle = runtime.handle();
+        let (go, wait) = oneshot::channel();
+        let task = runtime.spawn(async move {
+            let mut section = Box::pin(blitz::task::shield(pending::<()>()));
+            let begins = poll_fn(|cx| Poll::Ready(section.as_mut().poll(cx)));
+            assert!(begins.await.is_pending());
+            std::mem::forget(section);
+            wait.await.unwrap()
+        });
+        wait_for_parked(&handle, 1);
+        // While its task lives it cannot be known that a shield was forgotten.
+        let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
+        assert_eq!((left.shielded, left.blocking, left.jobs), (1, 0, 0));
+        assert!(left.to_string().contains("1 shielded section"), "{left}");
+        go.send(7).unwrap();
+        assert_eq!(task.join().unwrap(), 7);
+        wait_for(|| handle.dump().stopping);
+    });
+}
+
+#[test]
+fn a_shutdown_with_a_limit_says_which_closures_and_jobs_are_left() {
+    watched("which_closures_are_left", |watch| {
+        let dir = Dir::new();
+        let pipe = dir.at("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let builder = blitz::Runtime::builder().workers(2).backend(blitz::Backend::Readiness);
+        let runtime = watch.runtime(builder.build().unwrap());
+        let handle = runtime.handle();
+        let reading = runtime.spawn(blitz::fs::read(pipe.clone()));
+        let (go, wait) = mpsc::channel::<()>();
+        let job = runtime.spawn_cpu(move || wait.recv().unwrap());
+        wait_for(|| handle.unfinished().blocking == 1);
+        let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
+        assert_eq!((left.blocking, left.jobs, left.shielded, left.workers), (1, 1, 0, 2));
+        let text = left.to_string();
+        assert!(text.contains("1 closure of spawn_blocking, 1 job"), "{text}");
+        assert!(reading.join().unwrap_err().is_cancelled(), "tasks do not wait for closures");
+        go.send(()).unwrap();
+        job.join().unwrap();
+        wait_for(|| handle.unfinished().jobs == 0);
+        assert_eq!(handle.unfinished().blocking, 1);
+        // The writer comes at last.
+        drop(std::fs::OpenOptions::new().write(true).open(&pipe).unwrap());
+        wait_for(|| handle.unfinished().is_empty());
+        assert!(handle.dump().stopping);
+    });
+}
+
+#[test]
+fn a_shutdown_that_has_ended_everything_says_so() {
+    watched("a_shutdown_that_has_ended_everything", |watch| {
+        let runtime = watch.workers(2);
+        let handle = runtime.handle();
+        drop(runtime.spawn(pending::<()>()));
+        drop(runtime.spawn_blocking(|| blitz::spawn_cpu(|| 7).join().unwrap()));
+        assert_eq!(handle.unfinished().workers, 2);
+        runtime.shutdown_within(Duration::MAX).unwrap();
+        assert!(handle.unfinished().is_empty(), "{}", handle.unfinished());
     });
 }

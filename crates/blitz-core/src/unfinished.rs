@@ -1,0 +1,86 @@
+//! What keeps a pool from ending.
+
+#![forbid(unsafe_code)]
+
+use crate::handle::Handle;
+use crate::team::Team;
+use blitz_parts::prim::Acquire;
+use std::error::Error;
+use std::fmt;
+
+/// What the end of a pool waits for, at some recent moment.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+/// let (go, wait) = std::sync::mpsc::channel::<()>();
+/// let closure = pool.spawn_blocking(move || wait.recv());
+/// assert_eq!(pool.handle().unfinished().blocking, 1);
+/// go.send(()).unwrap();
+/// closure.join().unwrap().unwrap();
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unfinished {
+    /// Closures of `spawn_blocking` that run or wait for a thread, those that read and write files included.
+    pub blocking: usize,
+    /// Jobs that were spawned and have not run to their end, and calls of other threads that wait for some.
+    pub jobs: usize,
+    /// [Shielded](crate::task::shield) sections of tasks.
+    pub shielded: usize,
+    /// Workers that have not left: they leave when there is none of the above. One that stays then is in a poll that
+    /// does not return.
+    pub workers: usize,
+}
+
+impl Unfinished {
+    fn of(team: &Team) -> Unfinished {
+        let reasons = team.alive.load(Acquire);
+        let (blocking, shielded) = (team.blocking.unfinished(), team.sections.len());
+        let handle = usize::from(!team.is_closing());
+        let jobs = reasons.saturating_sub(blocking + shielded + handle);
+        let workers = team.leaving.load(Acquire).saturating_sub(handle);
+        Unfinished { blocking, jobs, shielded, workers }
+    }
+
+    /// Whether nothing is left: the pool has ended, or its last threads are about to.
+    pub fn is_empty(&self) -> bool {
+        self.blocking + self.jobs + self.shielded + self.workers == 0
+    }
+}
+
+impl Handle {
+    /// What the end of the pool waits for, or would.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+    /// let handle = pool.handle();
+    /// assert_eq!(handle.unfinished().workers, 2);
+    /// drop(pool);
+    /// assert!(handle.unfinished().is_empty());
+    /// ```
+    pub fn unfinished(&self) -> Unfinished {
+        Unfinished::of(self.team())
+    }
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("the pool has ended, or its last threads are about to");
+        }
+        let kinds = [
+            (self.blocking, "closure of spawn_blocking", "closures of spawn_blocking"),
+            (self.jobs, "job", "jobs"),
+            (self.shielded, "shielded section", "shielded sections"),
+            (self.workers, "worker", "workers"),
+        ];
+        let mut before = "the pool has not ended; left are ";
+        for (count, one, many) in kinds.into_iter().filter(|(count, ..)| *count > 0) {
+            write!(f, "{before}{count} {}", if count == 1 { one } else { many })?;
+            before = ", ";
+        }
+        Ok(())
+    }
+}
+
+impl Error for Unfinished {}
