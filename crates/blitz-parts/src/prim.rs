@@ -635,6 +635,8 @@ pub enum Step {
     WheelFireRelease,
     /// `wheel`: the owner looks again under the lock whether its timer waits.
     WheelLookAgain,
+    /// `wheel`: a slot that is being cleared comes before those of lower levels.
+    WheelClearFirst,
     /// `signal`: setting a task's bit releases, clearing it acquires.
     SignalSetRelease,
     /// `signal`: the fence between setting a signal bit and reading the leaf.

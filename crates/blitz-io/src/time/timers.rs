@@ -16,7 +16,7 @@ use crate::poll::Reactor;
 use blitz_core::driver::PoolView;
 use blitz_parts::alarm::{Alarm, NEVER};
 use blitz_parts::prim::{AtomicU64, Relaxed};
-use blitz_parts::tuning::FIRED_AT_ONCE;
+use blitz_parts::tuning::TIMERS_AT_ONCE;
 use blitz_parts::wheel::{Closed, Entry, Ring, Wheel};
 use std::collections::VecDeque;
 use std::fmt;
@@ -171,7 +171,7 @@ impl Timers {
     fn expire(&self, now: u64, fired: &mut VecDeque<Waker>) {
         for wheel in &self.wheels {
             // In turns, so that whoever wants to insert something does not wait for all.
-            while wheel.expire(now, FIRED_AT_ONCE, fired) {}
+            while wheel.expire(now, TIMERS_AT_ONCE, fired) {}
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The slots: where an entry is by its tick, and what is due next. All of it under the wheel's lock.
 
 use super::entry::Entry;
+use crate::prim::{Step, broken};
 use crate::tuning::WHEEL_LEVELS;
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -15,7 +16,7 @@ pub(super) struct Node {
     /// A slot's entries are a ring, the newest before the oldest. None while in no slot.
     links: Option<Links>,
     tick: u64,
-    level: u8,
+    pub(super) level: u8,
     slot: u8,
     pub(super) waker: Option<Waker>,
 }
@@ -48,10 +49,36 @@ struct Level {
 
 pub(super) struct Levels {
     /// See WHEEL-5.
-    elapsed: u64,
+    pub(super) elapsed: u64,
+    /// A new entry is in the level of the highest bit that differs from `elapsed` or is set here: [`FINEST`], or the
+    /// level that is being cleared and those below.
+    coarseness: u64,
+    /// The slot that is being cleared: its entries move to lower levels, a few at a time (WHEEL-10).
+    clearing: Option<Place>,
+    /// How far a search for the next tick has come (WHEEL-11).
+    search: Option<Search>,
     /// Bit `l`: level `l` has entries.
     in_use: u16,
     levels: [Level; WHEEL_LEVELS],
+}
+
+/// An entry may be in any level.
+const FINEST: u64 = SLOTS as u64 - 1;
+
+/// Where a slot is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    level: u8,
+    slot: u8,
+}
+
+/// A look at each entry of a slot, a few at a time.
+struct Search {
+    place: Place,
+    /// The entry to look at next. If it leaves its slot, the one behind it takes its place here.
+    at: NonNull<Entry>,
+    /// The least of the ticks so far.
+    least: u64,
 }
 
 // SAFETY: the entries that it points to may be touched by whoever holds the wheel's lock (WHEEL-4).
@@ -66,11 +93,28 @@ struct First {
     soonest: u64,
 }
 
+impl First {
+    fn place(&self) -> Place {
+        Place { level: self.level as u8, slot: self.slot as u8 }
+    }
+}
+
+/// There was more to look at than one call may.
+#[derive(Debug)]
+pub(super) struct Unfinished;
+
 impl Levels {
     pub(super) fn new() -> Levels {
         let slot = Slot { oldest: None, soonest: 0 };
         let level = || Level { in_use: 0, slots: [slot; SLOTS] };
-        Levels { elapsed: 0, in_use: 0, levels: core::array::from_fn(|_| level()) }
+        Levels {
+            elapsed: 0,
+            coarseness: FINEST,
+            clearing: None,
+            search: None,
+            in_use: 0,
+            levels: core::array::from_fn(|_| level()),
+        }
     }
 
     /// Puts an entry into the slot of `tick`, behind those that are there.
@@ -80,9 +124,19 @@ impl Levels {
     /// 2. The wheel's lock is held.
     #[inline]
     pub(super) unsafe fn place(&mut self, entry: NonNull<Entry>, tick: u64) {
+        // SAFETY: obligations 1 and 2.
+        unsafe { self.place_above(entry, tick, self.coarseness) };
+    }
+
+    /// As [`place`](Levels::place), with the coarseness that is given.
+    ///
+    /// # Safety
+    /// 1. As for [`place`](Levels::place).
+    #[inline]
+    unsafe fn place_above(&mut self, entry: NonNull<Entry>, tick: u64, coarseness: u64) {
         // What is overdue goes where the wheel is.
         let tick = tick.max(self.elapsed);
-        let digits = (tick ^ self.elapsed) | (SLOTS as u64 - 1);
+        let digits = (tick ^ self.elapsed) | coarseness;
         let level = ((u64::BITS - 1 - digits.leading_zeros()) / DIGIT) as usize;
         let slot = (tick >> (level as u32 * DIGIT)) as usize % SLOTS;
         self.in_use |= 1 << level;
@@ -103,7 +157,7 @@ impl Levels {
                 Links { before: newest, after: oldest }
             }
         };
-        // SAFETY: obligations 1 and 2.
+        // SAFETY: obligation 1, which has those of `place`.
         let node = unsafe { node_of(entry) };
         node.links = Some(links);
         node.tick = tick;
@@ -122,12 +176,19 @@ impl Levels {
         let node = unsafe { node_of(entry) };
         let (level, slot) = (usize::from(node.level), usize::from(node.slot));
         let Some(links) = node.links.take() else { panic!("the timer is in no slot") };
+        if self.search.as_ref().is_some_and(|search| search.at == entry) {
+            self.pass(links.after);
+        }
         let in_level = &mut self.levels[level];
         if links.after == entry {
             in_level.slots[slot].oldest = None;
             in_level.in_use &= !(1 << slot);
             if in_level.in_use == 0 {
                 self.in_use &= !(1 << level);
+            }
+            if self.clearing == Some(Place { level: level as u8, slot: slot as u8 }) {
+                self.clearing = None;
+                self.coarseness = FINEST;
             }
             return;
         }
@@ -140,19 +201,26 @@ impl Levels {
         unsafe { set_after(links.before, links.after) };
     }
 
-    /// The first slot in use: that of the lowest level, for what is in a level comes before what is in those
-    /// above; and there the lowest, for slots before `elapsed` are empty (WHEEL-5).
+    /// The slot whose entries come first: the one that is being cleared; else that of the lowest level in use, for what is
+    /// in a level comes before what is in those above; and there the lowest, for slots before `elapsed` are empty
+    /// (WHEEL-5).
     fn first_slot(&self) -> Option<First> {
         if self.in_use == 0 {
             return None;
         }
-        let level = self.in_use.trailing_zeros() as usize;
-        let in_level = &self.levels[level];
-        let slot = in_level.in_use.trailing_zeros() as usize;
+        let (level, slot) = match self.clearing {
+            Some(place) if !broken(Step::WheelClearFirst) => {
+                (place.level as usize, place.slot as usize)
+            }
+            _ => {
+                let level = self.in_use.trailing_zeros() as usize;
+                (level, self.levels[level].in_use.trailing_zeros() as usize)
+            }
+        };
         let shift = level as u32 * DIGIT;
         let above = self.elapsed.checked_shr(shift + DIGIT).unwrap_or(0);
         let start = above.checked_shl(shift + DIGIT).unwrap_or(0) | (slot as u64) << shift;
-        Some(First { level, slot, start, soonest: in_level.slots[slot].soonest })
+        Some(First { level, slot, start, soonest: self.levels[level].slots[slot].soonest })
     }
 
     /// When something is due, at the earliest.
@@ -160,22 +228,58 @@ impl Levels {
         self.first_slot().map(|first| first.soonest)
     }
 
-    /// When something is due.
-    pub(super) fn next(&self) -> Option<u64> {
-        let first = self.first_slot()?;
-        let oldest = self.levels[first.level].slots[first.slot].oldest?;
-        let mut next = u64::MAX;
-        let mut entry = oldest;
-        loop {
-            // SAFETY: it is in this slot; callers hold the lock.
-            let node = unsafe { node_of(entry) };
-            next = next.min(node.tick);
+    /// Looks for the first tick at which something is due, and touches `max` entries at most. `Err` if it has to go on
+    /// in another call.
+    pub(super) fn next(&mut self, max: usize) -> Result<Option<u64>, Unfinished> {
+        let mut left = max;
+        // The entries of a slot that is being cleared come from nowhere else, and have to move in any case.
+        while let Some(place) = self.clearing {
+            if left == 0 {
+                return Err(Unfinished);
+            }
+            left -= 1;
+            self.move_oldest(place);
+        }
+        let Some(first) = self.first_slot() else { return Ok(None) };
+        // Those of a slot of the lowest level are all due at once.
+        let Some(oldest) = self.oldest(first.place()).filter(|_| first.level > 0) else {
+            return Ok(Some(first.soonest));
+        };
+        if self.search.as_ref().is_none_or(|search| search.place != first.place()) {
+            self.search = Some(Search { place: first.place(), at: oldest, least: u64::MAX });
+        }
+        while let Some(search) = &mut self.search {
+            if left == 0 {
+                return Err(Unfinished);
+            }
+            left -= 1;
+            // SAFETY: it is in a slot (WHEEL-11); callers hold the lock.
+            let node = unsafe { node_of(search.at) };
+            search.least = search.least.min(node.tick);
             match &node.links {
-                // Those of a slot of the lowest level are all due at once.
-                Some(links) if links.after != oldest && first.level > 0 => entry = links.after,
-                _ => return Some(next),
+                Some(links) => self.pass(links.after),
+                None => unreachable!("what is in a slot has neighbours"),
             }
         }
+        // The search is at its end, and has noted what it found.
+        Ok(self.first())
+    }
+
+    /// The search goes on at `after`, which comes behind the entry that it was at. Behind the newest it has seen all.
+    #[cold]
+    fn pass(&mut self, after: NonNull<Entry>) {
+        let Some(search) = &mut self.search else { return };
+        let slot = &mut self.levels[search.place.level as usize].slots[search.place.slot as usize];
+        search.at = after;
+        if slot.oldest == Some(after) {
+            // Those that came meanwhile came behind, and were seen.
+            slot.soonest = slot.soonest.max(search.least);
+            self.search = None;
+        }
+    }
+
+    fn oldest(&self, place: Place) -> Option<NonNull<Entry>> {
+        self.levels[place.level as usize].slots[place.slot as usize].oldest
     }
 
     /// The wheel is at `now`, or as far as it can be without moving entries.
@@ -193,20 +297,19 @@ impl Levels {
         while let Some(first) = self.first_slot().filter(|first| first.soonest <= now) {
             // What is left in the slot is due from `soonest` on, and what is in others later.
             self.elapsed = self.elapsed.max(first.soonest);
-            while let Some(entry) = self.levels[first.level].slots[first.slot].oldest {
+            if first.level > 0 {
+                self.begin_clearing(first.place());
+            }
+            while let Some(entry) = self.oldest(first.place()) {
+                if left == 0 {
+                    return true;
+                }
+                left -= 1;
                 if first.level > 0 {
-                    // SAFETY: it is in this slot; callers hold the lock.
-                    unsafe { self.unlink(entry) };
-                    // SAFETY: it waits; callers hold the lock.
-                    let tick = unsafe { node_of(entry) }.tick;
-                    // SAFETY: it is in no slot now; callers hold the lock.
-                    unsafe { self.place(entry, tick) };
-                } else if left > 0 {
-                    left -= 1;
+                    self.move_oldest(first.place());
+                } else {
                     // SAFETY: it is in this slot; callers hold the lock.
                     fired.extend(unsafe { self.finish(entry, false) });
-                } else {
-                    return true;
                 }
             }
         }
@@ -214,15 +317,35 @@ impl Levels {
         false
     }
 
-    /// Moves the wakers of all entries to `woken`.
-    pub(super) fn close(&mut self, woken: &mut VecDeque<Waker>) {
-        while let Some(first) = self.first_slot() {
-            while let Some(entry) = self.levels[first.level].slots[first.slot].oldest {
-                // SAFETY: it is in this slot; callers hold the lock.
-                woken.extend(unsafe { self.finish(entry, true) });
-            }
+    /// From now on the entries of this slot, at whose first tick the wheel is, move to lower levels.
+    fn begin_clearing(&mut self, place: Place) {
+        self.clearing = Some(place);
+        self.coarseness =
+            u64::MAX >> u64::BITS.saturating_sub((u32::from(place.level) + 1) * DIGIT);
+    }
+
+    /// Moves the oldest entry of the slot that is being cleared to a lower level. Callers hold the lock.
+    fn move_oldest(&mut self, place: Place) {
+        let Some(entry) = self.oldest(place) else { return };
+        // SAFETY: it is in this slot; callers hold the lock.
+        unsafe { self.unlink(entry) };
+        // SAFETY: it waits; callers hold the lock.
+        let tick = unsafe { node_of(entry) }.tick;
+        // SAFETY: it is in no slot now; callers hold the lock.
+        unsafe { self.place_above(entry, tick, FINEST) };
+    }
+
+    /// Moves the wakers of `max` entries to `woken`; says whether there may be more.
+    pub(super) fn close(&mut self, max: usize, woken: &mut VecDeque<Waker>) -> bool {
+        for _ in 0..max {
+            let Some(entry) = self.first_slot().and_then(|first| self.oldest(first.place())) else {
+                self.elapsed = 0;
+                return false;
+            };
+            // SAFETY: it is in a slot; callers hold the lock.
+            woken.extend(unsafe { self.finish(entry, true) });
         }
-        self.elapsed = 0;
+        true
     }
 
     /// Takes an entry out of its slot and leaves it to its owner.

@@ -12,6 +12,8 @@ use core::ops::{Deref, DerefMut};
 
 pub(super) struct Lock<T> {
     taken: AtomicBool,
+    /// A thread has found the lock taken since the last [`Lock::give_way`]. Carries no data.
+    wanted: AtomicBool,
     value: UnsafeCell<T>,
     witness: Witness,
 }
@@ -27,6 +29,7 @@ impl<T> Lock<T> {
     pub(super) fn new(value: T) -> Lock<T> {
         Lock {
             taken: AtomicBool::new(false),
+            wanted: AtomicBool::new(false),
             value: UnsafeCell::new(value),
             witness: Witness::default(),
         }
@@ -47,12 +50,22 @@ impl<T> Lock<T> {
         let mut tries = 0;
         // O1
         while self.taken.compare_exchange(false, true, Acquire, Relaxed).is_err() {
+            self.wanted.store(true, Relaxed);
             tries += 1;
             if tries > WHEEL_SPINS {
                 yield_now();
             } else {
                 spin_loop();
             }
+        }
+    }
+
+    /// For a thread that takes the lock again at once: yields if another one waits for it, which would find it taken
+    /// nearly each time.
+    pub(super) fn give_way(&self) {
+        if self.wanted.load(Relaxed) {
+            self.wanted.store(false, Relaxed);
+            yield_now();
         }
     }
 }

@@ -20,6 +20,10 @@
 //! that differs from those of `elapsed`. So all that is in one level comes before all that is in the next one, and
 //! the first slot that is in use, which two bitmaps name, holds what is due first.
 //!
+//! When the wheel reaches the first tick of a slot above level 0, the driver clears that slot: it moves the entries to
+//! lower levels, a few at a time, and lets go of the lock in between. Until the slot is empty the driver fires nothing,
+//! `elapsed` stays, and a new entry whose tick is in the slot's range goes to the end of the slot.
+//!
 //! # Transitions
 //! ```text
 //!  IDLE ──insert──▶ WAITING ──expire──▶ FIRED ──reset, cancel──▶ IDLE
@@ -33,14 +37,20 @@
 //! - **WHEEL-3** Entries are fired in the order of their ticks; those of one tick in the order in which they came.
 //! - **WHEEL-4** Each WAITING entry is in one slot, which is in use; only the lock's holder touches slots and the
 //!   nodes of WAITING entries.
-//! - **WHEEL-5** `elapsed` is before the beginning of every slot in use above level 0, and not after any tick of
-//!   an entry. So the level of an entry stays what it was.
+//! - **WHEEL-5** `elapsed` is before the beginning of every slot in use above level 0, but for the slot that is being
+//!   cleared, and not after any tick of an entry. So the level of an entry stays what it was.
 //! - **WHEEL-6** Nobody but its owner touches an entry that is FIRED or CLOSED: it may be freed without a lock.
 //! - **WHEEL-7** The waker of an entry is called once if the entry is fired or its wheel closed, and not if it was
 //!   cancelled before. None is called, cloned or dropped under the lock.
 //! - **WHEEL-8** `earliest` is not after the tick of any entry, and whoever lowers it tells the wheel's [`Ring`].
 //! - **WHEEL-9** A closed wheel takes no entry. Its memory stays a wheel's for ever, so that one that finds its
 //!   entry WAITING may take the lock, whatever has happened to the wheel since.
+//! - **WHEEL-10** A slot that is being cleared is the first slot until it is empty: `elapsed` is its `soonest` and no
+//!   entry is due before; no entry in a lower level came after one that is still in the slot.
+//! - **WHEEL-11** A search for the next tick is at an entry of its slot: if that one leaves, at the one behind it.
+//! - **WHEEL-12** Each holder of the lock touches a constant number of entries, whatever is in the wheel:
+//!   [`TIMERS_AT_ONCE`], or as many as `expire` was told, and their neighbours. The driver yields between two turns if
+//!   another thread waits for the lock.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -53,10 +63,12 @@
 //! # What this does not do
 //! It knows no clock: a tick is a number. It calls no waker: `expire` hands them out. An `earliest` that belongs
 //! to a cancelled entry stays until the driver comes by, so cancelling tells nobody.
+//! [`Wheel::next`] may name the tick of an entry that was cancelled during the call.
 //!
 //! # Lineage
 //! Hashed hierarchical wheels (Varghese and Lauck), with occupancy bitmaps and the level taken from the highest
-//! digit that differs. Added: one wheel per worker, fired through whoever has the driver's seat.
+//! digit that differs. Added: one wheel per worker, fired through whoever has the driver's seat, and slots that are cleared
+//! step by step.
 
 mod entry;
 mod levels;
@@ -70,6 +82,7 @@ mod test;
 pub use entry::{Entry, Waiting};
 
 use crate::alarm::{Earliest, NEVER};
+use crate::tuning::TIMERS_AT_ONCE;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -198,16 +211,22 @@ impl Wheel {
         Earlier(ring, tick)
     }
 
-    /// Moves the wakers of at most `max` entries that are due at `now` to `fired`. Says whether there may be
-    /// more. `fired` does not grow under the lock if it has room for as many.
+    /// Moves the wakers of entries that are due at `now` to `fired`, and entries of coarse slots to finer ones: at most
+    /// `max` in all. Returns whether there may be more. `fired` does not grow under the lock if it has room for as many.
     pub fn expire(&self, now: u64, max: usize, fired: &mut VecDeque<Waker>) -> bool {
         if self.earliest.get() > now {
             return false;
         }
         fired.reserve(max);
-        let mut timers = self.lock();
-        let more = timers.levels.expire(now, max, fired);
-        self.earliest.set(timers.levels.first().unwrap_or(NEVER));
+        let more = {
+            let mut timers = self.lock();
+            let more = timers.levels.expire(now, max, fired);
+            self.earliest.set(timers.levels.first().unwrap_or(NEVER));
+            more
+        };
+        if more {
+            self.timers.give_way();
+        }
         more
     }
 
@@ -217,25 +236,38 @@ impl Wheel {
         self.earliest.get()
     }
 
-    /// When something is due: exactly, where [`Wheel::earliest`] may be too early. Looks at each entry of a
-    /// slot.
+    /// When something is due: exactly, where [`Wheel::earliest`] may be too early. Looks at each entry of a slot, in as
+    /// many turns as it takes.
     pub fn next(&self) -> u64 {
-        let timers = self.lock();
-        let next = timers.levels.next().unwrap_or(NEVER);
-        self.earliest.set(next);
-        next
+        loop {
+            {
+                let mut timers = self.lock();
+                if let Ok(next) = timers.levels.next(TIMERS_AT_ONCE) {
+                    let next = next.unwrap_or(NEVER);
+                    self.earliest.set(next);
+                    return next;
+                }
+            }
+            self.timers.give_way();
+        }
     }
 
     /// Ends the wheel: moves the wakers of all its entries to `woken`, and takes no more.
     pub fn close(&self, woken: &mut VecDeque<Waker>) {
-        let ring = {
-            let mut timers = self.lock();
-            timers.levels.close(woken);
-            self.earliest.set(NEVER);
-            timers.ring.take()
-        };
+        let ring = self.lock().ring.take();
         // Without the lock: it may be the last one of somebody else's things.
         drop(ring);
+        loop {
+            woken.reserve(TIMERS_AT_ONCE);
+            {
+                let mut timers = self.lock();
+                if !timers.levels.close(TIMERS_AT_ONCE, woken) {
+                    self.earliest.set(NEVER);
+                    return;
+                }
+            }
+            self.timers.give_way();
+        }
     }
 
     /// Leaves a closed wheel to whoever opens the next one.

@@ -97,6 +97,39 @@ fn insert_against_driver() {
     assert_eq!(count.0.load(Relaxed), 1);
 }
 
+/// A timer is inserted while the driver moves those of its slot to a lower level, one at a time: they are fired in the
+/// order of their ticks, and those of one tick in the order in which they came.
+fn insert_against_clearing() {
+    let wheel = wheel();
+    let (count, waker) = counter();
+    let [mut late, mut soon, mut new] = [(); 3].map(|()| Box::pin(Entry::new()));
+    wheel.insert(late.as_mut(), 75, 0, waker.clone()).unwrap();
+    wheel.insert(soon.as_mut(), 70, 0, waker.clone()).unwrap();
+    let driver = thread::spawn(move || {
+        let mut wakers = VecDeque::new();
+        // Each has moved, and not one is fired.
+        for _ in 0..2 {
+            wheel.expire(80, 1, &mut wakers);
+        }
+        wakers
+    });
+    wheel.insert(new.as_mut(), 75, 0, waker).unwrap();
+    let mut wakers = driver.join().unwrap();
+    let mut order = Vec::new();
+    for _ in 0..8 {
+        wheel.expire(80, 1, &mut wakers);
+        let fired = [&late, &soon, &new].map(|entry| entry.state() == Waiting::Fired);
+        if order.last() != Some(&fired) {
+            order.push(fired);
+        }
+    }
+    order.retain(|fired| fired.contains(&true));
+    let [t, f] = [true, false];
+    assert_eq!(order, [[f, t, f], [t, t, f], [t, t, t]]);
+    wakers.into_iter().for_each(Waker::wake);
+    assert_eq!(count.0.load(Relaxed), 3);
+}
+
 /// A timer goes in while the wheel is closed: it is refused, or woken.
 fn insert_against_close() {
     let wheel = wheel();
@@ -132,6 +165,16 @@ fn wheel_6_a_fired_timer_is_its_owners() {
 #[test]
 fn wheel_7_a_timer_wakes_once_beside_its_insertion() {
     check(5, None, insert_against_driver);
+}
+
+#[test]
+fn wheel_10_a_half_cleared_slot_comes_first() {
+    check(5, None, insert_against_clearing);
+}
+
+#[test]
+fn canary_a_half_cleared_slot_comes_when_its_level_does() {
+    canary(&[Step::WheelClearFirst], None, insert_against_clearing);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{Closed, Entry, Ring, Waiting, Wheel};
 use crate::alarm::NEVER;
+use crate::tuning::TIMERS_AT_ONCE;
 use core::pin::Pin;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -58,8 +59,8 @@ impl Twins {
     fn expect(&mut self, timer: usize, tick: u64) {
         self.forget(timer);
         self.came += 1;
-        // What is overdue is due at once, behind what was due before.
-        let key = (tick.max(self.now), self.came);
+        // What is overdue is due at once, behind what was due before. A wheel whose driver is not done is not at `now`.
+        let key = (tick.max(self.wheel.lock().levels.elapsed), self.came);
         self.expected.insert(key, timer);
         self.keys[timer] = Some(key);
     }
@@ -105,6 +106,37 @@ impl Twins {
         self.check_rest();
     }
 
+    /// One turn of a driver that is not done afterwards, perhaps: what it fires are the first of those that are due.
+    fn step(&mut self, now: u64, max: usize) {
+        self.now = self.now.max(now);
+        let mut wakers = VecDeque::new();
+        let places = self.places();
+        let more = self.wheel.expire(self.now, max, &mut wakers);
+        let touched = places.iter().zip(self.places()).filter(|(a, b)| **a != *b).count();
+        assert!(touched <= max, "{touched} entries under one lock, {max} allowed");
+        wakers.into_iter().for_each(Waker::wake);
+        for timer in std::mem::take(&mut *self.woken.lock().unwrap()) {
+            let (key, first) = self.expected.pop_first().expect("a timer that waits");
+            assert_eq!(timer, first, "not the first one");
+            assert!(key.0 <= self.now, "early: {} at {}", key.0, self.now);
+            assert_eq!(self.entries[timer].state(), Waiting::Fired);
+            self.keys[timer] = None;
+        }
+        let first = self.expected.keys().next().map_or(NEVER, |key| key.0);
+        assert!(more || first > self.now, "left behind: {first} at {}", self.now);
+        assert!(self.wheel.earliest() <= first, "the driver would sleep beyond {first}");
+    }
+
+    /// The level of each timer that waits.
+    fn places(&self) -> Vec<Option<u8>> {
+        let _lock = self.wheel.lock();
+        let level = |entry: &Pin<Box<Entry>>| {
+            // SAFETY: this thread holds the lock.
+            (entry.state() == Waiting::Yes).then(|| unsafe { entry.node() }.level)
+        };
+        self.entries.iter().map(level).collect()
+    }
+
     fn check_rest(&self) {
         let first = self.expected.keys().next().map_or(NEVER, |key| key.0);
         assert!(self.wheel.earliest() <= first);
@@ -135,6 +167,9 @@ enum Op {
     Reset(usize, u64),
     Cancel(usize),
     Advance(u64, usize),
+    /// One turn only.
+    Step(u64, usize),
+    Next,
 }
 
 const TIMERS: usize = 24;
@@ -154,6 +189,18 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// Inserts and cancellations between the turns of a driver, many of them in the range of one slot.
+fn op_between_turns() -> impl Strategy<Value = Op> {
+    let near = || prop_oneof![0..70u64, 0..5_000u64, distance()];
+    prop_oneof![
+        4 => (0..TIMERS, near()).prop_map(|(timer, tick)| Op::Insert(timer, tick)),
+        2 => (0..TIMERS, near()).prop_map(|(timer, tick)| Op::Reset(timer, tick)),
+        2 => (0..TIMERS).prop_map(Op::Cancel),
+        8 => (prop_oneof![Just(0), near()], 1..4usize).prop_map(|(ticks, max)| Op::Step(ticks, max)),
+        1 => Just(Op::Next),
+    ]
+}
+
 fn run(start: u64, ops: Vec<Op>) {
     let mut twins = Twins::new(TIMERS, start);
     for op in ops {
@@ -166,6 +213,14 @@ fn run(start: u64, ops: Vec<Op>) {
                 // Never to the last tick, which means never.
                 let now = at(distance).min(NEVER - 1);
                 twins.advance(now, max);
+            }
+            Op::Step(distance, max) => {
+                let now = at(distance).min(NEVER - 1);
+                twins.step(now, max);
+            }
+            Op::Next => {
+                let first = twins.expected.keys().next().map_or(NEVER, |key| key.0);
+                assert_eq!(twins.wheel.next(), first);
             }
         }
     }
@@ -180,6 +235,14 @@ proptest! {
     fn wheel_2_it_does_what_a_sorted_map_does(
         start in distance(),
         ops in prop::collection::vec(op(), 1..80),
+    ) {
+        run(start, ops);
+    }
+
+    #[test]
+    fn wheel_10_it_does_so_between_the_turns_of_a_driver(
+        start in distance(),
+        ops in prop::collection::vec(op_between_turns(), 1..160),
     ) {
         run(start, ops);
     }
@@ -223,6 +286,161 @@ fn wheel_5_an_idle_wheel_follows_the_clock_and_an_overdue_timer_is_due_at_once()
     assert_eq!(twins.entries[0].state(), Waiting::Fired);
     assert_eq!(twins.wheel.earliest(), 1_000_001);
     twins.advance(1_000_001, 8);
+    twins.close();
+}
+
+/// Timers that are due at one tick, in an open wheel.
+fn crowd(count: usize, tick: u64) -> (&'static Wheel, Vec<Entry>) {
+    let wheel = Wheel::open(0, Arc::new(Told::default()));
+    let mut crowd: Vec<_> = (0..count).map(|_| Entry::new()).collect();
+    for entry in pinned(&mut crowd) {
+        wheel.insert(entry, tick, 0, Waker::noop().clone()).unwrap();
+    }
+    (wheel, crowd)
+}
+
+/// The entries stay where they are: no caller moves the vector's contents before it is dropped.
+fn pinned(crowd: &mut [Entry]) -> impl Iterator<Item = Pin<&mut Entry>> {
+    // SAFETY: see above.
+    crowd.iter_mut().map(|entry| unsafe { Pin::new_unchecked(entry) })
+}
+
+const MANY: usize = if cfg!(miri) { 1_000 } else { 1_000_000 };
+
+fn end(wheel: &'static Wheel) {
+    wheel.close(&mut VecDeque::new());
+    wheel.give_back();
+}
+
+#[test]
+fn wheel_12_no_turn_touches_more_than_its_share_of_a_million_timers() {
+    const TICK: u64 = 64 + 5;
+    let (wheel, crowd) = crowd(MANY, TICK);
+    let mut others: Vec<_> = (0..MANY / TIMERS_AT_ONCE).map(|_| Entry::new()).collect();
+    let mut others = pinned(&mut others);
+    let mut fired = VecDeque::new();
+    let (mut turns, mut inserted) = (0, 0);
+    while wheel.expire(TICK, TIMERS_AT_ONCE, &mut fired) {
+        turns += 1;
+        // Whoever inserts comes between two turns.
+        if let Some(other) = others.next() {
+            wheel.insert(other, TICK, TICK, Waker::noop().clone()).unwrap();
+            inserted += 1;
+        }
+    }
+    assert_eq!(fired.len(), MANY + inserted);
+    assert!(crowd.iter().all(|entry| entry.state() == Waiting::Fired));
+    // Each was moved once, from level 1 to level 0, and fired once.
+    let share = (2 * MANY).div_ceil(TIMERS_AT_ONCE);
+    assert!(turns + 1 >= share, "{turns} turns for what takes {share}");
+    end(wheel);
+}
+
+#[test]
+fn wheel_12_the_search_for_the_next_tick_goes_on_beside_others() {
+    const MAX: usize = 8;
+    let mut twins = Twins::new(1_000, 0);
+    for timer in 0..999 {
+        twins.insert(timer, 100_000 + timer as u64);
+    }
+    // The first one was the soonest, of which the slot still knows.
+    twins.cancel(0);
+    let mut turns = 0;
+    let next = || twins.wheel.lock().levels.next(MAX).ok();
+    while next().is_none() {
+        turns += 1;
+        match turns {
+            // The one that the search is at leaves.
+            1 => twins.entries[1 + MAX].as_mut().cancel(),
+            2 => assert!(twins.entries[2].as_mut().reset(100_900)),
+            3 => twins.entries[1].as_mut().cancel(),
+            _ => (),
+        }
+    }
+    assert!(turns >= 998 / MAX, "{turns} turns for 998 entries");
+    // What it has seen and what left behind it cannot be told apart: not later than the first, and not before all.
+    let first = twins.wheel.lock().levels.first().unwrap();
+    assert!((100_001..=100_003).contains(&first));
+    assert_eq!(twins.wheel.next(), 100_003, "the next search is exact");
+    end(twins.wheel);
+}
+
+#[test]
+fn wheel_11_a_search_outlives_every_entry_of_its_slot() {
+    for from_the_end in [false, true] {
+        let mut twins = Twins::new(20, 0);
+        (0..20).for_each(|timer| twins.insert(timer, 5_000));
+        assert!(twins.wheel.lock().levels.next(5).is_err());
+        for timer in 0..20 {
+            twins.cancel(if from_the_end { 19 - timer } else { timer });
+        }
+        assert_eq!(twins.wheel.next(), NEVER);
+        twins.insert(3, 6_000);
+        assert!(twins.wheel.lock().levels.next(0).is_err());
+        twins.step(6_000, 1);
+        assert_eq!(twins.wheel.next(), 6_000);
+        twins.advance(6_000, 1);
+        twins.close();
+    }
+}
+
+#[test]
+fn wheel_12_a_wheel_is_closed_in_turns() {
+    let (wheel, mut crowd) = crowd(1_000, 5_000);
+    let mut woken = VecDeque::new();
+    assert!(wheel.lock().levels.close(8, &mut woken));
+    assert_eq!(woken.len(), 8);
+    // Those that still wait may leave, or be moved.
+    let mut waiting = pinned(&mut crowd).filter(|entry| entry.state() == Waiting::Yes);
+    waiting.next().unwrap().cancel();
+    assert!(waiting.next().unwrap().reset(7));
+    drop(waiting);
+    wheel.close(&mut woken);
+    assert_eq!((woken.len(), wheel.earliest()), (999, NEVER));
+    wheel.give_back();
+}
+
+/// A million timers of one tick, of which half leave, then half of the rest, and so on, while the driver is at them.
+#[test]
+fn wheel_10_half_after_half_leaves_a_slot_that_is_being_cleared() {
+    const TICK: u64 = 64 * 64 + 77;
+    let (wheel, mut crowd) = crowd(MANY, TICK);
+    let mut fired = VecDeque::new();
+    let mut cancelled = 0;
+    for round in 0..8 {
+        for entry in pinned(&mut crowd).skip((1 << round) - 1).step_by(2 << round) {
+            if entry.state() == Waiting::Yes {
+                entry.cancel();
+                cancelled += 1;
+            }
+        }
+        for _ in 0..10 {
+            assert!(wheel.expire(TICK, TIMERS_AT_ONCE, &mut fired) || cfg!(miri));
+        }
+        assert!(wheel.earliest() <= TICK || cfg!(miri));
+    }
+    while wheel.expire(TICK, TIMERS_AT_ONCE, &mut fired) {}
+    assert_eq!(fired.len() + cancelled, MANY, "each was fired, or cancelled");
+    assert!(crowd.iter().all(|entry| entry.state() != Waiting::Yes));
+    assert_eq!(wheel.next(), NEVER);
+    end(wheel);
+}
+
+#[test]
+fn wheel_1_the_last_ticks_have_a_place_and_never_comes_last() {
+    let mut twins = Twins::new(4, 0);
+    // The top level has 16 slots only; the last of them ends with the last tick.
+    for (timer, tick) in [NEVER - 1, NEVER, 1 << 63, NEVER - 64].into_iter().enumerate() {
+        twins.insert(timer, tick);
+    }
+    for now in [(1 << 63) - 1, 1 << 63, NEVER - 65, NEVER - 64, NEVER - 2, NEVER - 1, NEVER - 1] {
+        twins.step(now, 1);
+        twins.advance(now, 1);
+    }
+    assert_eq!(twins.entries[1].state(), Waiting::Yes, "never is not before the end of time");
+    // Overdue by all of time.
+    twins.insert(0, 0);
+    twins.advance(NEVER - 1, 1);
     twins.close();
 }
 
