@@ -461,6 +461,12 @@ pub enum Step {
     DequeTakeBackRelease,
     /// `deque`: the release store of a grown buffer's address.
     DequeGrowRelease,
+    /// `deque`: the fence between a thief's entry into a large ring and its look at which one is in use.
+    DequeReaderFence,
+    /// `deque`: a thief that has read a slot of a large ring releases it.
+    DequeReaderRelease,
+    /// `deque`: the fence between leaving a large ring and looking for thieves in it.
+    DequeShrinkFence,
     /// `deque`: an owner that sees a thief gone sees what it did.
     DequeForceAcquire,
     /// `deque`: the owner's fence between lowering the end and reading the top.

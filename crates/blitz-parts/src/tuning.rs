@@ -7,6 +7,16 @@ use core::time::Duration;
 /// public a few at a time. Two under the model checker, so that a third item grows the buffer.
 pub const DEQUE_SLOTS: usize = if MODELLED { 2 } else { 256 };
 
+/// Slots up to which a deque keeps its rings when it is empty; with those that it outgrew before they take 256 KiB at
+/// most. Larger ones are freed when the owner gets sleepy: for 8 million jobs they are 127 MiB. To make them again
+/// costs some nanoseconds for each of the jobs that fill them, of which there are at least half as many as slots. Two
+/// under the model checker, so that a ring for three items is a large one.
+pub const DEQUE_KEEPS: usize = if MODELLED { 2 } else { 16_384 };
+
+/// How often an owner that frees large rings yields to a thief that still reads one, which takes a few instructions
+/// unless the thief has lost its core. After that the rings stay until the owner gets sleepy again.
+pub const SHRINK_TURNS: u32 = if MODELLED { 0 } else { 16 };
+
 /// Idle rounds in which a worker yields before it announces that it gets sleepy (seed 000/001); none under
 /// the model checker, which sees more if the worker goes to sleep at once.
 pub const ROUNDS_UNTIL_SLEEPY: u32 = if MODELLED { 0 } else { 32 };

@@ -10,6 +10,7 @@ const FREE: &str = "crates/blitz-parts/src/";
 const ALLOWED: &[&str] = &[
     "crates/blitz/tests/common/hostile.rs",
     "crates/blitz/tests/seccomp.rs",
+    "crates/blitz/tests/memory.rs",
     "crates/blitz/tests/signal_allocations.rs",
     "crates/blitz/tests/signal_scheduler/main.rs",
     "crates/blitz-core/src/ops/block_on.rs",

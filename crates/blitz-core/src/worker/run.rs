@@ -46,6 +46,9 @@ impl Worker {
                 if sleep.is_stopping() {
                     break None;
                 }
+                if idle.is_sleepy() {
+                    self.give_memory_back();
+                }
                 let visit = self.no_work_found(&mut idle, None);
                 dispatched |= visit != Visit::Nothing;
                 if visit == Visit::Wakers {
@@ -81,6 +84,15 @@ impl Worker {
         });
         self.get_up(sleeper);
         seat.map_or(Visit::Nothing, |seat| self.dispatch(seat))
+    }
+
+    /// Frees what this worker needed for a burst of jobs: it has found none for a while. Own thread only.
+    fn give_memory_back(&self) {
+        let own = self.own();
+        if own.is_oversized() {
+            // If a thief is in the way, the next time will do.
+            own.shrink();
+        }
     }
 
     /// Whether there is a reason for this worker not to sleep: what it looks at last.

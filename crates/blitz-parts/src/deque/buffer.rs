@@ -1,20 +1,55 @@
 //! The ring behind a deque: a power of two of one-word slots.
 
-use crate::prim::{AtomicPtr, Relaxed};
+use crate::prim::{AtomicPtr, MODELLED, Relaxed, Witness};
+use crate::tuning::DEQUE_KEEPS;
+use core::cell::Cell;
+use core::ptr::null_mut;
 
 /// A ring of slots, together with the smaller rings it replaced.
 pub(super) struct Buffer<T> {
     slots: Box<[AtomicPtr<T>]>,
-    /// Kept, not freed: a thief may have read the old buffer's address just before (DEQUE-5).
-    /// A raw pointer, because a `Box` would claim that nobody else reads it.
-    retired: *mut Buffer<T>,
+    /// The ring that this one replaced: a thief may have read its address just before (DEQUE-5). Used by whoever may
+    /// change the deque's buffer. A raw pointer, because a `Box` would claim that nobody else reads it.
+    retired: Cell<*mut Buffer<T>>,
+    uses: Witness,
+}
+
+/// The address of a buffer, and whether that buffer is a large one, which may be freed before the deque is.
+pub(super) struct Tagged<T>(*mut Buffer<T>);
+
+/// An address has this bit to spare, for a buffer holds pointers.
+const LARGE: usize = 1;
+
+impl<T> Tagged<T> {
+    pub(super) fn of(buffer: *mut Buffer<T>, len: usize) -> Tagged<T> {
+        let tag = if len > DEQUE_KEEPS { LARGE } else { 0 };
+        Tagged(buffer.map_addr(|address| address | tag))
+    }
+
+    pub(super) fn from_word(word: *mut Buffer<T>) -> Tagged<T> {
+        Tagged(word)
+    }
+
+    pub(super) fn into_word(self) -> *mut Buffer<T> {
+        self.0
+    }
+
+    #[inline]
+    pub(super) fn is_large(&self) -> bool {
+        self.0.addr() & LARGE != 0
+    }
+
+    #[inline]
+    pub(super) fn buffer(&self) -> *mut Buffer<T> {
+        self.0.map_addr(|address| address & !LARGE)
+    }
 }
 
 impl<T> Buffer<T> {
     pub(super) fn new(len: usize) -> Box<Buffer<T>> {
         debug_assert!(len.is_power_of_two());
-        let slots = (0..len).map(|_| AtomicPtr::new(core::ptr::null_mut())).collect();
-        Box::new(Buffer { slots, retired: core::ptr::null_mut() })
+        let slots = (0..len).map(|_| AtomicPtr::new(null_mut())).collect();
+        Box::new(Buffer { slots, retired: Cell::new(null_mut()), uses: Witness::default() })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -23,6 +58,12 @@ impl<T> Buffer<T> {
 
     pub(super) fn slot(&self, index: isize) -> &AtomicPtr<T> {
         &self.slots[index as usize & (self.len() - 1)]
+    }
+
+    /// As [`slot`](Buffer::slot), for a thief.
+    pub(super) fn slot_for_thief(&self, index: isize) -> &AtomicPtr<T> {
+        self.uses.read();
+        self.slot(index)
     }
 
     /// A buffer with room for `needed` items, with the same items at the same indices.
@@ -37,20 +78,67 @@ impl<T> Buffer<T> {
     ) -> Box<Buffer<T>> {
         // SAFETY: `old` is alive by obligation 1.
         let small = unsafe { &*old };
-        let mut grown = Buffer::new(needed.next_power_of_two());
+        let grown = Buffer::new(needed.next_power_of_two());
         for index in top..end {
             grown.slot(index).store(small.slot(index).load(Relaxed), Relaxed);
         }
-        grown.retired = old;
+        grown.retired.set(old);
         grown
+    }
+
+    /// Takes the large ones off a row of buffers, each with the one that it replaced: the first of those, and the first
+    /// of the others, which come after them. `waiting`, another row, comes behind the large ones.
+    ///
+    /// # Safety
+    /// 1. The buffers of both rows are alive, and no other thread uses their links.
+    pub(super) unsafe fn split_large(
+        first: *mut Buffer<T>,
+        waiting: *mut Buffer<T>,
+    ) -> (*mut Buffer<T>, *mut Buffer<T>) {
+        let mut large = waiting;
+        let mut at = first;
+        loop {
+            // SAFETY: obligation 1. The smallest one is not large, so the row does not end before.
+            let buffer = unsafe { &*at };
+            if buffer.len() <= DEQUE_KEEPS {
+                return (large, at);
+            }
+            let next = buffer.retired.replace(large);
+            large = at;
+            at = next;
+        }
+    }
+
+    /// Frees a row of buffers; null for none.
+    ///
+    /// # Safety
+    /// 1. They came from `Box::into_raw`, are the caller's, and no thread reads them any more.
+    pub(super) unsafe fn free(first: *mut Buffer<T>) {
+        if first.is_null() {
+            return;
+        }
+        if MODELLED {
+            // The checker sees who reads them later if they are still there.
+            let mut at = first;
+            // SAFETY: obligation 1.
+            while let Some(buffer) = unsafe { at.as_ref() } {
+                buffer.uses.write();
+                at = buffer.retired.get();
+            }
+        } else {
+            // SAFETY: obligation 1.
+            drop(unsafe { Box::from_raw(first) });
+        }
     }
 }
 
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
-        if !self.retired.is_null() {
-            // SAFETY: `replacing` took charge of the pointer; with the deque gone nobody reads it.
-            drop(unsafe { Box::from_raw(self.retired) });
+        let mut at = self.retired.get();
+        while !at.is_null() {
+            // SAFETY: the row is this buffer's, and with it gone nobody reads them.
+            let buffer = unsafe { Box::from_raw(at) };
+            at = buffer.retired.replace(null_mut());
         }
     }
 }

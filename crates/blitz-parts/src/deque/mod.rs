@@ -21,6 +21,9 @@
 //! | `guard` | the fork older than `published`, or `NOBODY` | as `end` |
 //! | `force` | 1 while a thief forces exposure, or counts | thieves: 0→1 by exchange, back by store |
 //! | `busy` | 1 while the owner changes what thieves change, too | owner |
+//! | `buffer` | the ring, and whether it is large: more than [`DEQUE_KEEPS`](tuning::DEQUE_KEEPS) slots | as `end` |
+//! | `readers` | thieves that read a slot of a large ring | thieves |
+//! | `left` | large rings that are not in use any more, and not yet freed | owner |
 //!
 //! # Transitions
 //! ```text
@@ -33,6 +36,9 @@
 //!          0 ◀───store──── 1
 //!  take_back: newest = older one, light fence, force is 0 and guard is another? it was private
 //!                                              else: wait for force to be 0, and look at published
+//!
+//!  shrink, in an empty deque:  buffer := a small one of before ─▶ fence ─▶ readers 0? free the large ones
+//!                                                                          else: the next shrink looks again
 //! ```
 //!
 //! # Invariants
@@ -41,7 +47,8 @@
 //! - **DEQUE-3** A thief only takes items below `end`; the owner takes a fork without an exchange only if it was the
 //!   newest, nobody forced and `published` was another.
 //! - **DEQUE-4** What the owner wrote before `fork` or `push` is visible to the thief that gets the item.
-//! - **DEQUE-5** An outgrown buffer lives as long as the deque: a slow thief may still read it.
+//! - **DEQUE-5** A buffer that is not large lives as long as the deque: a slow thief may still read it. A large one is
+//!   freed by the owner, once it is not in use any more and no thief reads it: one that comes later finds another.
 //! - **DEQUE-6** After a [`barrier::heavy`] a non-empty deque looks non-empty to every thread, and
 //!   `force` can then bring private forks into the open without the owner's help.
 //! - **DEQUE-7** Steals fail only if the deque's public part was empty, another taker succeeded, or
@@ -71,9 +78,12 @@
 //! | O15 | `published` store, after that of `end` | Release | O16 | who finds nothing private sees what became public |
 //! | O16 | `published` load in is_empty, before those of `newest` and `end` | Acquire | O15 | the same |
 //! | O17 | `busy` store 0 / load in force | Release / Acquire | itself | the thief sees what the owner did while busy |
+//! | O18 | steal: fence between adding to `readers` and loading `buffer` again | after_exchange | O19 | DEQUE-5: either the thief sees the other buffer or the owner sees the thief |
+//! | O19 | shrink: fence between exchanging `buffer` and loading `readers` | after_exchange | O18 | the same |
+//! | O20 | `readers` subtraction / load in shrink | Release / Acquire | each other | what a thief read it read before the buffer is freed |
 //!
 //! # What this does not do
-//! It wakes nobody and does not decide when to publish; it never shrinks. The owner waits for a
+//! It wakes nobody and does not decide when to publish, nor when to shrink. The owner waits for a
 //! forcing thief if it leaves a fork's frame meanwhile: for the fence, microseconds, and for a walk over its private forks. Who
 //! makes items public has to tell somebody, a forcing thief too, for the owner takes what is public as told.
 //!
@@ -98,7 +108,8 @@ use crate::prim::{
     fence,
 };
 use crate::tuning;
-use buffer::Buffer;
+use buffer::{Buffer, Tagged};
+use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use crossbeam_utils::CachePadded;
@@ -127,6 +138,7 @@ pub struct Deque<T> {
     own: CachePadded<OwnerLine<T>>,
     top: CachePadded<AtomicIsize>,
     open: CachePadded<PublicLine<T>>,
+    rings: CachePadded<RingLine<T>>,
 }
 
 /// What the owner touches on every fork: one cache line, written by others only when they force.
@@ -144,10 +156,18 @@ struct PublicLine<T> {
     end: AtomicIsize,
     published: AtomicPtr<T>,
     busy: AtomicU32,
+    /// A [`Tagged`] address.
     buffer: AtomicPtr<Buffer<T>>,
 }
 
-// SAFETY: the words are atomics; who may follow which pointer when is DEQUE-5 and DEQUE-8.
+/// What matters only after a burst of items.
+struct RingLine<T> {
+    readers: AtomicU32,
+    /// The owner's.
+    left: Cell<*mut Buffer<T>>,
+}
+
+// SAFETY: the words are atomics, and `left` is the owner's; who may follow which pointer when is DEQUE-5 and DEQUE-8.
 unsafe impl<T> Sync for Deque<T> {}
 // SAFETY: as above; moving the deque moves no item.
 unsafe impl<T> Send for Deque<T> {}
@@ -188,6 +208,10 @@ impl<T> Deque<T> {
                 busy: AtomicU32::new(0),
                 buffer: AtomicPtr::new(Box::into_raw(buffer)),
             }),
+            rings: CachePadded::new(RingLine {
+                readers: AtomicU32::new(0),
+                left: Cell::new(core::ptr::null_mut()),
+            }),
         }
     }
 
@@ -216,7 +240,7 @@ impl<T> Deque<T> {
         if top >= self.open.end.load(Acquire) {
             return Steal::Empty; // O5
         }
-        let item = self.buffer().slot(top).load(Relaxed);
+        let item = self.read_as_thief(top);
         // The exchange below succeeds only if the item has not left since.
         if !valid() {
             return Steal::Empty;
@@ -261,10 +285,38 @@ impl<T> Deque<T> {
         (self.top.load(Relaxed) as u64).saturating_sub(self.own.own_top.get())
     }
 
-    /// The current ring.
+    /// What is in a slot, or was some time ago.
+    #[inline]
+    fn read_as_thief(&self, index: isize) -> *mut T {
+        let current = Tagged::from_word(self.open.buffer.load(Acquire)); // O12
+        if current.is_large() {
+            return self.read_large(index);
+        }
+        // SAFETY: by DEQUE-5 it lives as long as the deque.
+        unsafe { &*current.buffer() }.slot_for_thief(index).load(Relaxed)
+    }
+
+    /// The same if the ring is a large one, which its owner may be about to leave.
+    #[cold]
+    fn read_large(&self, index: isize) -> *mut T {
+        let readers = &self.rings.readers;
+        readers.fetch_add(1, Relaxed);
+        if !broken(Step::DequeReaderFence) {
+            barrier::after_exchange(); // O18
+        }
+        let current = Tagged::from_word(self.open.buffer.load(Acquire)); // O12
+        // SAFETY: the owner has not left it, or sees a reader and does not free it (DEQUE-5).
+        let item = unsafe { &*current.buffer() }.slot_for_thief(index).load(Relaxed);
+        let order = if broken(Step::DequeReaderRelease) { Relaxed } else { Release };
+        readers.fetch_sub(1, order); // O20
+        item
+    }
+
+    /// The current ring, for whoever may change it.
     fn buffer(&self) -> &Buffer<T> {
-        // SAFETY: by DEQUE-5 every buffer that was ever current is alive.
-        unsafe { &*self.open.buffer.load(Acquire) } // O12
+        let current = Tagged::from_word(self.open.buffer.load(Acquire)); // O12
+        // SAFETY: the current buffer is alive, and only the caller could leave it.
+        unsafe { &*current.buffer() }
     }
 }
 
@@ -378,12 +430,13 @@ impl<T: Linked> Deque<T> {
 
     #[cold]
     fn grow(&self, top: isize, end: isize, needed: usize) {
-        let old = self.open.buffer.load(Relaxed);
+        let old = Tagged::from_word(self.open.buffer.load(Relaxed)).buffer();
         // SAFETY: `old` is the current buffer, from `Box::into_raw`; the larger one keeps it alive
         // (DEQUE-5).
         let grown = unsafe { Buffer::replacing(old, top, end, needed) };
+        let len = grown.len();
         let order = if broken(Step::DequeGrowRelease) { Relaxed } else { Release };
-        self.open.buffer.store(Box::into_raw(grown), order); // O12
+        self.open.buffer.store(Tagged::of(Box::into_raw(grown), len).into_word(), order); // O12
     }
 }
 
@@ -405,8 +458,11 @@ impl<T> Default for Deque<T> {
 
 impl<T> Drop for Deque<T> {
     fn drop(&mut self) {
+        let current = Tagged::from_word(self.open.buffer.load(Relaxed)).buffer();
         // SAFETY: the pointer came from `Box::into_raw`; nobody else has the deque any more.
-        drop(unsafe { Box::from_raw(self.open.buffer.load(Relaxed)) });
+        drop(unsafe { Box::from_raw(current) });
+        // SAFETY: as above.
+        unsafe { Buffer::free(self.rings.left.get()) };
     }
 }
 

@@ -588,3 +588,47 @@ fn a_failed_steal_has_a_winner() {
 fn deque_7_a_failed_steal_has_a_winner() {
     check_without(Step::BarrierLight, 4, None, a_failed_steal_has_a_winner);
 }
+
+/// A thief reads a slot of a large ring while the owner, who has taken all that is in it, leaves and frees it.
+fn shrink_against_steal() {
+    let rig = Rig::new();
+    for index in 0..3 {
+        rig.push(index);
+    }
+    let mut taken: Vec<_> = [rig.pop(), rig.pop()].into_iter().flatten().collect();
+    let thief = thread::spawn({
+        let rig = rig.clone();
+        move || rig.steal()
+    });
+    taken.extend(rig.pop());
+    // SAFETY: only the model's first thread calls the owner's methods.
+    let owner = unsafe { rig.deque.owner() };
+    assert!(owner.is_oversized());
+    let freed = owner.shrink();
+    rig.push(3);
+    taken.extend(thief.join().unwrap());
+    taken.extend(rig.rest());
+    assert_each_once(4, taken);
+    assert!(owner.shrink() || freed, "no thief is left");
+    assert!(!owner.is_oversized());
+}
+
+#[test]
+fn deque_5_a_large_ring_is_freed_behind_its_last_reader() {
+    check_without(Step::BarrierLight, 100, Some(3), shrink_against_steal);
+}
+
+#[test]
+fn canary_a_reader_of_a_large_ring_without_its_fence() {
+    canary(&[Step::DequeReaderFence, Step::BarrierLight], Some(3), shrink_against_steal);
+}
+
+#[test]
+fn canary_a_reader_of_a_large_ring_that_does_not_release() {
+    canary(&[Step::DequeReaderRelease, Step::BarrierLight], Some(3), shrink_against_steal);
+}
+
+#[test]
+fn canary_a_ring_is_left_without_the_fence() {
+    canary(&[Step::DequeShrinkFence, Step::BarrierLight], Some(3), shrink_against_steal);
+}

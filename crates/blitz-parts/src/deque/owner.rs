@@ -1,8 +1,11 @@
 //! The owner's end of the deque.
 
+use super::buffer::{Buffer, Tagged};
 use super::{Deque, Linked};
 use crate::barrier;
-use crate::prim::{Acquire, Relaxed, Release, SeqCst, Step, broken, fence, spin_loop, yield_now};
+use crate::prim::{
+    AcqRel, Acquire, Relaxed, Release, SeqCst, Step, broken, fence, spin_loop, yield_now,
+};
 use crate::tuning;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -232,6 +235,52 @@ impl<'a, T: Linked> Owner<'a, T> {
 
     fn leave(self) {
         self.deque.open.busy.store(0, Release); // O17
+    }
+}
+
+impl<T: Linked> Owner<'_, T> {
+    /// Whether [`shrink`](Self::shrink) might free something.
+    #[inline]
+    pub fn is_oversized(self) -> bool {
+        let current = Tagged::from_word(self.deque.open.buffer.load(Relaxed));
+        current.is_large() || !self.deque.rings.left.get().is_null()
+    }
+
+    /// Frees the large rings, if the deque is empty and no thief reads one just now. Returns whether none is left.
+    #[cold]
+    pub fn shrink(self) -> bool {
+        self.enter();
+        let is_done = self.deque.is_empty() && self.leave_large_rings();
+        self.leave();
+        is_done
+    }
+
+    /// The deque is empty, and stays so: goes back to the largest ring that is not a large one.
+    fn leave_large_rings(self) -> bool {
+        let deque = self.deque;
+        let current = Tagged::from_word(deque.open.buffer.load(Relaxed)).buffer();
+        // SAFETY: the rings are alive, for what is not in use is freed below only; `busy` keeps forcing thieves out.
+        let (large, small) = unsafe { Buffer::split_large(current, deque.rings.left.get()) };
+        deque.rings.left.set(large);
+        if current != small {
+            // Thieves that find it know of no item in it: what they read of it goes with an exchange that fails.
+            deque.open.buffer.swap(small, AcqRel); // O12
+        }
+        if !broken(Step::DequeShrinkFence) {
+            barrier::after_exchange(); // O19
+        }
+        for turn in 0..=tuning::SHRINK_TURNS {
+            // O20
+            if deque.rings.readers.load(Acquire) == 0 {
+                // SAFETY: no thief reads them, and who comes now finds the small one (DEQUE-5).
+                unsafe { Buffer::free(deque.rings.left.replace(core::ptr::null_mut())) };
+                return true;
+            }
+            if turn < tuning::SHRINK_TURNS {
+                yield_now();
+            }
+        }
+        false
     }
 }
 

@@ -1,7 +1,7 @@
 //! The deque on real threads, and against models of what it should do.
 
 use super::{Deque, Linked, Mark, Owner, Place, Published, Steal, TakeBack};
-use crate::prim::{AtomicBool, AtomicPtr, AtomicU32, Relaxed};
+use crate::prim::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Relaxed, SeqCst};
 use crate::rng::XorShift64Star;
 use crate::tuning;
 use core::cell::RefCell;
@@ -313,6 +313,70 @@ fn deque_5_growth_keeps_every_item() {
         assert_eq!(owner(&deque).pop(), Some(items.item(index)));
     }
     assert!(deque.is_empty());
+}
+
+#[test]
+fn deque_5_large_rings_are_freed_when_the_deque_is_empty() {
+    let count = 3 * tuning::DEQUE_KEEPS;
+    let items = Items::new(count);
+    let deque = Deque::new();
+    assert!(!owner(&deque).is_oversized());
+    for _ in 0..3 {
+        for index in 0..count {
+            let _ = owner(&deque).push(items.item(index), |_| ());
+        }
+        assert!(owner(&deque).is_oversized());
+        assert!(!owner(&deque).shrink(), "not while there are items");
+        for index in 0..count / 2 {
+            assert_eq!(stolen(&items, deque.steal()), Some(index));
+        }
+        for index in (count / 2..count).rev() {
+            assert_eq!(owner(&deque).pop(), Some(items.item(index)));
+        }
+        assert!(owner(&deque).shrink());
+        assert!(!owner(&deque).is_oversized() && deque.is_empty());
+        // It goes on with the ring that it kept.
+        let place = items.fork(&deque, 0);
+        assert!(owner(&deque).take_back(place));
+        assert!(matches!(deque.steal(), Steal::Empty));
+    }
+}
+
+/// The owner fills, empties and shrinks the deque while thieves read its rings.
+#[test]
+fn deque_5_thieves_never_read_a_ring_that_was_freed() {
+    const ROUNDS: usize = if cfg!(miri) { 2 } else { 12 };
+    let count = if cfg!(miri) { 300 } else { tuning::DEQUE_KEEPS + 1_000 };
+    let items = Items::new(count);
+    let deque = Deque::new();
+    let (done, taken) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !done.load(SeqCst) {
+                    if let Steal::Success(_) = deque.steal() {
+                        taken.fetch_add(1, SeqCst);
+                    }
+                }
+            });
+        }
+        for round in 1..=ROUNDS {
+            for index in 0..count {
+                let _ = owner(&deque).push(items.item(index), |_| ());
+            }
+            while owner(&deque).pop().is_some() {
+                taken.fetch_add(1, SeqCst);
+            }
+            while owner(&deque).is_oversized() {
+                owner(&deque).shrink();
+            }
+            while taken.load(SeqCst) < round * count {
+                std::thread::yield_now();
+            }
+        }
+        done.store(true, SeqCst);
+    });
+    assert_eq!(taken.load(SeqCst), ROUNDS * count);
 }
 
 #[test]

@@ -1,0 +1,176 @@
+//! What a burst needed goes back to the allocator once the pool is idle again.
+
+mod common;
+
+use blitz::{JoinSet, Runtime, Scheduler};
+use common::{wait_for, watched};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts the bytes that were allocated and not freed.
+struct Counted;
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+// SAFETY: the system's allocator does it all.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.fetch_add(layout.size(), SeqCst);
+        // SAFETY: the caller's obligations are the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), SeqCst);
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) };
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        LIVE.fetch_add(size, SeqCst);
+        LIVE.fetch_sub(layout.size(), SeqCst);
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+const WORKERS: usize = 2;
+
+/// What may stay: one stock of blocks per worker and the depot, a megabyte each, and one more for all the rest.
+const KEPT: usize = (WORKERS + 2) << 20;
+
+/// What the signal scheduler keeps for each task that ever waited beside others: its slot in the arena.
+const SLOT: usize = 20;
+
+/// How many idle phases a pool has to give memory back. One is enough, unless a thief was held up inside of a deque.
+const PHASES: usize = 100;
+
+/// The pool wakes for a task and sleeps again.
+fn idle_phase(runtime: &Runtime) {
+    runtime.block_on(async { runtime.handle().spawn(async {}).await.unwrap() });
+    wait_for(|| runtime.pool().dump().sleeping == WORKERS);
+}
+
+/// Compares the bytes that are live before a burst, and when the pool is idle again, on both schedulers. All work of a burst
+/// is done when it returns. `waiting`: how many tasks wait at the same time at most.
+fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    for (scheduler, slots) in [(Scheduler::Stealing, 0), (Scheduler::Signal, waiting)] {
+        let allowed = KEPT + slots * SLOT;
+        watched(name, |watch| {
+            let builder = Runtime::builder().workers(WORKERS).max_blocking_threads(2);
+            let runtime = watch.runtime(builder.scheduler(scheduler).build().unwrap());
+            idle_phase(&runtime);
+            let before = LIVE.load(SeqCst);
+            burst(&runtime);
+            let kept = || LIVE.load(SeqCst).saturating_sub(before);
+            let mut phases = 0;
+            while phases == 0 || (kept() > allowed && phases < PHASES) {
+                idle_phase(&runtime);
+                phases += 1;
+            }
+            let kept = kept() >> 10;
+            assert!(
+                kept <= allowed >> 10,
+                "{kept} KiB stay after {phases} idle phases, {scheduler:?}"
+            );
+        });
+    }
+}
+
+/// Calls `f` on a worker while the others have something to do.
+fn with_others_held(runtime: &Runtime, f: impl FnOnce() + Send) {
+    let (held, released) = (AtomicUsize::new(0), AtomicBool::new(false));
+    runtime.pool().install(|| {
+        blitz::scope(|scope| {
+            for _ in 1..WORKERS {
+                scope.spawn(|_| {
+                    held.fetch_add(1, SeqCst);
+                    wait_for(|| released.load(SeqCst));
+                });
+            }
+            wait_for(|| held.load(SeqCst) == WORKERS - 1);
+            f();
+            released.store(true, SeqCst);
+        });
+    });
+}
+
+/// Counts what was done.
+#[derive(Clone, Default)]
+struct Done(Arc<AtomicUsize>);
+
+impl Done {
+    fn one_more(&self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+
+    fn wait_for(&self, count: usize) {
+        wait_for(|| self.0.load(SeqCst) == count);
+    }
+}
+
+const MANY: usize = 1_000_000;
+
+#[test]
+fn jobs_of_a_worker() {
+    after("jobs of a worker", 0, |runtime| {
+        with_others_held(runtime, || {
+            blitz::scope(|scope| (0..MANY).for_each(|_| scope.spawn(|_| {})));
+        });
+    });
+}
+
+#[test]
+fn jobs_from_outside() {
+    after("jobs from outside", 0, |runtime| {
+        let done = Done::default();
+        // One worker takes all of them at once.
+        with_others_held(runtime, || {
+            std::thread::scope(|outside| {
+                outside.spawn(|| {
+                    for _ in 0..MANY {
+                        let done = done.clone();
+                        runtime.pool().spawn_detached(move || done.one_more());
+                    }
+                });
+            });
+        });
+        done.wait_for(MANY);
+    });
+}
+
+#[test]
+fn tasks_of_a_worker() {
+    after("tasks of a worker", MANY / 4, |runtime| {
+        let tasks = async {
+            let mut tasks = JoinSet::new();
+            (0..MANY / 4).for_each(|_| drop(tasks.spawn(async {})));
+            while tasks.join_next().await.is_some() {}
+        };
+        runtime.block_on(async { runtime.handle().spawn(tasks).await.unwrap() });
+    });
+}
+
+#[test]
+fn tasks_from_outside() {
+    after("tasks from outside", MANY / 2, |runtime| {
+        let done = Done::default();
+        with_others_held(runtime, || {
+            std::thread::scope(|outside| {
+                outside.spawn(|| {
+                    for _ in 0..MANY / 2 {
+                        let done = done.clone();
+                        drop(runtime.handle().spawn(async move { done.one_more() }));
+                    }
+                });
+            });
+        });
+        done.wait_for(MANY / 2);
+    });
+}
