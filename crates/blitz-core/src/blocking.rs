@@ -18,6 +18,7 @@ use crate::pool::Pool;
 use crate::task::{JoinHandle, Joinable};
 use crate::team::Team;
 use crate::worker::Aside;
+use blitz_parts::trim::outgrown;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
@@ -245,6 +246,12 @@ impl Shop {
                 drop(state);
                 errand();
                 state = self.lock();
+            }
+            if let Some(outgrown) = outgrown(&mut state.queue) {
+                drop(state);
+                drop(outgrown);
+                state = self.lock();
+                continue;
             }
             if state.stopping {
                 break;

@@ -4,6 +4,7 @@
 
 use blitz_core::driver::only_queues;
 use blitz_parts::prim::{AtomicBool, Relaxed};
+use blitz_parts::trim::outgrown;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,7 +38,7 @@ impl Batch {
     }
 }
 
-/// What is being woken; what is left of it goes back to where it came from, its memory in any case.
+/// What is being woken; what is left of it goes back to where it came from, and its memory unless that is too much.
 struct Rest<'a> {
     wakers: VecDeque<Waker>,
     home: &'a Batch,
@@ -45,6 +46,7 @@ struct Rest<'a> {
 
 impl Drop for Rest<'_> {
     fn drop(&mut self) {
+        drop(outgrown(&mut self.wakers));
         std::mem::swap(&mut *self.home.lock(), &mut self.wakers);
     }
 }
@@ -86,6 +88,9 @@ impl Kept {
         let mut wakers = lock(&self.wakers);
         let next = wakers.pop_front();
         self.any.store(!wakers.is_empty(), Relaxed);
+        let spare = outgrown(&mut wakers);
+        drop(wakers);
+        drop(spare);
         next
     }
 }

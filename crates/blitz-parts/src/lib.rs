@@ -31,5 +31,6 @@ pub mod slots;
 pub mod stack;
 pub mod stock;
 pub mod task;
+pub mod trim;
 pub mod tuning;
 pub mod wheel;

@@ -136,8 +136,9 @@ pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
 /// is not computed more often than that, and one slow poll in the sample makes it short.
 pub const POLLS_PER_SAMPLE: u32 = 128;
 
-/// Tasks for which a chain keeps its memory when it is emptied: what an ordinary burst needs. The memory of a
-/// longer one goes with its last tasks.
+/// Entries for which a queue keeps its memory when it is emptied: what an ordinary burst needs. The memory of a
+/// longer one goes with its last entries: to make it again costs little beside as many of them. Chains of tasks, rows of
+/// wakers, of a worker's mail, of jobs in their order, of closures that may block, and the table of descriptors.
 pub const CHAIN_KEEPS: usize = 4_096;
 
 /// The part of its stack that a waiting thread leaves free when it begins a job that has nothing to do with

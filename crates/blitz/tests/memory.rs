@@ -2,11 +2,15 @@
 
 mod common;
 
+use blitz::net::UdpSocket;
+use blitz::time::{Instant, sleep_until};
 use blitz::{JoinSet, Runtime, Scheduler};
 use common::{wait_for, watched};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
@@ -172,5 +176,84 @@ fn tasks_from_outside() {
             });
         });
         done.wait_for(MANY / 2);
+    });
+}
+
+#[test]
+fn jobs_in_their_order() {
+    after("jobs in their order", 0, |runtime| {
+        let done = Done::default();
+        with_others_held(runtime, || {
+            for _ in 0..MANY {
+                let done = done.clone();
+                blitz::spawn_detached_fifo(move || done.one_more());
+            }
+        });
+        done.wait_for(MANY);
+    });
+}
+
+#[test]
+fn broadcasts() {
+    after("broadcasts", 0, |runtime| {
+        let done = Done::default();
+        with_others_held(runtime, || {
+            for _ in 0..MANY {
+                let done = done.clone();
+                blitz::spawn_broadcast(move |_| done.one_more());
+            }
+        });
+        done.wait_for(MANY * WORKERS);
+    });
+}
+
+#[test]
+fn timers_that_are_due_together() {
+    after("timers", MANY / 2, |runtime| {
+        let done = Done::default();
+        let deadline = Instant::now() + Duration::from_secs(1);
+        for _ in 0..MANY / 2 {
+            let done = done.clone();
+            drop(runtime.handle().spawn(async move {
+                sleep_until(deadline).await;
+                done.one_more();
+            }));
+        }
+        done.wait_for(MANY / 2);
+    });
+}
+
+#[test]
+fn closures_that_may_block() {
+    after("closures that may block", 0, |runtime| {
+        let done = Done::default();
+        let (hold, held) = channel::<()>();
+        let held = Arc::new(Mutex::new(held));
+        for _ in 0..MANY / 2 {
+            let (done, held) = (done.clone(), held.clone());
+            drop(runtime.handle().spawn_blocking(move || {
+                // Until the sender is gone.
+                assert!(held.lock().unwrap().recv().is_err());
+                done.one_more();
+            }));
+        }
+        drop(hold);
+        done.wait_for(MANY / 2);
+        wait_for(|| runtime.metrics().tasks.blocking_queue_depth == 0);
+    });
+}
+
+#[test]
+fn sockets() {
+    after("sockets", 0, |runtime| {
+        runtime.block_on(async {
+            let mut sockets = Vec::new();
+            for _ in 0..500 {
+                sockets.push(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+            }
+            for socket in &sockets {
+                socket.writable().await.unwrap();
+            }
+        });
     });
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use blitz_parts::job::Work;
+use blitz_parts::trim::outgrown;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +22,11 @@ impl Fifo {
 
     /// Runs the oldest job. There is one per token.
     pub(crate) fn run_oldest(&self) {
-        let oldest = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let (oldest, outgrown) = {
+            let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            (jobs.pop_front(), outgrown(&mut jobs))
+        };
+        drop(outgrown);
         match oldest {
             Some(work) => work.run(None),
             None => unreachable!("there are as many jobs as tokens"),

@@ -13,6 +13,7 @@ use crate::team::Team;
 use blitz_parts::deque::{Mark, Steal};
 use blitz_parts::job::{Header, Work};
 use blitz_parts::task::Runnable;
+use blitz_parts::trim::outgrown;
 use std::ptr::NonNull;
 
 /// How hard to look.
@@ -168,6 +169,7 @@ impl Worker {
             opened.extend(self.mail.take_all());
         }
         let first = opened.pop_front()?;
+        drop(outgrown(&mut opened));
         // Nobody else was told of this mail, nor of a task that is alone in the ring: it would wait for
         // the mail although others sleep.
         self.tell_of_ring();

@@ -5,6 +5,7 @@
 use super::registration::ended;
 use super::selector::RESERVED;
 use blitz_parts::readiness::Readiness;
+use blitz_parts::tuning::CHAIN_KEEPS;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
@@ -48,7 +49,13 @@ impl Entries {
 
     pub(super) fn remove(&mut self, token: usize) -> Option<Arc<Readiness>> {
         self.find(token)?;
-        self.table.try_remove(token & PLACE).map(|entry| entry.readiness)
+        let removed = self.table.try_remove(token & PLACE).map(|entry| entry.readiness);
+        let (len, room) = (self.table.len(), self.table.capacity());
+        // Once on the way down and once at its end, so that it costs little beside the removals.
+        if room > CHAIN_KEEPS && (len == room / 8 || len == 0) {
+            self.table.shrink_to_fit();
+        }
+        removed
     }
 
     /// Who has this token, unless it is gone.
@@ -76,7 +83,7 @@ impl Entries {
 
 #[cfg(test)]
 mod tests {
-    use super::Entries;
+    use super::{CHAIN_KEEPS, Entries};
     use blitz_parts::readiness::{Interest, Readiness};
     use std::collections::VecDeque;
     use std::sync::Arc;
@@ -93,6 +100,22 @@ mod tests {
         assert!(entries.find(old).is_none() && entries.remove(old).is_none());
         assert!(Arc::ptr_eq(entries.find(new).unwrap(), &readiness));
         assert_eq!(entries.len(), 1);
+    }
+
+    #[test]
+    fn a_table_that_was_large_gives_its_memory_back() {
+        let mut entries = Entries::default();
+        let kept = entries.insert(Arc::default()).unwrap();
+        let many = 4 * CHAIN_KEEPS;
+        let tokens: Vec<_> = (0..many).map(|_| entries.insert(Arc::default()).unwrap()).collect();
+        assert!(entries.table.capacity() > many);
+        for token in tokens.into_iter().rev() {
+            assert!(entries.remove(token).is_some());
+        }
+        assert!(entries.table.capacity() <= CHAIN_KEEPS, "{}", entries.table.capacity());
+        assert!(entries.find(kept).is_some() && entries.len() == 1);
+        let new = entries.insert(Arc::default()).unwrap();
+        assert!(entries.remove(kept).is_some() && entries.remove(new).is_some());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::task::JoinHandle;
 use crate::task::context::{self, Polling};
 use blitz_parts::prim::yield_now;
 use blitz_parts::task::{self, LateReport, Owned, Place, Ran, Runnable, Scheduler};
+use blitz_parts::trim::outgrown;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -101,6 +102,7 @@ impl Locals {
     pub(super) fn next(&self) -> Option<Runnable> {
         let mut batch = self.batch.borrow_mut();
         if batch.is_empty() {
+            drop(outgrown(&mut batch));
             std::mem::swap(&mut self.inbox.lock().queue, &mut *batch);
         }
         batch.pop_front()
