@@ -625,6 +625,8 @@ pub enum Step {
     RuntimeGivesAway,
     /// `compose/runtime`: a worker that waits and helps few hears of jobs from outside.
     RuntimeGuestTold,
+    /// `compose/runtime`: a worker that waits, looks for no work and polls tasks hears of these.
+    RuntimeTaskGuestTold,
     /// `compose/runtime`: who is told to wake somebody for a signalled task does.
     RuntimeSignalTells,
     /// `compose/runtime`: a worker counts as a sleeper of the signal tree before it looks for the last time.

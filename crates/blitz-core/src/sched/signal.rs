@@ -86,11 +86,11 @@ impl Team {
             self.signal_totals.activated.add_shared(1);
         }
         self.act_on(signalled.told);
-        self.tell_guests_of_task();
     }
 
-    /// Wakes a sleeper for which there is a permit, if there is one.
+    /// Wakes a sleeper for which there is a permit, if there is one, and the guests that hear of tasks.
     fn act_on(&self, told: Told) {
+        self.tell_guests_of_task();
         match told {
             Told::Nobody => {}
             Told::WakeOne => {

@@ -257,7 +257,8 @@ impl Worker {
             Some(Found::Job(job))
         };
         let task = || {
-            let steal = || team.workers().find_map(|victim| self.steal_tasks(victim));
+            let others = || team.workers().filter(|worker| worker.index != self.index);
+            let steal = || others().find_map(|victim| self.steal_tasks(victim));
             let task = if polls {
                 self.next_task().or_else(|| self.take_queued(1)).or_else(steal)
             } else {

@@ -2,7 +2,7 @@
 //! help little.
 
 use super::futures::{Gate, yield_now};
-use super::wait::{Event, block_on, block_on_at_the_limit};
+use super::wait::{Event, block_on, block_on_at_the_limit, block_on_with_tasks};
 use super::{Runtime, spawn, worker};
 use crate::prim::{Step, canary, check};
 
@@ -122,4 +122,69 @@ fn who_helps_few_runs_jobs_from_outside() {
 #[test]
 fn canary_a_guest_is_not_told() {
     canary(&[Step::RuntimeGuestTold], Some(3), a_job_for_a_guest);
+}
+
+/// One worker is blocked, the other waits for a task from outside, and looks for no work.
+fn a_task_for_a_guest() {
+    let runtime = Runtime::new(2);
+    let event = Event::new();
+    let [blocked, waits, gate, done]: [Gate; 4] = core::array::from_fn(|_| Gate::new());
+    runtime.spawn_job({
+        let (blocked, event) = (blocked.clone(), event.clone());
+        move || {
+            blocked.open();
+            event.wait();
+        }
+    });
+    block_on(blocked.passed());
+    runtime.spawn_job({
+        let (waits, gate, done) = (waits.clone(), gate.clone(), done.clone());
+        move || {
+            waits.open();
+            block_on_with_tasks(gate.passed());
+            event.set();
+            done.open();
+        }
+    });
+    block_on(waits.passed());
+    let task = runtime.spawn(async move {
+        yield_now().await;
+        gate.open();
+    });
+    block_on(done.passed());
+    block_on(task).unwrap();
+    runtime.shut_down();
+}
+
+#[test]
+fn who_looks_for_no_work_polls_tasks() {
+    check(2_000, Some(3), a_task_for_a_guest);
+}
+
+#[test]
+fn canary_a_guest_is_not_told_of_a_task() {
+    canary(&[Step::RuntimeTaskGuestTold], Some(3), a_task_for_a_guest);
+}
+
+/// A job waits for tasks that it spawned, and looks for no work.
+fn alone_without_strangers() {
+    let runtime = Runtime::new(1);
+    let done = Gate::new();
+    runtime.spawn_job({
+        let done = done.clone();
+        move || {
+            let children = [0, 1].map(|_| spawn(yield_now()));
+            for child in children {
+                block_on_with_tasks(child).unwrap();
+            }
+            done.open();
+        }
+    });
+    block_on(done.passed());
+    runtime.shut_down();
+}
+
+#[test]
+fn who_looks_for_no_work_polls_its_own_tasks() {
+    check(1_000, Some(3), alone_without_strangers);
 }

@@ -121,6 +121,7 @@ impl Team {
 
     fn tell_of_queued(&self) {
         self.sleep.new_jobs(1, true);
+        self.tell_guests_of_task();
     }
 
     /// Puts a task where whoever ends the team finds it, and tells nobody.
@@ -167,8 +168,9 @@ impl Team {
         self.act_on(signalled.told);
     }
 
-    /// Wakes a sleeper for which there is a permit, if there is one.
+    /// Wakes a sleeper for which there is a permit, if there is one, and the guests that hear of tasks.
     fn act_on(&self, told: Told) {
+        self.tell_guests_of_task();
         match told {
             Told::Nobody => {}
             Told::WakeOne => {

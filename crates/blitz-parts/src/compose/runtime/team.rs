@@ -32,9 +32,10 @@ pub(super) struct Team {
     leaving: AtomicUsize,
     /// Threads that leave a task to whoever drops the team.
     late: AtomicUsize,
-    /// Workers that hear of every injected job.
-    guests: Mutex<Vec<usize>>,
+    /// Workers that hear of every injected job; whether of tasks, too.
+    guests: Mutex<Vec<(usize, bool)>>,
     guest_count: AtomicUsize,
+    task_guests: AtomicUsize,
     me: Weak<Team>,
 }
 
@@ -57,6 +58,7 @@ impl Team {
             late: AtomicUsize::new(0),
             guests: Mutex::new(Vec::new()),
             guest_count: AtomicUsize::new(0),
+            task_guests: AtomicUsize::new(0),
             me: me.clone(),
         })
     }
@@ -76,8 +78,13 @@ impl Team {
     /// `Team::has_work`.
     pub(super) fn has_work(&self) -> bool {
         !self.injector.is_empty()
-            || self.tasks.may_have()
-            || self.workers.iter().any(|worker| worker.has_job() || worker.has_public_task())
+            || self.has_tasks()
+            || self.workers.iter().any(|worker| worker.has_job())
+    }
+
+    /// `Team::has_tasks`.
+    pub(super) fn has_tasks(&self) -> bool {
+        self.tasks.may_have() || self.workers.iter().any(|worker| worker.has_public_task())
     }
 
     /// A job for one worker alone.
@@ -121,25 +128,41 @@ impl Team {
         let was_empty = self.injector.push(work);
         self.sleep.new_jobs(1, was_empty);
         if self.guest_count.load(Relaxed) > 0 && !broken(Step::RuntimeGuestTold) {
-            let guests = self.guests.lock().unwrap();
-            for bed in guests.iter().filter_map(|&index| self.sleep.bed(index)) {
+            self.notify_guests(|_| true);
+        }
+    }
+
+    /// `Team::tell_guests_of_task`.
+    pub(super) fn tell_guests_of_task(&self) {
+        if self.task_guests.load(Relaxed) > 0 && !broken(Step::RuntimeTaskGuestTold) {
+            self.notify_guests(|tasks| tasks);
+        }
+    }
+
+    fn notify_guests(&self, chosen: impl Fn(bool) -> bool) {
+        // Not under the lock, which the model checker does not know.
+        let guests = self.guests.lock().unwrap().clone();
+        for (index, _) in guests.into_iter().filter(|&(_, tasks)| chosen(tasks)) {
+            if let Some(bed) = self.sleep.bed(index) {
                 bed.notify();
             }
         }
     }
 
-    /// Has a worker hear of every injected job.
-    pub(super) fn add_guest(&self, index: usize) {
-        self.guests.lock().unwrap().push(index);
+    /// Has a worker hear of every injected job; `tasks`: of tasks that all workers can take, too.
+    pub(super) fn add_guest(&self, index: usize, tasks: bool) {
+        self.guests.lock().unwrap().push((index, tasks));
         self.guest_count.fetch_add(1, AcqRel);
+        self.task_guests.fetch_add(usize::from(tasks), AcqRel);
     }
 
-    pub(super) fn remove_guest(&self, index: usize) {
+    pub(super) fn remove_guest(&self, index: usize, tasks: bool) {
         let mut guests = self.guests.lock().unwrap();
-        let place = guests.iter().position(|&guest| guest == index);
+        let place = guests.iter().position(|&guest| guest == (index, tasks));
         guests.swap_remove(place.expect("a guest was added"));
         drop(guests);
         self.guest_count.fetch_sub(1, AcqRel);
+        self.task_guests.fetch_sub(usize::from(tasks), AcqRel);
     }
 
     // How it ends, as in `shutdown` and `sched/cancel`.

@@ -67,8 +67,14 @@ pub(super) fn block_on_at_the_limit<F: Future>(future: F) -> F::Output {
         if !broken(Step::RuntimeGivesAway) {
             worker.give_tasks_away();
         }
-        worker.wait_helping_few(latch);
+        worker.wait_within(latch, false);
     })
+}
+
+/// `block_on` where a worker's stack has no room for jobs of strangers: it polls tasks all the same.
+pub(super) fn block_on_with_tasks<F: Future>(future: F) -> F::Output {
+    let worker = worker::current().expect("called on a worker");
+    wait_on_worker(worker, pin!(future), |latch| worker.wait_within(latch, true))
 }
 
 fn block_on_worker<F: Future>(worker: Worker<'_>, future: Pin<&mut F>) -> F::Output {
@@ -130,27 +136,32 @@ impl Worker<'_> {
         }
     }
 
-    /// `Worker::wait_helping_descendants`, where jobs from outside count among them.
-    fn wait_helping_few(self, latch: &JobLatch) {
+    /// `Worker::wait_within`, where jobs from outside are among what it may run; `polls`: so are tasks.
+    fn wait_within(self, latch: &JobLatch, polls: bool) {
         let team = self.team();
         let mark = self.own().mark();
         let from_outside = || !team.injector.is_empty();
-        team.add_guest(self.index());
+        team.add_guest(self.index(), polls);
         let mut turns = 0;
         while !latch.probe() {
             give_way(&mut turns);
             let own = self.pop_above(mark).or_else(|| self.open_mail());
-            if let Some(work) = own.or_else(|| self.take_injected()) {
-                self.run(Found::Job(work));
+            let job = own.or_else(|| self.take_injected()).map(Found::Job);
+            let task = || if polls { self.any_task().map(Found::Task) } else { None };
+            if let Some(found) = job.or_else(task) {
+                self.run(found);
                 continue;
             }
-            if !broken(Step::RuntimeGivesAway) {
+            if !polls && !broken(Step::RuntimeGivesAway) {
                 self.give_tasks_away();
             }
-            let look = || self.has_mail() || from_outside();
+            let look = || self.has_mail() || from_outside() || polls && team.has_tasks();
             team.sleep.wait_parked(self.bed(), latch, look, || team.has_work());
         }
-        team.remove_guest(self.index());
+        team.remove_guest(self.index(), polls);
+        if polls {
+            self.tell_of_ring();
+        }
     }
 
     /// `Team::help_until`: what a worker does while another runtime, of which it has the handle, ends.

@@ -323,6 +323,14 @@ impl<'t> Worker<'t> {
         Some(stolen.first)
     }
 
+    /// Any task that this worker can take.
+    pub(super) fn any_task(self) -> Option<Runnable> {
+        let team = self.team;
+        let others = || (0..team.workers.len()).filter(|&index| index != self.index());
+        let steal = || others().find_map(|index| self.steal_tasks(Worker::new(team, index)));
+        self.next_task().or_else(|| self.take_queued(1)).or_else(steal)
+    }
+
     /// `Worker::poll`.
     fn poll(self, task: Runnable) {
         if self.team.tasks_end() {
