@@ -1,7 +1,7 @@
 //! The ring: how operations reach the system, and their results us.
 
 use super::Outcome;
-use super::slots::{Left, Slots};
+use super::slots::{Kind, Left, Slots};
 use crate::io::Interest;
 use crate::poll::{Reactor, Registration, ended};
 use io_uring::squeue::Entry;
@@ -27,8 +27,6 @@ const ENTRIES: u32 = 64;
 const COMPLETIONS: u32 = 1024;
 /// The offset that means the position of the file, which moves on.
 const WHERE_IT_IS: u64 = u64::MAX;
-/// The name of cancellations, of whose end nobody wants to know.
-const CANCELLATION: u64 = u64::MAX;
 
 /// What Blitz asks of the system.
 const NEEDED: [u8; 6] = [
@@ -40,28 +38,28 @@ const NEEDED: [u8; 6] = [
     opcode::AsyncCancel::CODE,
 ];
 
-/// What becomes of an operation for which nobody waits any more.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// It is cancelled.
-    Transfer,
-    /// It is cancelled, unless the pool ends first, which waits for it.
-    Read,
-    /// It is cancelled; if it is too late, the descriptor that it has made is closed.
-    Accept,
-    /// It goes on, and the pool ends after it: a write that has begun has been promised.
-    Write,
+/// What a completion is of. The name that the system knows it by is the key of the operation's slot, and
+/// which of the two it is.
+enum Completion {
+    Operation(usize),
+    /// The answer to the request to cancel an operation.
+    Cancellation(usize),
 }
 
-/// What the system knows an operation by: its slot, and whether its result is a descriptor.
-fn name(key: usize, kind: Kind) -> u64 {
-    (key as u64) << 1 | u64::from(kind == Kind::Accept)
-}
+impl Completion {
+    fn name(&self) -> u64 {
+        match *self {
+            Completion::Operation(key) => (key as u64) << 1,
+            Completion::Cancellation(key) => (key as u64) << 1 | 1,
+        }
+    }
 
-fn key_of(name: u64) -> (usize, bool) {
-    match usize::try_from(name >> 1) {
-        Ok(key) => (key, name & 1 == 1),
-        Err(_) => unreachable!("names are made of keys"),
+    fn of(name: u64) -> Completion {
+        match (usize::try_from(name >> 1), name & 1) {
+            (Ok(key), 0) => Completion::Operation(key),
+            (Ok(key), _) => Completion::Cancellation(key),
+            (Err(_), _) => unreachable!("names are made of keys"),
+        }
     }
 }
 
@@ -188,13 +186,12 @@ impl Uring {
         make: impl FnOnce(*mut u8, u32) -> Entry,
     ) -> Result<Op<'_>, (io::Error, Vec<u8>)> {
         let mut slots = self.slots();
-        let is_of_file = matches!(kind, Kind::Read | Kind::Write);
-        let key = slots.insert(buffer, is_of_file).map_err(|buffer| (ended(), buffer))?;
+        let key = slots.insert(buffer, kind).map_err(|buffer| (ended(), buffer))?;
         let (at, len) = slots.buffer(key);
         drop(slots);
-        let entry = make(at, len).user_data(name(key, kind));
+        let entry = make(at, len).user_data(Completion::Operation(key).name());
         match self.submit(&entry) {
-            Ok(()) => Ok(Op { uring: self, key: Some(key), kind }),
+            Ok(()) => Ok(Op { uring: self, key: Some(key) }),
             Err(error) => Err((error, self.slots().take_back(key))),
         }
     }
@@ -227,6 +224,15 @@ impl Uring {
         }
     }
 
+    /// Asks the system to cancel the operation of this slot, which is marked as being cancelled. If that comes
+    /// too late, the operation ends as it would have.
+    fn cancel(&self, key: usize) {
+        let cancel = opcode::AsyncCancel::new(Completion::Operation(key).name()).build();
+        if self.submit(&cancel.user_data(Completion::Cancellation(key).name())).is_err() {
+            self.slots().cancelled(key);
+        }
+    }
+
     /// Notes what the system has done. Called by whoever has the driver's seat, and by who cannot submit.
     pub(crate) fn collect(&self, batch: &mut VecDeque<Waker>) {
         self.collect_in(&lock(&self.completing), batch);
@@ -239,10 +245,12 @@ impl Uring {
             return;
         }
         let mut slots = self.slots();
-        for done in queue.filter(|done| done.user_data() != CANCELLATION) {
-            let (key, opens) = key_of(done.user_data());
-            if let Some(result) = slots.complete(key, done.result(), batch) {
-                close_if(opens, result);
+        for done in queue {
+            match Completion::of(done.user_data()) {
+                Completion::Operation(key) => {
+                    slots.complete(key, done.result(), batch).into_iter().for_each(close);
+                }
+                Completion::Cancellation(key) => slots.cancelled(key),
             }
         }
     }
@@ -289,12 +297,10 @@ fn is_busy(error: &io::Error) -> bool {
     codes.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error()))
 }
 
-/// Closes a descriptor that the system has made for somebody who has gone.
-fn close_if(opens: bool, result: i32) {
-    if opens && result >= 0 {
-        // SAFETY: the system has just made it, and nobody else knows of it.
-        drop(unsafe { OwnedFd::from_raw_fd(result) });
-    }
+/// Closes a descriptor that the system has made for a future that is gone.
+fn close(descriptor: i32) {
+    // SAFETY: the system has just made it, and its number went nowhere else.
+    drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -332,7 +338,6 @@ struct Op<'a> {
     uring: &'a Uring,
     /// None once the result was fetched.
     key: Option<usize>,
-    kind: Kind,
 }
 
 impl Future for Op<'_> {
@@ -354,13 +359,9 @@ impl Drop for Op<'_> {
         let Some(key) = self.key else { return };
         let left = self.uring.slots().leave(key);
         match left {
-            Left::Done(result) => close_if(self.kind == Kind::Accept, result),
-            Left::UnderWay if self.kind == Kind::Write => {}
-            Left::UnderWay => {
-                // If it is too late, the operation ends as it would have.
-                let cancel = opcode::AsyncCancel::new(name(key, self.kind)).build();
-                let _ = self.uring.submit(&cancel.user_data(CANCELLATION));
-            }
+            Left::Done(descriptor) => descriptor.into_iter().for_each(close),
+            Left::UnderWay => {}
+            Left::Cancel => self.uring.cancel(key),
         }
     }
 }

@@ -1,4 +1,19 @@
 //! The operations that are under way, with what the system writes to or reads from meanwhile.
+//!
+//! ```text
+//!            insert              complete                poll, leave
+//!  (vacant) ────────▶ UNDER WAY ──────────▶ DONE ───────────────────▶ (vacant)
+//!                        │ leave
+//!                        ▼         complete                  cancelled
+//!                     ABANDONED ──────────▶ (vacant) or OVER ─────────▶ (vacant)
+//! ```
+//!
+//! The key of a slot is the operation's name: the system knows the operation by it, and so does the
+//! cancellation that is sent after it. So a slot is vacant only when the system owes nothing for it,
+//! neither the completion of the operation nor that of its cancellation. A name that a cancellation
+//! carries is therefore never the name of another operation: no operation is cancelled in place of
+//! another, however often slots are used. A generation in the name would come around at some time; this
+//! does not.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +21,20 @@ use slab::Slab;
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
 
-/// Every operation that the system has not told the end of, or whose end nobody has fetched.
+/// What an operation does, and what becomes of it when its future is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is cancelled.
+    Transfer,
+    /// It is cancelled, unless the pool ends first, which waits for it.
+    Read,
+    /// It is cancelled; if it is too late, the descriptor that it has made is closed.
+    Accept,
+    /// It goes on, and the pool ends after it: a write that has begun has been promised.
+    Write,
+}
+
+/// Every operation that the system has not completed, or whose result was not fetched.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     table: Slab<Slot>,
@@ -16,37 +44,43 @@ pub(super) struct Slots {
 #[derive(Debug)]
 struct Slot {
     buffer: Vec<u8>,
-    /// It ends soon and by itself, so that the end of the pool waits for it.
-    is_of_file: bool,
+    kind: Kind,
     state: State,
+    /// The system was, or is about to be, asked to cancel the operation, and has not answered.
+    cancelling: bool,
 }
 
 #[derive(Debug)]
 enum State {
     /// The system is at it.
     UnderWay(Option<Waker>),
-    /// The system is at it, and nobody waits for it any more.
+    /// The system is at it, and its future is gone.
     Abandoned,
     /// What the system said.
     Done(i32),
+    /// The system has completed it, its future is gone, and the cancellation is not answered yet.
+    Over,
 }
 
-/// How an operation was left by who started it.
+/// How an operation was left by its future.
 #[must_use]
 pub(super) enum Left {
-    /// The system is still at it.
+    /// The system is still at it, and has to be asked to cancel it.
+    Cancel,
+    /// The system is still at it, and is left to it.
     UnderWay,
-    /// It was done, with this result.
-    Done(i32),
+    /// It was done; this descriptor, which it has made, is to be closed.
+    Done(Option<i32>),
 }
 
 impl Slots {
-    /// A new operation; none if there are no more.
-    pub(super) fn insert(&mut self, buffer: Vec<u8>, is_of_file: bool) -> Result<usize, Vec<u8>> {
+    /// Registers an operation; returns the buffer if there are to be no more.
+    pub(super) fn insert(&mut self, buffer: Vec<u8>, kind: Kind) -> Result<usize, Vec<u8>> {
         if self.ended {
             return Err(buffer);
         }
-        Ok(self.table.insert(Slot { buffer, is_of_file, state: State::UnderWay(None) }))
+        let state = State::UnderWay(None);
+        Ok(self.table.insert(Slot { buffer, kind, state, cancelling: false }))
     }
 
     /// The operation that could not be started after all.
@@ -80,22 +114,26 @@ impl Slots {
                 }
                 Poll::Pending
             }
-            State::Abandoned => unreachable!("who has left does not ask"),
+            State::Abandoned | State::Over => unreachable!("a future that is gone does not poll"),
         }
     }
 
-    /// Nobody waits for the operation any more.
+    /// The future of the operation is gone. After [`Left::Cancel`] the caller sends a cancellation, or
+    /// else calls [`cancelled`](Slots::cancelled).
     pub(super) fn leave(&mut self, key: usize) -> Left {
-        match std::mem::replace(&mut self.table[key].state, State::Abandoned) {
-            State::Done(result) => {
-                self.table.remove(key);
-                Left::Done(result)
+        let slot = &mut self.table[key];
+        match std::mem::replace(&mut slot.state, State::Abandoned) {
+            State::Done(result) => Left::Done(self.table.remove(key).descriptor(result)),
+            _ if slot.kind == Kind::Write => Left::UnderWay,
+            _ => {
+                slot.cancelling = true;
+                Left::Cancel
             }
-            _ => Left::UnderWay,
         }
     }
 
-    /// The system is done with the operation. The result comes back if nobody waits for it.
+    /// The system is done with the operation. Returns a descriptor that the operation has made and that
+    /// is to be closed, since its future is gone.
     pub(super) fn complete(
         &mut self,
         key: usize,
@@ -109,15 +147,34 @@ impl Slots {
                 None
             }
             _ => {
-                self.table.remove(key);
-                Some(result)
+                let unwanted = slot.descriptor(result);
+                slot.state = State::Over;
+                slot.buffer = Vec::new();
+                self.vacate(key);
+                unwanted
             }
+        }
+    }
+
+    /// The system has answered the cancellation of the operation, or will never hear of it.
+    pub(super) fn cancelled(&mut self, key: usize) {
+        if let Some(slot) = self.table.get_mut(key) {
+            slot.cancelling = false;
+            self.vacate(key);
+        }
+    }
+
+    /// Gives the slot away if the system owes nothing for it and its future is gone.
+    fn vacate(&mut self, key: usize) {
+        let slot = &self.table[key];
+        if matches!(slot.state, State::Over) && !slot.cancelling {
+            self.table.remove(key);
         }
     }
 
     /// Nobody will tell of completions any more. Not yet, and false, if there are operations of files.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) -> bool {
-        if self.table.iter().any(|(_, slot)| slot.is_of_file && slot.is_under_way()) {
+        if self.table.iter().any(|(_, slot)| slot.is_of_file() && slot.is_under_way()) {
             return false;
         }
         self.ended = true;
@@ -141,13 +198,22 @@ impl Slots {
 
 impl Slot {
     fn is_under_way(&self) -> bool {
-        !matches!(self.state, State::Done(_))
+        matches!(self.state, State::UnderWay(_) | State::Abandoned)
+    }
+
+    fn is_of_file(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::Write)
+    }
+
+    /// The descriptor that the operation has made, if it makes any.
+    fn descriptor(&self, result: i32) -> Option<i32> {
+        (self.kind == Kind::Accept && result >= 0).then_some(result)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Left, Slots};
+    use super::{Kind, Left, Slots};
     use std::collections::VecDeque;
     use std::task::{Context, Poll, Waker};
 
@@ -155,7 +221,7 @@ mod tests {
     fn a_result_comes_with_its_buffer() {
         let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
         let mut cx = Context::from_waker(Waker::noop());
-        let key = slots.insert(vec![1, 2, 3], false).unwrap();
+        let key = slots.insert(vec![1, 2, 3], Kind::Transfer).unwrap();
         assert!(slots.poll(key, &mut cx).is_pending());
         assert_eq!((slots.under_way(), slots.buffer(key).1), (1, 3));
         assert_eq!(slots.complete(key, 2, &mut batch), None);
@@ -166,33 +232,67 @@ mod tests {
     #[test]
     fn a_buffer_stays_until_the_system_is_done_with_it() {
         let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
-        let key = slots.insert(vec![0; 8], false).unwrap();
+        let key = slots.insert(vec![0; 8], Kind::Write).unwrap();
         let address = slots.buffer(key).0;
         assert!(matches!(slots.leave(key), Left::UnderWay));
-        let other = slots.insert(vec![0; 8], false).unwrap();
+        let other = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
         assert_ne!(other, key, "the slot is taken");
         assert_eq!(slots.buffer(key).0, address);
-        assert_eq!(slots.complete(key, 5, &mut batch), Some(5), "for whoever closes what came");
+        assert_eq!(slots.complete(key, 5, &mut batch), None);
         assert!(batch.is_empty());
         assert_eq!(slots.complete(other, -4, &mut batch), None);
-        assert!(matches!(slots.leave(other), Left::Done(-4)));
+        assert!(matches!(slots.leave(other), Left::Done(None)));
         assert_eq!(slots.under_way(), 0);
+    }
+
+    #[test]
+    fn a_descriptor_without_a_future_comes_back_to_be_closed() {
+        let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
+        let late = slots.insert(Vec::new(), Kind::Accept).unwrap();
+        assert!(matches!(slots.leave(late), Left::Cancel));
+        assert_eq!(slots.complete(late, 5, &mut batch), Some(5));
+        let failed = slots.insert(Vec::new(), Kind::Accept).unwrap();
+        assert!(matches!(slots.leave(failed), Left::Cancel));
+        assert_eq!(slots.complete(failed, -24, &mut batch), None);
+        let early = slots.insert(Vec::new(), Kind::Accept).unwrap();
+        assert_eq!(slots.complete(early, 6, &mut batch), None);
+        assert!(matches!(slots.leave(early), Left::Done(Some(6))));
+    }
+
+    #[test]
+    fn a_name_is_taken_until_its_cancellation_is_answered() {
+        let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
+        // The operation completes before its cancellation is answered.
+        let key = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
+        assert!(matches!(slots.leave(key), Left::Cancel));
+        assert_eq!(slots.complete(key, 8, &mut batch), None);
+        assert_eq!(slots.under_way(), 0);
+        let other = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
+        assert_ne!(other, key, "a cancellation with this name may be on its way");
+        slots.cancelled(key);
+        assert_eq!(slots.insert(vec![0; 8], Kind::Transfer), Ok(key));
+        // The cancellation is answered first.
+        assert!(matches!(slots.leave(other), Left::Cancel));
+        slots.cancelled(other);
+        assert_ne!(slots.insert(vec![0; 8], Kind::Transfer), Ok(other), "the operation goes on");
+        assert_eq!(slots.complete(other, -125, &mut batch), None);
+        assert_eq!(slots.insert(vec![0; 8], Kind::Transfer), Ok(other));
     }
 
     #[test]
     fn the_end_tells_those_who_wait_and_those_who_come() {
         let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
         let mut cx = Context::from_waker(Waker::noop());
-        let key = slots.insert(vec![7], false).unwrap();
+        let key = slots.insert(vec![7], Kind::Transfer).unwrap();
         assert!(slots.poll(key, &mut cx).is_pending());
-        let of_file = slots.insert(vec![6], true).unwrap();
+        let of_file = slots.insert(vec![6], Kind::Write).unwrap();
         assert!(!slots.end(&mut batch), "a file's operation is waited for");
         assert_eq!(slots.complete(of_file, 1, &mut batch), None);
         assert!(slots.end(&mut batch));
         assert_eq!((batch.len(), slots.has_ended()), (1, true));
         assert_eq!(slots.poll(key, &mut cx), Poll::Ready(None));
-        assert_eq!(slots.insert(vec![8], false), Err(vec![8]));
-        assert!(matches!(slots.leave(key), Left::UnderWay));
+        assert_eq!(slots.insert(vec![8], Kind::Transfer), Err(vec![8]));
+        assert!(matches!(slots.leave(key), Left::Cancel));
         assert_eq!(slots.under_way(), 1, "the system may still write to it");
     }
 }

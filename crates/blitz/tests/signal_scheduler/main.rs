@@ -90,6 +90,8 @@ mod time_timeout;
 mod wait_policy;
 #[path = "../wakers.rs"]
 mod wakers;
+#[path = "../uring_cancel.rs"]
+mod uring_cancel;
 #[path = "../yields.rs"]
 mod yields;
 
