@@ -6,7 +6,7 @@ use crate::io::Interest;
 use crate::poll::{Reactor, Registration, ended};
 use io_uring::squeue::Entry;
 use io_uring::types::Fd;
-use io_uring::{IoUring, Probe, opcode};
+use io_uring::{EnterFlags, IoUring, Probe, opcode};
 use mio::unix::SourceFd;
 use rustix::net::SocketFlags;
 use std::collections::VecDeque;
@@ -23,7 +23,8 @@ use std::task::{Context, Poll, Waker, ready};
 
 /// Entries of the submission queue; each is handed over at once, so this is about how many threads submit.
 const ENTRIES: u32 = 64;
-/// Operations that the system may have done before we look. Beyond that it keeps them for us.
+/// Completions that the system's queue holds. Those that find it full the system keeps apart, until it is asked
+/// for them ([`Uring::flush`]).
 const COMPLETIONS: u32 = 1024;
 /// The offset that means the position of the file, which moves on.
 const WHERE_IT_IS: u64 = u64::MAX;
@@ -90,6 +91,7 @@ impl Uring {
             let why = "this system's io_uring may lose completions, or knows no position of files";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
+        let slots = Slots::new(ring.params().cq_entries() as usize);
         // Nobody waits for it: whoever waits in the reactor returns, and collects.
         let registration =
             Registration::with(reactor, &mut SourceFd(&ring.as_raw_fd()), Interest::READABLE)?;
@@ -98,7 +100,7 @@ impl Uring {
             registration,
             submitting: Mutex::default(),
             completing: Mutex::default(),
-            slots: ManuallyDrop::default(),
+            slots: ManuallyDrop::new(Mutex::new(slots)),
         }))
     }
 
@@ -238,19 +240,54 @@ impl Uring {
         self.collect_in(&lock(&self.completing), batch);
     }
 
-    fn collect_in(&self, _turn: &MutexGuard<'_, ()>, batch: &mut VecDeque<Waker>) {
+    /// Takes what is in the completion queue, and then what the system keeps apart because the queue was full: of
+    /// that no event tells once the queue is empty. There is none unless more completions were owed than the
+    /// queue holds.
+    fn collect_in(&self, turn: &MutexGuard<'_, ()>, batch: &mut VecDeque<Waker>) {
+        let mut flushed = false;
+        while self.take_queued(turn, batch) {
+            if !self.slots().is_crowded() || !self.flush() {
+                return;
+            }
+            flushed = true;
+        }
+        if flushed {
+            self.slots().settle();
+        }
+    }
+
+    /// Takes what is in the completion queue; says whether there was anything.
+    fn take_queued(&self, _turn: &MutexGuard<'_, ()>, batch: &mut VecDeque<Waker>) -> bool {
         // SAFETY: `completing` is held, so this is the only completion queue; nobody makes another one.
         let queue = unsafe { self.ring.completion_shared() };
         if queue.is_empty() {
-            return;
+            return false;
         }
         let mut slots = self.slots();
+        // The queue has room again when the loop has dropped it, before the operations count as completed.
         for done in queue {
             match Completion::of(done.user_data()) {
                 Completion::Operation(key) => {
                     slots.complete(key, done.result(), batch).into_iter().for_each(close);
                 }
                 Completion::Cancellation(key) => slots.cancelled(key),
+            }
+        }
+        true
+    }
+
+    /// Has the system move the completions that it keeps apart into the completion queue, as many as fit; says
+    /// whether it lets us.
+    fn flush(&self) -> bool {
+        loop {
+            // SAFETY: nothing is submitted, and there is no argument.
+            let entered = unsafe {
+                self.ring.submitter().enter::<()>(0, 0, EnterFlags::GETEVENTS.bits(), None)
+            };
+            match entered {
+                Ok(_) => return true,
+                Err(error) if is_busy(&error) => std::thread::yield_now(),
+                Err(_) => return false,
             }
         }
     }

@@ -34,10 +34,26 @@ pub(super) enum Kind {
     Write,
 }
 
+impl Kind {
+    fn is_of_file(self) -> bool {
+        matches!(self, Kind::Read | Kind::Write)
+    }
+}
+
 /// Every operation that the system has not completed, or whose result was not fetched.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Slots {
     table: Slab<Slot>,
+    /// Operations that the system is at.
+    under_way: usize,
+    /// Those among them that the end of the pool waits for.
+    of_files: usize,
+    /// Completions that are still to come: of operations and of cancellations.
+    owed: usize,
+    /// How many completions the system's queue holds.
+    room: usize,
+    /// More were owed than there is room for, and it is not known since whether the system keeps any apart.
+    crowded: bool,
     ended: bool,
 }
 
@@ -74,18 +90,59 @@ pub(super) enum Left {
 }
 
 impl Slots {
+    /// Of a ring whose completion queue has `room` entries.
+    pub(super) fn new(room: usize) -> Slots {
+        Slots {
+            table: Slab::new(),
+            under_way: 0,
+            of_files: 0,
+            owed: 0,
+            room,
+            crowded: false,
+            ended: false,
+        }
+    }
+
     /// Registers an operation; returns the buffer if there are to be no more.
     pub(super) fn insert(&mut self, buffer: Vec<u8>, kind: Kind) -> Result<usize, Vec<u8>> {
         if self.ended {
             return Err(buffer);
         }
         let state = State::UnderWay(None);
+        self.under_way += 1;
+        self.of_files += usize::from(kind.is_of_file());
+        self.owe();
         Ok(self.table.insert(Slot { buffer, kind, state, cancelling: false }))
     }
 
     /// The operation that could not be started after all.
     pub(super) fn take_back(&mut self, key: usize) -> Vec<u8> {
-        self.table.remove(key).buffer
+        let slot = self.table.remove(key);
+        self.is_complete(slot.kind);
+        slot.buffer
+    }
+
+    /// One more completion is to come.
+    fn owe(&mut self) {
+        self.owed += 1;
+        self.crowded |= self.owed > self.room;
+    }
+
+    /// An operation of this kind is under way no more.
+    fn is_complete(&mut self, kind: Kind) {
+        self.owed -= 1;
+        self.under_way -= 1;
+        self.of_files -= usize::from(kind.is_of_file());
+    }
+
+    /// Whether there may be completions that the system keeps apart, since its queue was full.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.crowded
+    }
+
+    /// The system keeps no completions apart at this moment, and its queue is empty.
+    pub(super) fn settle(&mut self) {
+        self.crowded = self.owed > self.room;
     }
 
     /// Where the buffer is and how much of it there is, for the system.
@@ -127,6 +184,7 @@ impl Slots {
             _ if slot.kind == Kind::Write => Left::UnderWay,
             _ => {
                 slot.cancelling = true;
+                self.owe();
                 Left::Cancel
             }
         }
@@ -140,6 +198,8 @@ impl Slots {
         result: i32,
         batch: &mut VecDeque<Waker>,
     ) -> Option<i32> {
+        let kind = self.table.get(key)?.kind;
+        self.is_complete(kind);
         let slot = self.table.get_mut(key)?;
         match std::mem::replace(&mut slot.state, State::Done(result)) {
             State::UnderWay(waker) => {
@@ -160,6 +220,7 @@ impl Slots {
     pub(super) fn cancelled(&mut self, key: usize) {
         if let Some(slot) = self.table.get_mut(key) {
             slot.cancelling = false;
+            self.owed -= 1;
             self.vacate(key);
         }
     }
@@ -174,7 +235,7 @@ impl Slots {
 
     /// Nobody will tell of completions any more. Not yet, and false, if there are operations of files.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) -> bool {
-        if self.table.iter().any(|(_, slot)| slot.is_of_file() && slot.is_under_way()) {
+        if self.of_files > 0 {
             return false;
         }
         self.ended = true;
@@ -192,19 +253,11 @@ impl Slots {
 
     /// How many operations the system is at.
     pub(super) fn under_way(&self) -> usize {
-        self.table.iter().filter(|(_, slot)| slot.is_under_way()).count()
+        self.under_way
     }
 }
 
 impl Slot {
-    fn is_under_way(&self) -> bool {
-        matches!(self.state, State::UnderWay(_) | State::Abandoned)
-    }
-
-    fn is_of_file(&self) -> bool {
-        matches!(self.kind, Kind::Read | Kind::Write)
-    }
-
     /// The descriptor that the operation has made, if it makes any.
     fn descriptor(&self, result: i32) -> Option<i32> {
         (self.kind == Kind::Accept && result >= 0).then_some(result)
@@ -219,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_result_comes_with_its_buffer() {
-        let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
+        let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let mut cx = Context::from_waker(Waker::noop());
         let key = slots.insert(vec![1, 2, 3], Kind::Transfer).unwrap();
         assert!(slots.poll(key, &mut cx).is_pending());
@@ -231,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_buffer_stays_until_the_system_is_done_with_it() {
-        let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
+        let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let key = slots.insert(vec![0; 8], Kind::Write).unwrap();
         let address = slots.buffer(key).0;
         assert!(matches!(slots.leave(key), Left::UnderWay));
@@ -247,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_descriptor_without_a_future_comes_back_to_be_closed() {
-        let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
+        let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let late = slots.insert(Vec::new(), Kind::Accept).unwrap();
         assert!(matches!(slots.leave(late), Left::Cancel));
         assert_eq!(slots.complete(late, 5, &mut batch), Some(5));
@@ -261,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_name_is_taken_until_its_cancellation_is_answered() {
-        let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
+        let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         // The operation completes before its cancellation is answered.
         let key = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
         assert!(matches!(slots.leave(key), Left::Cancel));
@@ -280,8 +333,27 @@ mod tests {
     }
 
     #[test]
+    fn what_may_have_overflowed_is_known() {
+        let (mut slots, mut batch) = (Slots::new(2), VecDeque::new());
+        let keys: Vec<_> =
+            (0..2).map(|_| slots.insert(vec![0; 8], Kind::Transfer).unwrap()).collect();
+        assert!(!slots.is_crowded(), "there is room for both");
+        assert!(matches!(slots.leave(keys[0]), Left::Cancel));
+        assert!(slots.is_crowded(), "a cancellation completes, too");
+        assert_eq!(slots.complete(keys[1], 8, &mut batch), None);
+        assert!(slots.is_crowded(), "the first completions may have overflowed");
+        slots.settle();
+        assert!(!slots.is_crowded());
+        let late = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
+        assert!(slots.is_crowded());
+        drop(slots.take_back(late));
+        slots.settle();
+        assert!(!slots.is_crowded());
+    }
+
+    #[test]
     fn the_end_tells_those_who_wait_and_those_who_come() {
-        let (mut slots, mut batch) = (Slots::default(), VecDeque::new());
+        let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let mut cx = Context::from_waker(Waker::noop());
         let key = slots.insert(vec![7], Kind::Transfer).unwrap();
         assert!(slots.poll(key, &mut cx).is_pending());
