@@ -1,7 +1,7 @@
 //! The ring: how operations reach the system, and their results us.
 
 use super::Outcome;
-use super::slots::{Kind, Left, Slots};
+use super::slots::{Kind, Left, Progress, Slots};
 use crate::io::Interest;
 use crate::poll::{Reactor, Registration, ended};
 use io_uring::squeue::Entry;
@@ -18,8 +18,8 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::pin::Pin;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker, ready};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::task::{Context, Poll, Waker};
 
 /// Entries of the submission queue; each is handed over at once, so this is about how many threads submit.
 const ENTRIES: u32 = 64;
@@ -65,13 +65,25 @@ impl Completion {
 }
 
 /// One io_uring of one pool.
+///
+/// Its locks are taken in the order of the fields, and no waker is cloned, called or dropped under any of them: a
+/// waker may start and drop operations itself.
 pub(crate) struct Uring {
     ring: ManuallyDrop<IoUring>,
+    reactor: Arc<Reactor>,
     /// Watches the ring for completions.
     registration: Registration,
+    /// Held to use the submission queue.
     submitting: Mutex<()>,
-    completing: Mutex<()>,
+    completing: Mutex<Completing>,
     slots: ManuallyDrop<Mutex<Slots>>,
+}
+
+/// The right to use the completion queue: there is one of them, and it is behind a lock.
+#[derive(Default)]
+struct Completing {
+    /// Wakers of completed operations. The driver calls them: whoever collects may hold a lock.
+    late: VecDeque<Waker>,
 }
 
 impl Uring {
@@ -97,6 +109,7 @@ impl Uring {
             Registration::with(reactor, &mut SourceFd(&ring.as_raw_fd()), Interest::READABLE)?;
         Ok(Arc::new(Uring {
             ring: ManuallyDrop::new(ring),
+            reactor: reactor.clone(),
             registration,
             submitting: Mutex::default(),
             completing: Mutex::default(),
@@ -215,9 +228,7 @@ impl Uring {
                 Ok(_) => return Ok(()),
                 Err(error) if is_busy(&error) => {
                     // There are more completions than the system likes to keep.
-                    let mut batch = VecDeque::new();
-                    self.collect(&mut batch);
-                    batch.into_iter().for_each(Waker::wake);
+                    self.collect_for_driver();
                     std::thread::yield_now();
                 }
                 // The entry is still in the queue, and must not be taken later.
@@ -235,17 +246,34 @@ impl Uring {
         }
     }
 
-    /// Notes what the system has done. Called by whoever has the driver's seat, and by who cannot submit.
+    /// Notes what the system has done. Called by the worker that has the driver's seat.
     pub(crate) fn collect(&self, batch: &mut VecDeque<Waker>) {
-        self.collect_in(&lock(&self.completing), batch);
+        let mut completing = lock(&self.completing);
+        self.collect_in(&mut completing);
+        batch.append(&mut completing.late);
+    }
+
+    /// Makes room for completions on behalf of a thread that cannot submit. It may hold a lock, so it leaves the
+    /// wakers to the driver.
+    fn collect_for_driver(&self) {
+        // A thread that collects at this moment makes room as well, and may wait for completions meanwhile.
+        let mut completing = match self.completing.try_lock() {
+            Ok(completing) => completing,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        self.collect_in(&mut completing);
+        if !completing.late.is_empty() {
+            self.reactor.wake();
+        }
     }
 
     /// Takes what is in the completion queue, and then what the system keeps apart because the queue was full: of
     /// that no event tells once the queue is empty. There is none unless more completions were owed than the
     /// queue holds.
-    fn collect_in(&self, turn: &MutexGuard<'_, ()>, batch: &mut VecDeque<Waker>) {
+    fn collect_in(&self, completing: &mut Completing) {
         let mut flushed = false;
-        while self.take_queued(turn, batch) {
+        while self.take_queued(completing) {
             if !self.slots().is_crowded() || !self.flush() {
                 return;
             }
@@ -257,8 +285,9 @@ impl Uring {
     }
 
     /// Takes what is in the completion queue; says whether there was anything.
-    fn take_queued(&self, _turn: &MutexGuard<'_, ()>, batch: &mut VecDeque<Waker>) -> bool {
-        // SAFETY: `completing` is held, so this is the only completion queue; nobody makes another one.
+    fn take_queued(&self, Completing { late }: &mut Completing) -> bool {
+        // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only completion queue; it
+        // is made nowhere else.
         let queue = unsafe { self.ring.completion_shared() };
         if queue.is_empty() {
             return false;
@@ -268,7 +297,7 @@ impl Uring {
         for done in queue {
             match Completion::of(done.user_data()) {
                 Completion::Operation(key) => {
-                    slots.complete(key, done.result(), batch).into_iter().for_each(close);
+                    slots.complete(key, done.result(), late).into_iter().for_each(close);
                 }
                 Completion::Cancellation(key) => slots.cancelled(key),
             }
@@ -294,22 +323,21 @@ impl Uring {
 
     /// The pool has ended: operations of files are waited for, and whoever waits for others is told so.
     pub(crate) fn end(&self, batch: &mut VecDeque<Waker>) {
-        while !self.slots().end(batch) {
-            if !self.wait(batch) {
-                return;
+        // Held, so that no other thread takes a completion that is waited for, or notes a waker afterwards.
+        let mut completing = lock(&self.completing);
+        self.collect_in(&mut completing);
+        while !self.slots().end(&mut completing.late) {
+            if !self.wait(&mut completing) {
+                break;
             }
         }
+        batch.append(&mut completing.late);
     }
 
-    /// Waits for a completion if any is to come; false if the system does not let us.
-    fn wait(&self, batch: &mut VecDeque<Waker>) -> bool {
-        // Held, so that nobody else takes the one that is waited for.
-        let turn = lock(&self.completing);
-        if self.under_way() == 0 {
-            return true;
-        }
+    /// Waits for a completion, one of which is to come; false if the system does not let us.
+    fn wait(&self, completing: &mut Completing) -> bool {
         let waited = self.ring.submit_and_wait(1);
-        self.collect_in(&turn, batch);
+        self.collect_in(completing);
         waited.is_ok() || waited.is_err_and(|error| is_busy(&error))
     }
 
@@ -350,12 +378,15 @@ impl Drop for Uring {
         // A reactor that is gone watches nothing.
         let _ = self.registration.remove(&mut SourceFd(&self.ring.as_raw_fd()));
         // Whoever waited for what is left was told of the end and has gone, and so has cancelled all but writes.
+        let mut completing = lock(&self.completing);
+        self.collect_in(&mut completing);
         while self.under_way() > 0 {
-            if !self.wait(&mut VecDeque::new()) {
+            if !self.wait(&mut completing) {
                 // The system may write to the buffers for ever.
                 return;
             }
         }
+        drop(completing);
         // SAFETY: this is the only place that drops it, and `self` is not used any more.
         unsafe { ManuallyDrop::drop(&mut self.slots) };
         // SAFETY: as above.
@@ -382,23 +413,33 @@ impl Future for Op<'_> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Some(key) = self.key else { panic!("an operation was polled after its end") };
-        let Some((result, buffer)) = ready!(self.uring.slots().poll(key, cx)) else {
-            return Poll::Ready((Err(ended()), Vec::new()));
-        };
-        self.key = None;
-        let result = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
-        Poll::Ready((result, buffer))
+        let mut clone = None;
+        loop {
+            // The lock is let go of before what is in `clone` is dropped or made.
+            let progress = self.uring.slots().poll(key, cx.waker(), &mut clone);
+            match progress {
+                Progress::Done(result, buffer) => {
+                    self.key = None;
+                    let error = |_| io::Error::from_raw_os_error(-result);
+                    return Poll::Ready((usize::try_from(result).map_err(error), buffer));
+                }
+                Progress::Ended => return Poll::Ready((Err(ended()), Vec::new())),
+                Progress::Pending => return Poll::Pending,
+                Progress::WakerWanted => clone = Some(cx.waker().clone()),
+            }
+        }
     }
 }
 
 impl Drop for Op<'_> {
     fn drop(&mut self) {
         let Some(key) = self.key else { return };
-        let left = self.uring.slots().leave(key);
+        let (left, waker) = self.uring.slots().leave(key);
         match left {
             Left::Done(descriptor) => descriptor.into_iter().for_each(close),
             Left::UnderWay => {}
             Left::Cancel => self.uring.cancel(key),
         }
+        drop(waker);
     }
 }

@@ -14,12 +14,15 @@
 //! carries is therefore never the name of another operation: no operation is cancelled in place of
 //! another, however often slots are used. A generation in the name would come around at some time; this
 //! does not.
+//!
+//! All of this is behind a lock, and no method calls a waker: a waker may clone, wake and drop in ways that use
+//! the same ring. Wakers come in and go out as values, which the caller makes and drops without the lock.
 
 #![forbid(unsafe_code)]
 
 use slab::Slab;
 use std::collections::VecDeque;
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 
 /// What an operation does, and what becomes of it when its future is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,20 @@ enum State {
     Done(i32),
     /// The system has completed it, its future is gone, and the cancellation is not answered yet.
     Over,
+}
+
+/// What a poll of an operation came to.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Progress {
+    /// What the system said, and the buffer.
+    Done(i32, Vec<u8>),
+    /// The system is at it, and nothing will tell when it is done.
+    Ended,
+    /// The task is woken when it is done.
+    Pending,
+    /// The task has to wait, for which a clone of its waker is needed.
+    WakerWanted,
 }
 
 /// How an operation was left by its future.
@@ -152,42 +169,49 @@ impl Slots {
         (buffer.as_mut_ptr(), u32::try_from(buffer.len()).unwrap_or(u32::MAX))
     }
 
-    /// The result and the buffer, once the system is done; `None` if it will not say any more.
+    /// Looks at the operation for the task of `waker`. A task that has to wait leaves a clone of its waker, which
+    /// the caller puts into `clone` when it is [wanted](Progress::WakerWanted). Afterwards `clone` holds what is to
+    /// be dropped.
     pub(super) fn poll(
         &mut self,
         key: usize,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<(i32, Vec<u8>)>> {
+        waker: &Waker,
+        clone: &mut Option<Waker>,
+    ) -> Progress {
         let slot = &mut self.table[key];
         match &mut slot.state {
             State::Done(result) => {
                 let result = *result;
-                Poll::Ready(Some((result, self.table.remove(key).buffer)))
+                Progress::Done(result, self.table.remove(key).buffer)
             }
-            State::UnderWay(_) if self.ended => Poll::Ready(None),
-            State::UnderWay(waker) => {
-                if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-                    *waker = Some(cx.waker().clone());
-                }
-                Poll::Pending
+            State::UnderWay(_) if self.ended => Progress::Ended,
+            State::UnderWay(Some(left)) if left.will_wake(waker) => Progress::Pending,
+            State::UnderWay(_) if clone.is_none() => Progress::WakerWanted,
+            State::UnderWay(left) => {
+                std::mem::swap(left, clone);
+                Progress::Pending
             }
             State::Abandoned | State::Over => unreachable!("a future that is gone does not poll"),
         }
     }
 
     /// The future of the operation is gone. After [`Left::Cancel`] the caller sends a cancellation, or
-    /// else calls [`cancelled`](Slots::cancelled).
-    pub(super) fn leave(&mut self, key: usize) -> Left {
+    /// else calls [`cancelled`](Slots::cancelled). The waker is the caller's to drop.
+    pub(super) fn leave(&mut self, key: usize) -> (Left, Option<Waker>) {
         let slot = &mut self.table[key];
-        match std::mem::replace(&mut slot.state, State::Abandoned) {
-            State::Done(result) => Left::Done(self.table.remove(key).descriptor(result)),
-            _ if slot.kind == Kind::Write => Left::UnderWay,
-            _ => {
-                slot.cancelling = true;
-                self.owe();
-                Left::Cancel
+        let waker = match std::mem::replace(&mut slot.state, State::Abandoned) {
+            State::Done(result) => {
+                return (Left::Done(self.table.remove(key).descriptor(result)), None);
             }
+            State::UnderWay(waker) => waker,
+            State::Abandoned | State::Over => unreachable!("a future goes once"),
+        };
+        if slot.kind == Kind::Write {
+            return (Left::UnderWay, waker);
         }
+        slot.cancelling = true;
+        self.owe();
+        (Left::Cancel, waker)
     }
 
     /// The system is done with the operation. Returns a descriptor that the operation has made and that
@@ -266,20 +290,48 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Left, Slots};
+    use super::{Kind, Left, Progress, Slots};
     use std::collections::VecDeque;
-    use std::task::{Context, Poll, Waker};
+    use std::sync::Arc;
+    use std::task::{Wake, Waker};
+
+    fn poll(slots: &mut Slots, key: usize) -> Progress {
+        slots.poll(key, Waker::noop(), &mut Some(Waker::noop().clone()))
+    }
 
     #[test]
     fn a_result_comes_with_its_buffer() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
-        let mut cx = Context::from_waker(Waker::noop());
         let key = slots.insert(vec![1, 2, 3], Kind::Transfer).unwrap();
-        assert!(slots.poll(key, &mut cx).is_pending());
+        assert_eq!(poll(&mut slots, key), Progress::Pending);
         assert_eq!((slots.under_way(), slots.buffer(key).1), (1, 3));
         assert_eq!(slots.complete(key, 2, &mut batch), None);
         assert_eq!((batch.len(), slots.under_way()), (1, 0));
-        assert_eq!(slots.poll(key, &mut cx), Poll::Ready(Some((2, vec![1, 2, 3]))));
+        assert_eq!(poll(&mut slots, key), Progress::Done(2, vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn wakers_come_and_go_as_values() {
+        struct Deaf;
+        impl Wake for Deaf {
+            fn wake(self: Arc<Self>) {}
+        }
+        let mut slots = Slots::new(8);
+        let key = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
+        let (one, other) = (Waker::from(Arc::new(Deaf)), Waker::from(Arc::new(Deaf)));
+        let mut clone = None;
+        assert_eq!(slots.poll(key, &one, &mut clone), Progress::WakerWanted);
+        clone = Some(one.clone());
+        assert_eq!(slots.poll(key, &one, &mut clone), Progress::Pending);
+        assert!(clone.is_none(), "it was left");
+        assert_eq!(slots.poll(key, &one, &mut clone), Progress::Pending);
+        assert!(clone.is_none(), "the one that was left will do");
+        assert_eq!(slots.poll(key, &other, &mut clone), Progress::WakerWanted);
+        clone = Some(other.clone());
+        assert_eq!(slots.poll(key, &other, &mut clone), Progress::Pending);
+        assert!(clone.is_some_and(|old| old.will_wake(&one)), "to be dropped by the caller");
+        let (left, waker) = slots.leave(key);
+        assert!(matches!(left, Left::Cancel) && waker.is_some_and(|last| last.will_wake(&other)));
     }
 
     #[test]
@@ -287,14 +339,14 @@ mod tests {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let key = slots.insert(vec![0; 8], Kind::Write).unwrap();
         let address = slots.buffer(key).0;
-        assert!(matches!(slots.leave(key), Left::UnderWay));
+        assert!(matches!(slots.leave(key).0, Left::UnderWay));
         let other = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
         assert_ne!(other, key, "the slot is taken");
         assert_eq!(slots.buffer(key).0, address);
         assert_eq!(slots.complete(key, 5, &mut batch), None);
         assert!(batch.is_empty());
         assert_eq!(slots.complete(other, -4, &mut batch), None);
-        assert!(matches!(slots.leave(other), Left::Done(None)));
+        assert!(matches!(slots.leave(other).0, Left::Done(None)));
         assert_eq!(slots.under_way(), 0);
     }
 
@@ -302,14 +354,14 @@ mod tests {
     fn a_descriptor_without_a_future_comes_back_to_be_closed() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let late = slots.insert(Vec::new(), Kind::Accept).unwrap();
-        assert!(matches!(slots.leave(late), Left::Cancel));
+        assert!(matches!(slots.leave(late).0, Left::Cancel));
         assert_eq!(slots.complete(late, 5, &mut batch), Some(5));
         let failed = slots.insert(Vec::new(), Kind::Accept).unwrap();
-        assert!(matches!(slots.leave(failed), Left::Cancel));
+        assert!(matches!(slots.leave(failed).0, Left::Cancel));
         assert_eq!(slots.complete(failed, -24, &mut batch), None);
         let early = slots.insert(Vec::new(), Kind::Accept).unwrap();
         assert_eq!(slots.complete(early, 6, &mut batch), None);
-        assert!(matches!(slots.leave(early), Left::Done(Some(6))));
+        assert!(matches!(slots.leave(early).0, Left::Done(Some(6))));
     }
 
     #[test]
@@ -317,7 +369,7 @@ mod tests {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         // The operation completes before its cancellation is answered.
         let key = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
-        assert!(matches!(slots.leave(key), Left::Cancel));
+        assert!(matches!(slots.leave(key).0, Left::Cancel));
         assert_eq!(slots.complete(key, 8, &mut batch), None);
         assert_eq!(slots.under_way(), 0);
         let other = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
@@ -325,7 +377,7 @@ mod tests {
         slots.cancelled(key);
         assert_eq!(slots.insert(vec![0; 8], Kind::Transfer), Ok(key));
         // The cancellation is answered first.
-        assert!(matches!(slots.leave(other), Left::Cancel));
+        assert!(matches!(slots.leave(other).0, Left::Cancel));
         slots.cancelled(other);
         assert_ne!(slots.insert(vec![0; 8], Kind::Transfer), Ok(other), "the operation goes on");
         assert_eq!(slots.complete(other, -125, &mut batch), None);
@@ -338,7 +390,7 @@ mod tests {
         let keys: Vec<_> =
             (0..2).map(|_| slots.insert(vec![0; 8], Kind::Transfer).unwrap()).collect();
         assert!(!slots.is_crowded(), "there is room for both");
-        assert!(matches!(slots.leave(keys[0]), Left::Cancel));
+        assert!(matches!(slots.leave(keys[0]).0, Left::Cancel));
         assert!(slots.is_crowded(), "a cancellation completes, too");
         assert_eq!(slots.complete(keys[1], 8, &mut batch), None);
         assert!(slots.is_crowded(), "the first completions may have overflowed");
@@ -354,17 +406,16 @@ mod tests {
     #[test]
     fn the_end_tells_those_who_wait_and_those_who_come() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
-        let mut cx = Context::from_waker(Waker::noop());
         let key = slots.insert(vec![7], Kind::Transfer).unwrap();
-        assert!(slots.poll(key, &mut cx).is_pending());
+        assert_eq!(poll(&mut slots, key), Progress::Pending);
         let of_file = slots.insert(vec![6], Kind::Write).unwrap();
         assert!(!slots.end(&mut batch), "a file's operation is waited for");
         assert_eq!(slots.complete(of_file, 1, &mut batch), None);
         assert!(slots.end(&mut batch));
         assert_eq!((batch.len(), slots.has_ended()), (1, true));
-        assert_eq!(slots.poll(key, &mut cx), Poll::Ready(None));
+        assert_eq!(poll(&mut slots, key), Progress::Ended);
         assert_eq!(slots.insert(vec![8], Kind::Transfer), Err(vec![8]));
-        assert!(matches!(slots.leave(key), Left::Cancel));
+        assert!(matches!(slots.leave(key).0, Left::Cancel));
         assert_eq!(slots.under_way(), 1, "the system may still write to it");
     }
 }

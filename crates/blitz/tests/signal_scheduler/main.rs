@@ -94,6 +94,8 @@ mod wakers;
 mod uring_cancel;
 #[path = "../uring_limits.rs"]
 mod uring_limits;
+#[path = "../uring_wakers.rs"]
+mod uring_wakers;
 #[path = "../yields.rs"]
 mod yields;
 
