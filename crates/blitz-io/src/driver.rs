@@ -59,7 +59,7 @@ pub(crate) fn uring_for_sockets() -> Option<Arc<Uring>> {
 pub(crate) fn uring_for_files() -> Option<Arc<Uring>> {
     let of_driver = |driver: &IoDriver, _| driver.uring().cloned();
     // A pool that has ended tells of no completions; a file can do without.
-    with_current(of_driver).ok().flatten().filter(|uring| !uring.has_ended())
+    with_current(of_driver).ok().flatten().filter(|uring| uring.takes_files())
 }
 
 /// Calls `f` with the driver of the current pool, or of the global one, if it has one already.
@@ -94,13 +94,17 @@ impl IoDriver {
         }))
     }
 
-    /// Which of the system's interfaces it uses. If that is not settled yet, it is from now on.
+    /// Which of the system's interfaces it uses. If that is not settled yet, it is from now on; io_uring is left for
+    /// readiness if the system forbids it later.
     pub fn backend(&self) -> BackendChoice {
         let readiness = |reason| BackendChoice { backend: Backend::Readiness, reason };
         match self.backend {
             Backend::Readiness => readiness(None),
             _ => match self.try_uring() {
-                Ok(_) => BackendChoice { backend: Backend::IoUring, reason: None },
+                Ok(uring) => match uring.why_broken() {
+                    None => BackendChoice { backend: Backend::IoUring, reason: None },
+                    reason => readiness(reason),
+                },
                 Err(reason) => readiness(Some(reason.clone())),
             },
         }

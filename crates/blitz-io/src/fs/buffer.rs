@@ -72,45 +72,63 @@ impl Buffer {
         result
     }
 
-    /// As [`read`](Buffer::read), by the system itself.
+    /// As [`read`](Buffer::read), by the system itself. As an error comes back what the ring did not take.
     pub(super) async fn read_by(
         mut self,
         uring: &Uring,
         file: &File,
         max: usize,
-    ) -> (Buffer, io::Result<()>) {
+    ) -> Result<(Buffer, io::Result<()>), Buffer> {
         self.clear();
         self.grow(max);
         let result = loop {
             let memory = std::mem::take(&mut self.memory);
-            let (count, memory) = uring.read_at(file.as_fd(), memory, max, None).await;
-            self.memory = memory;
-            match count {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => break result,
+            match uring.read_at(file.as_fd(), memory, max, None).await {
+                Ok((count, memory)) => {
+                    self.memory = memory;
+                    match count {
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        result => break result,
+                    }
+                }
+                Err(memory) => {
+                    self.memory = memory;
+                    return Err(self);
+                }
             }
         };
         let result = result.map(|count| self.filled = 0..count);
-        (self, result)
+        Ok((self, result))
     }
 
-    /// As [`write`](Buffer::write), by the system itself.
-    pub(super) async fn write_by(mut self, uring: &Uring, file: &File) -> (Buffer, io::Result<()>) {
+    /// As [`write`](Buffer::write), by the system itself. As an error comes back what the ring did not take, which
+    /// is still to be written.
+    pub(super) async fn write_by(
+        mut self,
+        uring: &Uring,
+        file: &File,
+    ) -> Result<(Buffer, io::Result<()>), Buffer> {
         let mut result = Ok(());
         while result.is_ok() && !self.is_empty() {
             let memory = std::mem::take(&mut self.memory);
-            let (count, memory) =
-                uring.write_at(file.as_fd(), memory, self.filled.clone(), None).await;
-            self.memory = memory;
-            match count {
-                Ok(0) => result = Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => self.filled.start += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => result = Err(error),
+            match uring.write_at(file.as_fd(), memory, self.filled.clone(), None).await {
+                Ok((count, memory)) => {
+                    self.memory = memory;
+                    match count {
+                        Ok(0) => result = Err(io::ErrorKind::WriteZero.into()),
+                        Ok(count) => self.filled.start += count,
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(error) => result = Err(error),
+                    }
+                }
+                Err(memory) => {
+                    self.memory = memory;
+                    return Err(self);
+                }
             }
         }
         self.clear();
-        (self, result)
+        Ok((self, result))
     }
 
     fn grow(&mut self, len: usize) {

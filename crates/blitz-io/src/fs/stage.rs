@@ -211,8 +211,15 @@ impl Stage {
             return self.begin(file, move |file, buffer| Outcome::Read(buffer.read(file, max)));
         };
         self.begin_here(file, move |file, buffer| async move {
-            let (buffer, result) = buffer.read_by(&uring, &file, max).await;
-            (buffer, Outcome::Read(result))
+            match buffer.read_by(&uring, &file, max).await {
+                Ok((buffer, result)) => (buffer, Outcome::Read(result)),
+                Err(buffer) => {
+                    let read = move |file: &File, buffer: &mut Buffer| {
+                        Outcome::Read(buffer.read(file, max))
+                    };
+                    elsewhere(file, buffer, read).await
+                }
+            }
         });
     }
 
@@ -231,8 +238,14 @@ impl Stage {
                 buffer.clear();
                 return (buffer, Outcome::Written(Err(error)));
             }
-            let (buffer, result) = buffer.write_by(&uring, &file).await;
-            (buffer, Outcome::Written(result))
+            match buffer.write_by(&uring, &file).await {
+                Ok((buffer, result)) => (buffer, Outcome::Written(result)),
+                Err(buffer) => {
+                    let write =
+                        |file: &File, buffer: &mut Buffer| Outcome::Written(buffer.write(file));
+                    elsewhere(file, buffer, write).await
+                }
+            }
         });
         self.writing = true;
         // So that it is on its way even if nobody ever asks for its end.
@@ -261,12 +274,8 @@ impl Stage {
         file: &Arc<File>,
         operation: impl FnOnce(&File, &mut Buffer) -> Outcome + Send + 'static,
     ) {
-        let mut buffer = self.take_buffer();
-        let file = file.clone();
-        self.state = State::Busy(Pending::new(move || {
-            let outcome = operation(&file, &mut buffer);
-            (buffer, outcome)
-        }));
+        let buffer = self.take_buffer();
+        self.state = State::Busy(begin(file.clone(), buffer, operation));
     }
 }
 
@@ -279,6 +288,29 @@ impl Drop for Stage {
             }
         }
     }
+}
+
+/// Begins `operation` on a thread where it may block.
+fn begin(
+    file: Arc<File>,
+    mut buffer: Buffer,
+    operation: impl FnOnce(&File, &mut Buffer) -> Outcome + Send + 'static,
+) -> Pending<(Buffer, Outcome)> {
+    Pending::new(move || {
+        let outcome = operation(&file, &mut buffer);
+        (buffer, outcome)
+    })
+}
+
+/// Does on a thread what the system did not take.
+async fn elsewhere(
+    file: Arc<File>,
+    buffer: Buffer,
+    operation: impl FnOnce(&File, &mut Buffer) -> Outcome + Send + 'static,
+) -> (Buffer, Outcome) {
+    let mut pending = begin(file, buffer, operation);
+    let done = poll_fn(|cx| pending.poll(cx)).await;
+    done.unwrap_or_else(|| (Buffer::default(), Outcome::Written(Err(panicked()))))
 }
 
 /// Has the file go on where whoever read it is, which is `ahead` bytes back.

@@ -33,7 +33,10 @@ macro_rules! owned {
             /// What the system says; and if the runtime has ended, then without the buffer.
             pub async fn recv_owned(&self, mut buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
                 if let Some(uring) = driver::uring_for_sockets() {
-                    return uring.recv(self.as_fd(), buffer).await;
+                    match uring.recv(self.as_fd(), buffer).await {
+                        Ok(outcome) => return outcome,
+                        Err(untouched) => buffer = untouched,
+                    }
                 }
                 let read = self.async_io(Interest::READABLE, || self.try_read(&mut buffer));
                 (read.await, buffer)
@@ -44,9 +47,12 @@ macro_rules! owned {
             ///
             /// # Errors
             /// As [`recv_owned`](Self::recv_owned).
-            pub async fn send_owned(&self, buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
+            pub async fn send_owned(&self, mut buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
                 if let Some(uring) = driver::uring_for_sockets() {
-                    return uring.send(self.as_fd(), buffer).await;
+                    match uring.send(self.as_fd(), buffer).await {
+                        Ok(outcome) => return outcome,
+                        Err(untouched) => buffer = untouched,
+                    }
                 }
                 let write = self.async_io(Interest::WRITABLE, || self.try_write(&buffer));
                 (write.await, buffer)

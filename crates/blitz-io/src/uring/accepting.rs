@@ -6,7 +6,7 @@ use super::Uring;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -21,21 +21,20 @@ pub(crate) struct Accepting {
 }
 
 impl Accepting {
-    /// The next connection to `listener`.
+    /// The next connection to `listener`; none if the ring takes no more operations.
     pub(crate) async fn next(
         &self,
         uring: Arc<Uring>,
         listener: BorrowedFd<'_>,
-    ) -> io::Result<OwnedFd> {
+    ) -> Option<io::Result<OwnedFd>> {
         let mut under_way = self.under_way.lock().await;
-        if under_way.is_none() {
-            let listener = listener.try_clone_to_owned()?;
-            *under_way = Some(Box::pin(async move { uring.accept(listener.as_fd()).await }));
-        }
-        let Some(accepted) = under_way.as_mut() else { unreachable!("it was just begun") };
+        let accepted = match under_way.take() {
+            Some(accepted) => under_way.insert(accepted),
+            None => under_way.insert(Box::pin(uring.accept(listener)?)),
+        };
         let result = accepted.await;
         *under_way = None;
-        result
+        Some(result)
     }
 }
 

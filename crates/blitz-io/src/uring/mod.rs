@@ -6,9 +6,23 @@
 //!        └── result, buffer ┴──────────────────────── Op ◀── woken by the driver ◀───────────────┘
 //! ```
 //!
-//! While an operation is under way its buffer belongs to the system, and lies in a slot that nobody frees: not even
-//! if who started it has gone. The ring's descriptor is watched by the reactor, so a worker that sleeps in the
-//! driver hears of completions as of anything else.
+//! The ring's descriptor is watched by the reactor, so a worker that sleeps in the driver hears of completions as of
+//! anything else.
+//!
+//! # What is guaranteed
+//! - **Buffers.** While an operation is under way its buffer belongs to the system. It lies in a slot and is freed or
+//!   returned only after the operation's completion was collected, even if its future is gone. A buffer whose
+//!   completion cannot be collected any more is never freed.
+//! - **Submission.** The system has taken an operation, or will never take it, when `Uring::start` returns. So its
+//!   descriptor need not stay open any longer, and a buffer that comes back is the caller's alone.
+//! - **Completions.** None is lost, however many come at once: what finds the completion queue full is kept by the
+//!   system, and fetched when the queue has been drained.
+//! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing.
+//! - **Wakers.** None is cloned, called or dropped under a lock.
+//! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the ring: it takes no
+//!   more operations. Files go on with threads and sockets with readiness. What was under way completes as it would
+//!   have; only if more completions come at once than the queue holds those beyond are lost, and then every
+//!   operation that is under way is an error.
 
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod ring;
@@ -27,3 +41,7 @@ use std::io;
 
 /// What an operation came to, and its buffer.
 pub(crate) type Outcome = (io::Result<usize>, Vec<u8>);
+
+/// What an operation came to; or its buffer, if it was not begun because the ring takes no more operations. Then the
+/// caller does without the ring.
+pub(crate) type Attempt = Result<Outcome, Vec<u8>>;

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::Outcome;
+use super::Attempt;
 use crate::poll::Reactor;
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -30,7 +30,7 @@ impl Uring {
         _: Vec<u8>,
         _: usize,
         _: Option<u64>,
-    ) -> Outcome {
+    ) -> Attempt {
         match self.0 {}
     }
 
@@ -40,19 +40,22 @@ impl Uring {
         _: Vec<u8>,
         _: Range<usize>,
         _: Option<u64>,
-    ) -> Outcome {
+    ) -> Attempt {
         match self.0 {}
     }
 
-    pub(crate) async fn recv(&self, _: BorrowedFd<'_>, _: Vec<u8>) -> Outcome {
+    pub(crate) async fn recv(&self, _: BorrowedFd<'_>, _: Vec<u8>) -> Attempt {
         match self.0 {}
     }
 
-    pub(crate) async fn send(&self, _: BorrowedFd<'_>, _: Vec<u8>) -> Outcome {
+    pub(crate) async fn send(&self, _: BorrowedFd<'_>, _: Vec<u8>) -> Attempt {
         match self.0 {}
     }
 
-    pub(crate) async fn accept(&self, _: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    pub(crate) fn accept(
+        self: &Arc<Uring>,
+        _: BorrowedFd<'_>,
+    ) -> Option<std::future::Pending<io::Result<OwnedFd>>> {
         match self.0 {}
     }
 
@@ -64,7 +67,11 @@ impl Uring {
         match self.0 {}
     }
 
-    pub(crate) fn has_ended(&self) -> bool {
+    pub(crate) fn why_broken(&self) -> Option<String> {
+        match self.0 {}
+    }
+
+    pub(crate) fn takes_files(&self) -> bool {
         match self.0 {}
     }
 

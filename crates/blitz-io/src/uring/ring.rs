@@ -1,31 +1,36 @@
 //! The ring: how operations reach the system, and their results us.
 
-use super::Outcome;
-use super::slots::{Kind, Left, Progress, Slots};
+use super::slots::{Kind, Left, Progress, Refused, Slots};
+use super::{Attempt, Outcome};
 use crate::io::Interest;
 use crate::poll::{Reactor, Registration, ended};
 use io_uring::squeue::Entry;
 use io_uring::types::Fd;
 use io_uring::{EnterFlags, IoUring, Probe, opcode};
 use mio::unix::SourceFd;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::mem::ManuallyDrop;
-use std::ops::Range;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ops::{Deref, Range};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::pin::Pin;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 /// Entries of the submission queue; each is handed over at once, so this is about how many threads submit.
 const ENTRIES: u32 = 64;
 /// Completions that the system's queue holds. Those that find it full the system keeps apart, until it is asked
 /// for them ([`Uring::flush`]).
 const COMPLETIONS: u32 = 1024;
+/// How often an operation is offered to a system that has no memory for it, before the ring is given up.
+const TRIES: u32 = 1_000;
 /// The offset that means the position of the file, which moves on.
 const WHERE_IT_IS: u64 = u64::MAX;
 
@@ -124,7 +129,7 @@ impl Uring {
         buffer: Vec<u8>,
         room: usize,
         offset: Option<u64>,
-    ) -> Outcome {
+    ) -> Attempt {
         let fd = Fd(file.as_raw_fd());
         let make = |at, len: u32| {
             let len = u32::try_from(room).map_or(len, |room| len.min(room));
@@ -140,7 +145,7 @@ impl Uring {
         buffer: Vec<u8>,
         Range { start, end }: Range<usize>,
         offset: Option<u64>,
-    ) -> Outcome {
+    ) -> Attempt {
         let fd = Fd(file.as_raw_fd());
         assert!(start <= end && end <= buffer.len(), "{start}..{end} of {}", buffer.len());
         let len = u32::try_from(end - start).unwrap_or(u32::MAX);
@@ -152,33 +157,42 @@ impl Uring {
     }
 
     /// Receives into `buffer`, at most as much as the buffer is long.
-    pub(crate) async fn recv(&self, socket: BorrowedFd<'_>, buffer: Vec<u8>) -> Outcome {
+    pub(crate) async fn recv(&self, socket: BorrowedFd<'_>, buffer: Vec<u8>) -> Attempt {
         let fd = Fd(socket.as_raw_fd());
         self.transfer(buffer, Kind::Transfer, |at, len| opcode::Recv::new(fd, at, len).build())
             .await
     }
 
     /// Sends `buffer`, or a part of it.
-    pub(crate) async fn send(&self, socket: BorrowedFd<'_>, buffer: Vec<u8>) -> Outcome {
+    pub(crate) async fn send(&self, socket: BorrowedFd<'_>, buffer: Vec<u8>) -> Attempt {
         let fd = Fd(socket.as_raw_fd());
         let no_signal = rustix::net::SendFlags::NOSIGNAL.bits() as i32;
         let make = |at: *mut u8, len| opcode::Send::new(fd, at, len).flags(no_signal).build();
         self.transfer(buffer, Kind::Transfer, make).await
     }
 
-    /// A connection that waits at `listener`, which blocks no thread that uses it.
-    pub(crate) async fn accept(&self, listener: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    /// Begins to wait for a connection at `listener`, which blocks no thread that uses it. None if the ring takes
+    /// no more operations.
+    pub(crate) fn accept(
+        self: &Arc<Uring>,
+        listener: BorrowedFd<'_>,
+    ) -> Option<impl Future<Output = io::Result<OwnedFd>> + Send + use<>> {
         let fd = Fd(listener.as_raw_fd());
         let flags = (SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).bits() as i32;
         let make =
             |_, _| opcode::Accept::new(fd, ptr::null_mut(), ptr::null_mut()).flags(flags).build();
-        let op = self.start(Vec::new(), Kind::Accept, make).map_err(|(error, _)| error)?;
-        let accepted = op.await.0?;
-        match i32::try_from(accepted) {
-            // SAFETY: the system has just made it, for whoever asked.
-            Ok(fd) => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-            Err(_) => unreachable!("descriptors are small numbers"),
-        }
+        let op = match Uring::start(self.clone(), Vec::new(), Kind::Accept, make) {
+            Ok(op) => Ok(op),
+            Err(Refused::Ended(_)) => Err(ended()),
+            Err(Refused::Broken(_)) => return None,
+        };
+        Some(async {
+            match i32::try_from(op?.await.0?) {
+                // SAFETY: the system has just made it, for this operation.
+                Ok(fd) => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+                Err(_) => unreachable!("descriptors are small numbers"),
+            }
+        })
     }
 
     async fn transfer(
@@ -186,36 +200,47 @@ impl Uring {
         buffer: Vec<u8>,
         kind: Kind,
         make: impl FnOnce(*mut u8, u32) -> Entry,
-    ) -> Outcome {
-        match self.start(buffer, kind, make) {
-            Ok(op) => op.await,
-            Err((error, buffer)) => (Err(error), buffer),
+    ) -> Attempt {
+        match Uring::start(self, buffer, kind, make) {
+            Ok(op) => Ok(op.await),
+            Err(Refused::Ended(buffer)) => Ok((Err(ended()), buffer)),
+            Err(Refused::Broken(buffer)) => Err(buffer),
         }
     }
 
     /// Hands an operation to the system. `make` names descriptors that are open until this returns.
-    fn start(
-        &self,
+    fn start<U: Deref<Target = Uring>>(
+        uring: U,
         buffer: Vec<u8>,
         kind: Kind,
         make: impl FnOnce(*mut u8, u32) -> Entry,
-    ) -> Result<Op<'_>, (io::Error, Vec<u8>)> {
-        let mut slots = self.slots();
-        let key = slots.insert(buffer, kind).map_err(|buffer| (ended(), buffer))?;
+    ) -> Result<Op<U>, Refused> {
+        let turn = lock(&uring.submitting);
+        let mut slots = uring.slots();
+        let key = slots.insert(buffer, kind)?;
         let (at, len) = slots.buffer(key);
         drop(slots);
         let entry = make(at, len).user_data(Completion::Operation(key).name());
-        match self.submit(&entry) {
-            Ok(()) => Ok(Op { uring: self, key: Some(key) }),
-            Err(error) => Err((error, self.slots().take_back(key))),
+        let taken = uring.submit(&turn, &entry);
+        drop(turn);
+        if taken {
+            return Ok(Op { uring, key: Some(key) });
         }
+        let buffer = uring.slots().take_back(key);
+        Err(Refused::Broken(buffer))
     }
 
-    /// Returns once the system has taken `entry`. Its buffer, if it has one, stays in its slot until the system
-    /// has told its end.
-    fn submit(&self, entry: &Entry) -> io::Result<()> {
-        let _turn = lock(&self.submitting);
-        // SAFETY: `submitting` is held, so this is the only submission queue; nobody makes another one.
+    /// Returns once the system has taken `entry`; false if it does not, and takes no others from now on. The
+    /// buffer of an entry that was taken stays in its slot until the system has told its end.
+    ///
+    /// An entry that was not taken stays in the submission queue. The system takes entries only when it is asked
+    /// to in here, by a thread that has `submitting`, and this asks for nothing any more once the ring is broken:
+    /// so the entry is never taken, and its buffer is the caller's again.
+    fn submit(&self, _turn: &MutexGuard<'_, ()>, entry: &Entry) -> bool {
+        if self.slots().is_broken() {
+            return false;
+        }
+        // SAFETY: `submitting` is held, so this is the only submission queue; it is made nowhere else.
         let mut queue = unsafe { self.ring.submission_shared() };
         // SAFETY: the buffer that the entry names stays where it is until the entry has completed (`Slots`), and its
         // descriptor is open until the system has taken the entry, which is waited for below.
@@ -223,17 +248,24 @@ impl Uring {
             unreachable!("each entry is taken before the next one is pushed");
         }
         drop(queue);
+        let mut tries = 0;
         loop {
             match self.ring.submit() {
-                Ok(_) => return Ok(()),
-                Err(error) if is_busy(&error) => {
-                    // There are more completions than the system likes to keep.
-                    self.collect_for_driver();
-                    std::thread::yield_now();
+                Ok(1..) => return true,
+                // None was taken, and there is no reason: as if it were busy.
+                Ok(0) => {}
+                // There are more completions than the system likes to keep.
+                Err(error) if is_busy(&error) => {}
+                // It has no memory for operations at this moment.
+                Err(error) if is_short(&error) && tries < TRIES => tries += 1,
+                Err(error) => {
+                    let why = format!("io_uring takes no more operations: {error}");
+                    self.slots().break_off(&why);
+                    return false;
                 }
-                // The entry is still in the queue, and must not be taken later.
-                Err(error) => panic!("io_uring takes no operations any more: {error}"),
             }
+            self.collect_for_driver();
+            std::thread::yield_now();
         }
     }
 
@@ -241,7 +273,9 @@ impl Uring {
     /// too late, the operation ends as it would have.
     fn cancel(&self, key: usize) {
         let cancel = opcode::AsyncCancel::new(Completion::Operation(key).name()).build();
-        if self.submit(&cancel.user_data(Completion::Cancellation(key).name())).is_err() {
+        let cancel = cancel.user_data(Completion::Cancellation(key).name());
+        let taken = self.submit(&lock(&self.submitting), &cancel);
+        if !taken {
             self.slots().cancelled(key);
         }
     }
@@ -274,13 +308,30 @@ impl Uring {
     fn collect_in(&self, completing: &mut Completing) {
         let mut flushed = false;
         while self.take_queued(completing) {
-            if !self.slots().is_crowded() || !self.flush() {
+            if !self.slots().is_crowded() {
                 return;
+            }
+            if let Err(error) = self.flush() {
+                return self.collect_without_flush(completing, &error);
             }
             flushed = true;
         }
         if flushed {
             self.slots().settle();
+        }
+    }
+
+    /// The system does not hand out the completions that it keeps apart. If there are any, the operations that are
+    /// under way cannot be waited for any more.
+    #[cold]
+    fn collect_without_flush(&self, completing: &mut Completing, error: &io::Error) {
+        // The descriptor of a ring whose queue is empty is readable if the system keeps completions apart.
+        while self.is_readable(Some(Duration::ZERO)) {
+            if !self.take_queued(completing) {
+                let why = format!("io_uring keeps completions back: {error}");
+                self.slots().deafen(&why, &mut completing.late);
+                return;
+            }
         }
     }
 
@@ -305,18 +356,19 @@ impl Uring {
         true
     }
 
-    /// Has the system move the completions that it keeps apart into the completion queue, as many as fit; says
-    /// whether it lets us.
-    fn flush(&self) -> bool {
+    /// Has the system move the completions that it keeps apart into the completion queue, as many as fit.
+    ///
+    /// # Errors
+    /// If it is forbidden, or if completions are lost because there was no memory for them.
+    fn flush(&self) -> io::Result<()> {
         loop {
             // SAFETY: nothing is submitted, and there is no argument.
             let entered = unsafe {
                 self.ring.submitter().enter::<()>(0, 0, EnterFlags::GETEVENTS.bits(), None)
             };
             match entered {
-                Ok(_) => return true,
                 Err(error) if is_busy(&error) => std::thread::yield_now(),
-                Err(_) => return false,
+                result => return result.map(drop),
             }
         }
     }
@@ -327,23 +379,47 @@ impl Uring {
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
         while !self.slots().end(&mut completing.late) {
-            if !self.wait(&mut completing) {
-                break;
-            }
+            self.wait(&mut completing);
         }
         batch.append(&mut completing.late);
     }
 
-    /// Waits for a completion, one of which is to come; false if the system does not let us.
-    fn wait(&self, completing: &mut Completing) -> bool {
-        let waited = self.ring.submit_and_wait(1);
+    /// Waits for a completion, one of which is to come.
+    fn wait(&self, completing: &mut Completing) {
+        self.is_readable(None);
         self.collect_in(completing);
-        waited.is_ok() || waited.is_err_and(|error| is_busy(&error))
     }
 
-    /// Whether nobody tells of completions any more.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.slots().has_ended()
+    /// Whether there are completions, in the queue or apart; waits for them for as long as `patience`, else for
+    /// ever. It works even where io_uring itself was forbidden meanwhile.
+    fn is_readable(&self, patience: Option<Duration>) -> bool {
+        let patience = patience.map(|patience| Timespec {
+            tv_sec: patience.as_secs() as _,
+            tv_nsec: patience.subsec_nanos().into(),
+        });
+        loop {
+            let ring = self.ring.as_fd();
+            match poll(&mut [PollFd::new(&ring, PollFlags::IN)], patience.as_ref()) {
+                Ok(ready) => return ready > 0,
+                Err(Errno::INTR) => {}
+                // There is no memory, or a limit forbids it: the caller looks again.
+                Err(_) => {
+                    std::thread::yield_now();
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Why the system takes no more operations, if it does not: it was forbidden after the ring was made.
+    pub(crate) fn why_broken(&self) -> Option<String> {
+        self.slots().why_broken().map(str::to_owned)
+    }
+
+    /// Whether operations of files may begin.
+    pub(crate) fn takes_files(&self) -> bool {
+        let slots = self.slots();
+        !slots.has_ended() && !slots.is_broken()
     }
 
     /// How many operations the system is at.
@@ -356,10 +432,24 @@ impl Uring {
     }
 }
 
+/// What an operation says whose end is not to be known.
+#[cold]
+fn lost() -> io::Error {
+    io::Error::other(
+        "io_uring was forbidden while this operation was under way, which may have happened or not",
+    )
+}
+
+/// Whether the next try may succeed.
 fn is_busy(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    let codes = [Errno::BUSY, Errno::AGAIN, Errno::INTR];
-    codes.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error()))
+    [Errno::BUSY, Errno::INTR].iter().any(|code| error.raw_os_error() == Some(code.raw_os_error()))
+}
+
+/// Whether the system lacks memory.
+fn is_short(error: &io::Error) -> bool {
+    [Errno::AGAIN, Errno::NOMEM]
+        .iter()
+        .any(|code| error.raw_os_error() == Some(code.raw_os_error()))
 }
 
 /// Closes a descriptor that the system has made for a future that is gone.
@@ -377,19 +467,19 @@ impl Drop for Uring {
     fn drop(&mut self) {
         // A reactor that is gone watches nothing.
         let _ = self.registration.remove(&mut SourceFd(&self.ring.as_raw_fd()));
-        // Whoever waited for what is left was told of the end and has gone, and so has cancelled all but writes.
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
-        while self.under_way() > 0 {
-            if !self.wait(&mut completing) {
-                // The system may write to the buffers for ever.
-                return;
-            }
+        // Every future is gone, and so all but writes were cancelled, unless the ring was broken.
+        while self.under_way() > 0 && !self.slots().is_broken() {
+            self.wait(&mut completing);
         }
         drop(completing);
+        // If something is under way all the same the system may use the buffers for ever, and they stay.
+        if self.under_way() == 0 {
+            // SAFETY: this is the only place that drops it, and it is not used any more.
+            unsafe { ManuallyDrop::drop(&mut self.slots) };
+        }
         // SAFETY: this is the only place that drops it, and `self` is not used any more.
-        unsafe { ManuallyDrop::drop(&mut self.slots) };
-        // SAFETY: as above.
         unsafe { ManuallyDrop::drop(&mut self.ring) };
     }
 }
@@ -402,13 +492,13 @@ impl fmt::Debug for Uring {
 
 /// An operation that the system is at. Dropped, it is cancelled if it can be.
 #[must_use = "futures do nothing unless awaited"]
-struct Op<'a> {
-    uring: &'a Uring,
+struct Op<U: Deref<Target = Uring>> {
+    uring: U,
     /// None once the result was fetched.
     key: Option<usize>,
 }
 
-impl Future for Op<'_> {
+impl<U: Deref<Target = Uring> + Unpin> Future for Op<U> {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
@@ -424,6 +514,7 @@ impl Future for Op<'_> {
                     return Poll::Ready((usize::try_from(result).map_err(error), buffer));
                 }
                 Progress::Ended => return Poll::Ready((Err(ended()), Vec::new())),
+                Progress::Lost => return Poll::Ready((Err(lost()), Vec::new())),
                 Progress::Pending => return Poll::Pending,
                 Progress::WakerWanted => clone = Some(cx.waker().clone()),
             }
@@ -431,7 +522,7 @@ impl Future for Op<'_> {
     }
 }
 
-impl Drop for Op<'_> {
+impl<U: Deref<Target = Uring>> Drop for Op<U> {
     fn drop(&mut self) {
         let Some(key) = self.key else { return };
         let (left, waker) = self.uring.slots().leave(key);

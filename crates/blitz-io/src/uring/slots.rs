@@ -58,6 +58,10 @@ pub(super) struct Slots {
     /// More were owed than there is room for, and it is not known since whether the system keeps any apart.
     crowded: bool,
     ended: bool,
+    /// Why the system takes no more operations, if it does not.
+    broken: Option<String>,
+    /// Completions were lost, or cannot be had any more.
+    deaf: bool,
 }
 
 #[derive(Debug)]
@@ -81,14 +85,25 @@ enum State {
     Over,
 }
 
+/// Why an operation was not registered; with its buffer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The pool has ended.
+    Ended(Vec<u8>),
+    /// The system takes no more operations.
+    Broken(Vec<u8>),
+}
+
 /// What a poll of an operation came to.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Progress {
     /// What the system said, and the buffer.
     Done(i32, Vec<u8>),
-    /// The system is at it, and nothing will tell when it is done.
+    /// The system is at it, and the pool that would tell when it is done has ended.
     Ended,
+    /// The system may have done it, and does not say so any more.
+    Lost,
     /// The task is woken when it is done.
     Pending,
     /// The task has to wait, for which a clone of its waker is needed.
@@ -117,13 +132,18 @@ impl Slots {
             room,
             crowded: false,
             ended: false,
+            broken: None,
+            deaf: false,
         }
     }
 
     /// Registers an operation; returns the buffer if there are to be no more.
-    pub(super) fn insert(&mut self, buffer: Vec<u8>, kind: Kind) -> Result<usize, Vec<u8>> {
+    pub(super) fn insert(&mut self, buffer: Vec<u8>, kind: Kind) -> Result<usize, Refused> {
         if self.ended {
-            return Err(buffer);
+            return Err(Refused::Ended(buffer));
+        }
+        if self.is_broken() {
+            return Err(Refused::Broken(buffer));
         }
         let state = State::UnderWay(None);
         self.under_way += 1;
@@ -185,6 +205,7 @@ impl Slots {
                 Progress::Done(result, self.table.remove(key).buffer)
             }
             State::UnderWay(_) if self.ended => Progress::Ended,
+            State::UnderWay(_) if self.deaf => Progress::Lost,
             State::UnderWay(Some(left)) if left.will_wake(waker) => Progress::Pending,
             State::UnderWay(_) if clone.is_none() => Progress::WakerWanted,
             State::UnderWay(left) => {
@@ -259,16 +280,42 @@ impl Slots {
 
     /// Nobody will tell of completions any more. Not yet, and false, if there are operations of files.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) -> bool {
-        if self.of_files > 0 {
+        if self.of_files > 0 && !self.deaf {
             return false;
         }
         self.ended = true;
+        self.wake_all(batch);
+        true
+    }
+
+    /// The system takes no more operations: those that are under way go on.
+    pub(super) fn break_off(&mut self, why: &str) {
+        self.broken.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Why the system takes no more operations.
+    pub(super) fn why_broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    /// Completions are lost: it is not known of which operations. Their buffers stay, for the system may use them.
+    pub(super) fn deafen(&mut self, why: &str, batch: &mut VecDeque<Waker>) {
+        self.break_off(why);
+        self.deaf = true;
+        self.wake_all(batch);
+    }
+
+    /// Has those who wait look again.
+    fn wake_all(&mut self, batch: &mut VecDeque<Waker>) {
         for (_, slot) in &mut self.table {
             if let State::UnderWay(waker) = &mut slot.state {
                 batch.extend(waker.take());
             }
         }
-        true
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -290,7 +337,7 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Left, Progress, Slots};
+    use super::{Kind, Left, Progress, Refused, Slots};
     use std::collections::VecDeque;
     use std::sync::Arc;
     use std::task::{Wake, Waker};
@@ -414,8 +461,28 @@ mod tests {
         assert!(slots.end(&mut batch));
         assert_eq!((batch.len(), slots.has_ended()), (1, true));
         assert_eq!(poll(&mut slots, key), Progress::Ended);
-        assert_eq!(slots.insert(vec![8], Kind::Transfer), Err(vec![8]));
+        assert_eq!(slots.insert(vec![8], Kind::Transfer), Err(Refused::Ended(vec![8])));
         assert!(matches!(slots.leave(key).0, Left::Cancel));
         assert_eq!(slots.under_way(), 1, "the system may still write to it");
+    }
+
+    #[test]
+    fn a_broken_ring_takes_nothing_and_completes_what_it_has() {
+        let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
+        let keys: Vec<_> = (0..2).map(|_| slots.insert(vec![0; 8], Kind::Write).unwrap()).collect();
+        slots.break_off("forbidden");
+        slots.break_off("a consequence");
+        assert_eq!(slots.why_broken(), Some("forbidden"));
+        assert_eq!(slots.insert(vec![8], Kind::Transfer), Err(Refused::Broken(vec![8])));
+        assert_eq!(poll(&mut slots, keys[0]), Progress::Pending);
+        assert_eq!(slots.complete(keys[0], 8, &mut batch), None);
+        assert_eq!(poll(&mut slots, keys[0]), Progress::Done(8, vec![0; 8]));
+        assert_eq!(poll(&mut slots, keys[1]), Progress::Pending);
+        assert!(!slots.end(&mut batch), "a write is waited for");
+        slots.deafen("no completions", &mut batch);
+        assert_eq!((batch.len(), poll(&mut slots, keys[1])), (2, Progress::Lost));
+        assert!(matches!(slots.leave(keys[1]), (Left::UnderWay, None)));
+        assert_eq!(slots.under_way(), 1, "the system may still read from it");
+        assert!(slots.end(&mut batch), "nothing would tell of its end");
     }
 }

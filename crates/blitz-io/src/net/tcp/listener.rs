@@ -61,9 +61,11 @@ impl TcpListener {
     /// What the system says, for instance that there are too many open files; and if the runtime has ended.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         if let Some(uring) = driver::uring_for_sockets() {
-            let stream = std::net::TcpStream::from(self.accepting.next(uring, self.as_fd()).await?);
-            let address = stream.peer_addr()?;
-            return Ok((TcpStream::from_std(stream)?, address));
+            if let Some(accepted) = self.accepting.next(uring, self.as_fd()).await {
+                let stream = std::net::TcpStream::from(accepted?);
+                let address = stream.peer_addr()?;
+                return Ok((TcpStream::from_std(stream)?, address));
+            }
         }
         let (stream, address) =
             self.io.io(Interest::READABLE, |listener| listener.accept()).await?;

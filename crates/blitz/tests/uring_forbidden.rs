@@ -1,0 +1,322 @@
+//! io_uring is forbidden, by a filter of system calls, after rings were made. In processes of their own: a filter
+//! cannot be removed.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use blitz::fs::File;
+use blitz::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use blitz::net::{TcpListener, UnixStream};
+use blitz::{Backend, JoinHandle, Runtime};
+use common::{Dir, io_metrics, wait_for, watched};
+use rustix::io::Errno;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompFilter, apply_filter, apply_filter_all_threads,
+};
+use std::future::Future;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// What a child process is told: the number of the error that forbidden calls return.
+const ROLE: &str = "BLITZ_URING_FORBIDDEN";
+
+/// Runs `test` in another process for each error that a filter may return. `name` is that of the caller.
+fn in_child(name: &str, errors: &[Errno], test: impl FnOnce(Errno)) {
+    if let Ok(error) = std::env::var(ROLE) {
+        return test(Errno::from_raw_os_error(error.parse().unwrap()));
+    }
+    for error in errors {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args([&format!("{}{name}", prefix()), "--exact", "--nocapture", "--test-threads=1"])
+            .env(ROLE, error.raw_os_error().to_string())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let passed = output.status.success() && text.contains("1 passed");
+        assert!(passed, "{error}: {}\n{text}\n{errors}", output.status);
+        assert!(!errors.contains("panicked"), "{error}: a thread has panicked\n{errors}");
+    }
+}
+
+/// What is before the names of this file's tests: it may be a part of another target.
+fn prefix() -> String {
+    match module_path!().split_once("::") {
+        Some((_, modules)) => format!("{modules}::"),
+        None => String::new(),
+    }
+}
+
+/// A filter under which the calls of io_uring return `error`.
+fn filter(error: Errno) -> BpfProgram {
+    // io_uring_setup, io_uring_enter, io_uring_register: the same numbers everywhere.
+    let rules = (425..=427).map(|call| (call, Vec::new())).collect();
+    let error = SeccompAction::Errno(error.raw_os_error().unsigned_abs());
+    let arch = std::env::consts::ARCH.try_into().unwrap();
+    SeccompFilter::new(rules, SeccompAction::Allow, error, arch).unwrap().try_into().unwrap()
+}
+
+/// A runtime whose sockets use io_uring; none if this system has none.
+fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
+    let runtime = Runtime::builder().workers(workers).backend(backend).build();
+    let runtime = runtime.inspect_err(|error| println!("no io_uring here: {error}")).ok()?;
+    (runtime.backend().unwrap().backend == Backend::IoUring).then_some(runtime)
+}
+
+fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    std::pin::Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+async fn write_and_read(path: std::path::PathBuf, bytes: &[u8]) {
+    let mut file = File::create_new(path).await.unwrap();
+    file.write_all(bytes).await.unwrap();
+    file.flush().await.unwrap();
+    file.rewind().await.unwrap();
+    let mut read = Vec::new();
+    file.read_to_end(&mut read).await.unwrap();
+    assert!(read == bytes);
+}
+
+/// What a runtime had begun when io_uring was forbidden.
+struct Begun {
+    runtime: Runtime,
+    listener: Arc<TcpListener>,
+    accepts: JoinHandle<()>,
+    here: UnixStream,
+    receives: JoinHandle<()>,
+    /// Receives for ever.
+    silent: (UnixStream, JoinHandle<()>),
+}
+
+fn begin(runtime: Runtime, dir: &Dir, number: usize) -> Begun {
+    runtime.block_on(write_and_read(dir.at(&format!("before-{number}")), &[1; 10_000]));
+    let entered = runtime.enter();
+    let listener = Arc::new(runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap());
+    let at = listener.clone();
+    let accepts = runtime.spawn(async move { drop(at.accept().await.unwrap()) });
+    let (here, there) = UnixStream::pair().unwrap();
+    let receives = runtime.spawn(async move {
+        for _ in 0..3 {
+            // The first was begun before, the others come after.
+            let (count, buffer) = there.recv_owned(vec![0; 8]).await;
+            assert_eq!(&buffer[..count.unwrap()], b"hello");
+            assert_eq!(there.send_owned(b"thanks".to_vec()).await.0.unwrap(), 6);
+        }
+    });
+    let (one, other) = UnixStream::pair().unwrap();
+    let receives_nothing = runtime.spawn(async move { drop(other.recv_owned(vec![0; 8]).await) });
+    drop(entered);
+    wait_for(|| io_metrics(&runtime.handle()).under_way == 3);
+    Begun { runtime, listener, accepts, here, receives, silent: (one, receives_nothing) }
+}
+
+fn finish(begun: Begun, dir: &Dir, number: usize) {
+    let Begun { runtime, listener, accepts, here, receives, silent } = begun;
+    let address = listener.local_addr().unwrap();
+    // What was under way is done, and what comes next is done without io_uring.
+    runtime.block_on(async {
+        let mut answer = [0; 6];
+        let mut here = here;
+        for _ in 0..3 {
+            here.write_all(b"hello").await.unwrap();
+            here.read_exact(&mut answer).await.unwrap();
+            assert_eq!(&answer, b"thanks");
+        }
+        receives.await.unwrap();
+        let _client = std::net::TcpStream::connect(address).unwrap();
+        accepts.await.unwrap();
+        let client = std::net::TcpStream::connect(address).unwrap();
+        assert_eq!(listener.accept().await.unwrap().1, client.local_addr().unwrap());
+    });
+    runtime.block_on(write_and_read(dir.at(&format!("after-{number}")), &[2; 300_000]));
+    // What cannot be cancelled any more is left to the system.
+    silent.1.abort();
+    assert!(silent.1.join().unwrap_err().is_cancelled());
+    let choice = runtime.backend().unwrap();
+    assert_eq!(choice.backend, Backend::Readiness);
+    assert!(choice.reason.unwrap().contains("takes no more operations"));
+    drop(runtime);
+    drop(silent.0);
+}
+
+#[test]
+fn what_is_under_way_completes_and_the_rest_goes_on_without() {
+    let name = "what_is_under_way_completes_and_the_rest_goes_on_without";
+    in_child(name, &[Errno::PERM, Errno::NOSYS], |error| {
+        watched(name, |watch| {
+            let dir = Dir::new();
+            let mut begun = Vec::new();
+            for (number, workers) in [1, 2, 8].into_iter().enumerate() {
+                let Some(runtime) = runtime(workers, Backend::IoUring) else { return };
+                begun.push(begin(watch.runtime(runtime), &dir, number));
+            }
+            apply_filter_all_threads(&filter(error)).unwrap();
+            for (number, begun) in begun.into_iter().enumerate() {
+                finish(begun, &dir, number);
+            }
+            let refused = Runtime::builder().workers(1).backend(Backend::IoUring).build();
+            assert!(refused.is_err());
+        });
+    });
+}
+
+#[test]
+fn files_of_the_automatic_backend_go_on_with_threads() {
+    let name = "files_of_the_automatic_backend_go_on_with_threads";
+    in_child(name, &[Errno::PERM, Errno::NOSYS], |error| {
+        watched(name, |watch| {
+            let dir = Dir::new();
+            let path = |what: &str, number: usize| dir.at(&format!("{what}-{number}"));
+            let mut open = Vec::new();
+            for (number, workers) in [1, 2, 8].into_iter().enumerate() {
+                let Some(runtime) = runtime(workers, Backend::Auto) else { return };
+                let runtime = watch.runtime(runtime);
+                let file = runtime.block_on(async {
+                    let mut file = File::create_new(path("open", number)).await.unwrap();
+                    file.write_all(b"before ").await.unwrap();
+                    file
+                });
+                open.push((runtime, file));
+            }
+            apply_filter_all_threads(&filter(error)).unwrap();
+            for (number, (runtime, mut file)) in open.into_iter().enumerate() {
+                runtime.block_on(async {
+                    file.write_all(b"after").await.unwrap();
+                    file.flush().await.unwrap();
+                    let text = blitz::fs::read_to_string(path("open", number)).await.unwrap();
+                    assert_eq!(text, "before after");
+                });
+                let tasks: Vec<_> = (0..20)
+                    .map(|task| {
+                        let path = path("task", 20 * number + task);
+                        runtime.spawn(async { write_and_read(path, &[3; 100_000]).await })
+                    })
+                    .collect();
+                tasks.into_iter().for_each(|task| task.join().unwrap());
+                let choice = runtime.backend().unwrap();
+                assert_eq!(choice.backend, Backend::Readiness, "{choice}");
+            }
+            // One that is built now has no ring from the beginning.
+            let late = watch.runtime(Runtime::builder().workers(2).build().unwrap());
+            late.block_on(write_and_read(dir.at("late"), &[4; 10_000]));
+            assert!(late.backend().unwrap().reason.is_some());
+        });
+    });
+}
+
+#[test]
+fn completions_that_cannot_be_fetched_are_errors() {
+    let name = "completions_that_cannot_be_fetched_are_errors";
+    in_child(name, &[Errno::PERM, Errno::NOSYS], |error| {
+        watched(name, |watch| {
+            // Far more than the completion queue holds.
+            let operations = 4_000;
+            let mut begun = Vec::new();
+            for workers in [1, 2, 8] {
+                let Some(runtime) = runtime(workers, Backend::IoUring) else { return };
+                let runtime = watch.runtime(runtime);
+                let handle = runtime.handle();
+                let entered = runtime.enter();
+                let (here, there) = UnixStream::pair().unwrap();
+                drop(entered);
+                let there = Arc::new(there);
+                let (send, received) = channel();
+                for _ in 0..operations {
+                    let (there, send) = (there.clone(), send.clone());
+                    drop(runtime.spawn(async move {
+                        send.send(there.recv_owned(vec![0; 1]).await.0).unwrap();
+                    }));
+                }
+                wait_for(|| io_metrics(&handle).under_way == operations);
+                begun.push((runtime, workers, here, there, received));
+            }
+            apply_filter_all_threads(&filter(error)).unwrap();
+            for (runtime, workers, here, there, received) in begun {
+                let barrier = Arc::new(Barrier::new(workers + 1));
+                for _ in 0..workers {
+                    let barrier = barrier.clone();
+                    drop(runtime.spawn_cpu(move || {
+                        barrier.wait();
+                        barrier.wait();
+                    }));
+                }
+                barrier.wait();
+                assert_eq!(here.try_write(&vec![7; operations]).unwrap(), operations);
+                barrier.wait();
+                let results: Vec<_> = received.iter().collect();
+                let (done, lost): (Vec<_>, Vec<_>) =
+                    results.into_iter().partition(|result| result.is_ok());
+                assert_eq!(done.len() + lost.len(), operations);
+                assert!(done.len() >= 1_024, "what the queue holds is collected");
+                for error in lost.into_iter().filter_map(Result::err) {
+                    assert!(error.to_string().contains("io_uring was forbidden"), "{error}");
+                }
+                drop((runtime, there));
+            }
+        });
+    });
+}
+
+/// Starts an operation when it is woken.
+struct Again {
+    handle: blitz::Handle,
+    stream: UnixStream,
+    woken: AtomicBool,
+}
+
+impl Wake for Again {
+    fn wake(self: Arc<Self>) {
+        let _entered = self.handle.enter();
+        let mut receive = Box::pin(self.stream.recv_owned(vec![0; 8]));
+        assert!(poll_once(&mut receive).is_pending());
+        self.woken.store(true, SeqCst);
+    }
+}
+
+/// A submission that finds no memory collects, for completions free some, and gives up at some time.
+#[test]
+fn a_busy_submission_calls_no_waker_under_its_lock() {
+    let name = "a_busy_submission_calls_no_waker_under_its_lock";
+    in_child(name, &[Errno::AGAIN, Errno::NOMEM], |error| {
+        watched(name, |watch| {
+            let Some(runtime) = runtime(1, Backend::IoUring) else { return };
+            let runtime = watch.runtime(runtime);
+            let _entered = runtime.enter();
+            let pair = || UnixStream::pair().unwrap();
+            let ((here, there), (silent, stream), (other, last)) = (pair(), pair(), pair());
+            let handle = runtime.handle();
+            let again = Arc::new(Again { handle, stream, woken: AtomicBool::new(false) });
+            // The only worker is busy, so nothing but the submission below collects.
+            let barrier = Arc::new(Barrier::new(2));
+            let busy = barrier.clone();
+            let busy = runtime.spawn_cpu(move || {
+                busy.wait();
+                busy.wait();
+            });
+            barrier.wait();
+            let mut receive = Box::pin(there.recv_owned(vec![0; 8]));
+            let waker = Waker::from(again.clone());
+            let begun = receive.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(begun.is_pending());
+            here.try_write(b"hello").unwrap();
+            // For this thread alone.
+            apply_filter(&filter(error)).unwrap();
+            let mut refused = Box::pin(last.recv_owned(vec![0; 8]));
+            assert!(poll_once(&mut refused).is_pending(), "it waits for readiness instead");
+            barrier.wait();
+            busy.join().unwrap();
+            wait_for(|| again.woken.load(SeqCst));
+            let Poll::Ready((count, buffer)) = poll_once(&mut receive) else {
+                panic!("its waker was called");
+            };
+            assert_eq!(&buffer[..count.unwrap()], b"hello");
+            other.try_write(b"at last").unwrap();
+            let (count, buffer) = runtime.block_on(refused);
+            assert_eq!(&buffer[..count.unwrap()], b"at last");
+            drop((receive, silent));
+        });
+    });
+}
