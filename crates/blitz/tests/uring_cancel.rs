@@ -2,7 +2,7 @@
 
 mod common;
 
-use blitz::net::UnixStream;
+use blitz::net::{TcpListener, UnixStream};
 use blitz::{Backend, Runtime};
 use common::{io_metrics, wait_for, watched};
 use std::future::Future;
@@ -75,6 +75,52 @@ fn no_operation_is_cancelled_in_place_of_another() {
             cancelling.into_iter().for_each(|task| task.join().unwrap());
             results.into_iter().for_each(|result| result.unwrap());
             wait_for(|| io_metrics(&runtime.handle()).under_way == 0);
+        });
+    }
+}
+
+#[test]
+fn an_operation_outlives_the_thread_that_began_it() {
+    for workers in [1, 2, 8] {
+        let Some(runtime) = runtime(workers) else { return };
+        watched("the thread that began an operation ends", |watch| {
+            let runtime = watch.runtime(runtime);
+            let handle = runtime.handle();
+            let entered = runtime.enter();
+            let (here, there) = UnixStream::pair().unwrap();
+            let begin = move || {
+                let _entered = handle.enter();
+                let mut receive = Box::pin(async move { there.recv_owned(vec![0; 8]).await });
+                assert!(poll_once(&mut receive).is_pending());
+                receive
+            };
+            let receive = std::thread::spawn(begin).join().unwrap();
+            drop(entered);
+            here.try_write(b"hello").unwrap();
+            let (count, buffer) = runtime.block_on(receive);
+            assert_eq!(&buffer[..count.unwrap()], b"hello");
+        });
+    }
+}
+
+#[test]
+fn an_accept_outlives_the_thread_that_began_it() {
+    for workers in [1, 2, 8] {
+        let Some(runtime) = runtime(workers) else { return };
+        watched("the thread that began an accept ends", |watch| {
+            let runtime = watch.runtime(runtime);
+            let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+            let (listener, handle) = (Arc::new(listener), runtime.handle());
+            let at = listener.clone();
+            let begin = move || {
+                let _entered = handle.enter();
+                let mut accept = Box::pin(at.accept());
+                assert!(poll_once(&mut accept).is_pending());
+            };
+            std::thread::spawn(begin).join().unwrap();
+            let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (_, peer) = runtime.block_on(listener.accept()).unwrap();
+            assert_eq!(peer, client.local_addr().unwrap());
         });
     }
 }

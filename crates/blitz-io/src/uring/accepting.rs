@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::Uring;
+use super::ring::{RESTARTS, is_cancelled};
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -28,13 +29,19 @@ impl Accepting {
         listener: BorrowedFd<'_>,
     ) -> Option<io::Result<OwnedFd>> {
         let mut under_way = self.under_way.lock().await;
-        let accepted = match under_way.take() {
-            Some(accepted) => under_way.insert(accepted),
-            None => under_way.insert(Box::pin(uring.accept(listener)?)),
-        };
-        let result = accepted.await;
-        *under_way = None;
-        Some(result)
+        let mut restarts = 0;
+        loop {
+            let accepted = match under_way.take() {
+                Some(accepted) => under_way.insert(accepted),
+                None => under_way.insert(Box::pin(uring.accept(listener)?)),
+            };
+            let result = accepted.await;
+            *under_way = None;
+            match &result {
+                Err(error) if is_cancelled(error) && restarts < RESTARTS => restarts += 1,
+                _ => return Some(result),
+            }
+        }
     }
 }
 

@@ -17,7 +17,8 @@
 //!   descriptor need not stay open any longer, and a buffer that comes back is the caller's alone.
 //! - **Completions.** None is lost, however many come at once: what finds the completion queue full is kept by the
 //!   system, and fetched when the queue has been drained.
-//! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing.
+//! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What the system cancels
+//!   by itself, because the thread that began it has ended, is begun anew.
 //! - **Wakers.** None is cloned, called or dropped under a lock.
 //! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the ring: it takes no
 //!   more operations. Files go on with threads and sockets with readiness. What was under way completes as it would

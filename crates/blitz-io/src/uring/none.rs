@@ -79,3 +79,10 @@ impl Uring {
         match self.0 {}
     }
 }
+
+/// As where there is an io_uring.
+pub(super) const RESTARTS: u32 = 0;
+
+pub(super) fn is_cancelled(_: &io::Error) -> bool {
+    false
+}

@@ -31,6 +31,9 @@ const ENTRIES: u32 = 64;
 const COMPLETIONS: u32 = 1024;
 /// How often an operation is offered to a system that has no memory for it, before the ring is given up.
 const TRIES: u32 = 1_000;
+/// How often an operation is begun anew that was cancelled together with its thread. A file that says itself that it
+/// was cancelled is believed after that.
+pub(super) const RESTARTS: u32 = 8;
 /// The offset that means the position of the file, which moves on.
 const WHERE_IT_IS: u64 = u64::MAX;
 
@@ -197,14 +200,24 @@ impl Uring {
 
     async fn transfer(
         &self,
-        buffer: Vec<u8>,
+        mut buffer: Vec<u8>,
         kind: Kind,
-        make: impl FnOnce(*mut u8, u32) -> Entry,
+        make: impl Fn(*mut u8, u32) -> Entry,
     ) -> Attempt {
-        match Uring::start(self, buffer, kind, make) {
-            Ok(op) => Ok(op.await),
-            Err(Refused::Ended(buffer)) => Ok((Err(ended()), buffer)),
-            Err(Refused::Broken(buffer)) => Err(buffer),
+        let mut restarts = 0;
+        loop {
+            let op = match Uring::start(self, buffer, kind, &make) {
+                Ok(op) => op,
+                Err(Refused::Ended(buffer)) => return Ok((Err(ended()), buffer)),
+                Err(Refused::Broken(buffer)) => return Err(buffer),
+            };
+            match op.await {
+                (Err(error), untouched) if is_cancelled(&error) && restarts < RESTARTS => {
+                    buffer = untouched;
+                    restarts += 1;
+                }
+                outcome => return Ok(outcome),
+            }
         }
     }
 
@@ -438,6 +451,12 @@ fn lost() -> io::Error {
     io::Error::other(
         "io_uring was forbidden while this operation was under way, which may have happened or not",
     )
+}
+
+/// Whether the operation was cancelled before it did anything. Nothing but the end of its future cancels it on
+/// purpose; but the system cancels what a thread has begun when that thread ends.
+pub(super) fn is_cancelled(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::CANCELED.raw_os_error())
 }
 
 /// Whether the next try may succeed.
