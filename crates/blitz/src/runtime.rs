@@ -15,6 +15,10 @@ use std::time::Duration;
 /// The drop has no limit: if something of that may never end, as a read of a pipe that has no writer, end the runtime with
 /// [`shutdown_within`](Runtime::shutdown_within).
 ///
+/// Writes of [files](crate::fs::File) that are in flight are waited for. Reads are cancelled with io_uring; where threads
+/// read they are waited for, and one that never comes keeps the runtime for ever:
+/// [`shutdown_timeout`](Runtime::shutdown_timeout) says so.
+///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let runtime = blitz::Runtime::builder().workers(2).build()?;

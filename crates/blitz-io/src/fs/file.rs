@@ -24,6 +24,11 @@ use tokio::sync::Mutex;
 /// At most one operation is in flight. A read whose future is dropped goes on, and what it brings is kept for the
 /// next one.
 ///
+/// When the runtime ends, a write that is in flight is waited for. A read is cancelled with io_uring, and is an
+/// error then. Without io_uring it is a thread that reads, and is waited for: for ever if nothing comes, from a FIFO
+/// for example. Use [`AsyncFd`](crate::io::unix::AsyncFd) for such files, or `Runtime::shutdown_timeout`, which
+/// says whether everything has ended.
+///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
 /// use blitz::fs::File;

@@ -19,6 +19,8 @@
 //!   system, and fetched when the queue has been drained.
 //! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What the system cancels
 //!   by itself, because the thread that began it has ended, is begun anew.
+//! - **The end of the pool.** Writes of files that are under way are waited for. Reads of files are cancelled: one that
+//!   would never come, from a FIFO for example, does not keep the pool. Whoever waits for them is told of the end.
 //! - **Wakers.** None is cloned, called or dropped under a lock.
 //! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the ring: it takes no
 //!   more operations. Files go on with threads and sockets with readiness. What was under way completes as it would

@@ -208,6 +208,8 @@ impl Uring {
         loop {
             let op = match Uring::start(self, buffer, kind, &make) {
                 Ok(op) => op,
+                // What is to be written can be written without the ring, and has to be.
+                Err(Refused::Ended(buffer)) if kind == Kind::Write => return Err(buffer),
                 Err(Refused::Ended(buffer)) => return Ok((Err(ended()), buffer)),
                 Err(Refused::Broken(buffer)) => return Err(buffer),
             };
@@ -386,8 +388,13 @@ impl Uring {
         }
     }
 
-    /// The pool has ended: operations of files are waited for, and whoever waits for others is told so.
+    /// The pool has ended. Writes of files are waited for, since they were promised; reads of files are cancelled and
+    /// then waited for, since they may never come otherwise; and tasks that wait for other operations are told.
     pub(crate) fn end(&self, batch: &mut VecDeque<Waker>) {
+        // Whatever is in the table was submitted, or its thread has `submitting`, which each cancellation needs: so
+        // none comes before its operation.
+        let reads = self.slots().close();
+        reads.into_iter().for_each(|key| self.cancel(key));
         // Held, so that no other thread takes a completion that is waited for, or notes a waker afterwards.
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
@@ -429,10 +436,10 @@ impl Uring {
         self.slots().why_broken().map(str::to_owned)
     }
 
-    /// Whether operations of files may begin.
+    /// Whether operations of files may begin: not if the pool ends, and not if the ring is broken.
     pub(crate) fn takes_files(&self) -> bool {
         let slots = self.slots();
-        !slots.has_ended() && !slots.is_broken()
+        !slots.is_closed() && !slots.is_broken()
     }
 
     /// How many operations the system is at.
@@ -453,8 +460,8 @@ fn lost() -> io::Error {
     )
 }
 
-/// Whether the operation was cancelled before it did anything. Nothing but the end of its future cancels it on
-/// purpose; but the system cancels what a thread has begun when that thread ends.
+/// Whether the operation was cancelled before it did anything. Nothing but the end of its future or of its pool cancels
+/// it on purpose; but the system cancels what a thread has begun when that thread ends.
 pub(super) fn is_cancelled(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::CANCELED.raw_os_error())
 }

@@ -29,18 +29,13 @@ use std::task::Waker;
 pub(super) enum Kind {
     /// It is cancelled.
     Transfer,
-    /// It is cancelled, unless the pool ends first, which waits for it.
+    /// It is cancelled, and so it is at the end of the pool, which waits for it then: it may be a read that never
+    /// comes.
     Read,
     /// It is cancelled; if it is too late, the descriptor that it has made is closed.
     Accept,
     /// It goes on, and the pool ends after it: a write that has begun has been promised.
     Write,
-}
-
-impl Kind {
-    fn is_of_file(self) -> bool {
-        matches!(self, Kind::Read | Kind::Write)
-    }
 }
 
 /// Every operation that the system has not completed, or whose result was not fetched.
@@ -49,14 +44,18 @@ pub(super) struct Slots {
     table: Slab<Slot>,
     /// Operations that the system is at.
     under_way: usize,
-    /// Those among them that the end of the pool waits for.
-    of_files: usize,
+    /// Those among them that read and that write files.
+    reads: usize,
+    writes: usize,
     /// Completions that are still to come: of operations and of cancellations.
     owed: usize,
     /// How many completions the system's queue holds.
     room: usize,
     /// More were owed than there is room for, and it is not known since whether the system keeps any apart.
     crowded: bool,
+    /// No more operations begin, for the pool ends.
+    closed: bool,
+    /// The pool has ended, and with it whoever tells of completions.
     ended: bool,
     /// Why the system takes no more operations, if it does not.
     broken: Option<String>,
@@ -127,10 +126,12 @@ impl Slots {
         Slots {
             table: Slab::new(),
             under_way: 0,
-            of_files: 0,
+            reads: 0,
+            writes: 0,
             owed: 0,
             room,
             crowded: false,
+            closed: false,
             ended: false,
             broken: None,
             deaf: false,
@@ -139,7 +140,7 @@ impl Slots {
 
     /// Registers an operation; returns the buffer if there are to be no more.
     pub(super) fn insert(&mut self, buffer: Vec<u8>, kind: Kind) -> Result<usize, Refused> {
-        if self.ended {
+        if self.closed {
             return Err(Refused::Ended(buffer));
         }
         if self.is_broken() {
@@ -147,7 +148,8 @@ impl Slots {
         }
         let state = State::UnderWay(None);
         self.under_way += 1;
-        self.of_files += usize::from(kind.is_of_file());
+        self.reads += usize::from(kind == Kind::Read);
+        self.writes += usize::from(kind == Kind::Write);
         self.owe();
         Ok(self.table.insert(Slot { buffer, kind, state, cancelling: false }))
     }
@@ -156,6 +158,8 @@ impl Slots {
     pub(super) fn take_back(&mut self, key: usize) -> Vec<u8> {
         let slot = self.table.remove(key);
         self.is_complete(slot.kind);
+        // The pool may end meanwhile, and be about to cancel it.
+        self.owed -= usize::from(slot.cancelling);
         slot.buffer
     }
 
@@ -169,7 +173,8 @@ impl Slots {
     fn is_complete(&mut self, kind: Kind) {
         self.owed -= 1;
         self.under_way -= 1;
-        self.of_files -= usize::from(kind.is_of_file());
+        self.reads -= usize::from(kind == Kind::Read);
+        self.writes -= usize::from(kind == Kind::Write);
     }
 
     /// Whether there may be completions that the system keeps apart, since its queue was full.
@@ -230,7 +235,9 @@ impl Slots {
         if slot.kind == Kind::Write {
             return (Left::UnderWay, waker);
         }
-        slot.cancelling = true;
+        if std::mem::replace(&mut slot.cancelling, true) {
+            return (Left::UnderWay, waker);
+        }
         self.owe();
         (Left::Cancel, waker)
     }
@@ -278,9 +285,28 @@ impl Slots {
         }
     }
 
-    /// Nobody will tell of completions any more. Not yet, and false, if there are operations of files.
+    /// The pool ends: no more operations begin. Returns the reads that are under way, to each of which the caller
+    /// sends a cancellation, or else calls [`cancelled`](Slots::cancelled).
+    pub(super) fn close(&mut self) -> Vec<usize> {
+        self.closed = true;
+        let mut reads = Vec::new();
+        for (key, slot) in &mut self.table {
+            let is_under_way = matches!(slot.state, State::UnderWay(_) | State::Abandoned);
+            if slot.kind == Kind::Read && is_under_way && !slot.cancelling {
+                slot.cancelling = true;
+                reads.push(key);
+            }
+        }
+        reads.iter().for_each(|_| self.owe());
+        reads
+    }
+
+    /// Nothing will tell of completions any more. Not yet, and false, if there are operations to be waited for:
+    /// writes, and reads that were cancelled.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) -> bool {
-        if self.of_files > 0 && !self.deaf {
+        // A broken ring cannot cancel, and reads may never come.
+        let reads = if self.is_broken() { 0 } else { self.reads };
+        if self.writes + reads > 0 && !self.deaf {
             return false;
         }
         self.ended = true;
@@ -318,8 +344,8 @@ impl Slots {
         }
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// How many operations the system is at.
@@ -455,11 +481,18 @@ mod tests {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let key = slots.insert(vec![7], Kind::Transfer).unwrap();
         assert_eq!(poll(&mut slots, key), Progress::Pending);
-        let of_file = slots.insert(vec![6], Kind::Write).unwrap();
-        assert!(!slots.end(&mut batch), "a file's operation is waited for");
-        assert_eq!(slots.complete(of_file, 1, &mut batch), None);
+        let writes = slots.insert(vec![6], Kind::Write).unwrap();
+        let reads = slots.insert(vec![5], Kind::Read).unwrap();
+        assert!(!slots.is_closed());
+        assert_eq!((slots.close(), slots.is_closed()), (vec![reads], true));
+        assert_eq!(slots.close(), [], "it is being cancelled");
+        assert!(!slots.end(&mut batch), "both are waited for");
+        assert_eq!(slots.complete(writes, 1, &mut batch), None);
+        assert!(!slots.end(&mut batch), "the read is waited for");
+        assert!(matches!(slots.leave(reads).0, Left::UnderWay), "it is being cancelled");
+        assert_eq!(slots.complete(reads, -125, &mut batch), None);
         assert!(slots.end(&mut batch));
-        assert_eq!((batch.len(), slots.has_ended()), (1, true));
+        assert_eq!(batch.len(), 1);
         assert_eq!(poll(&mut slots, key), Progress::Ended);
         assert_eq!(slots.insert(vec![8], Kind::Transfer), Err(Refused::Ended(vec![8])));
         assert!(matches!(slots.leave(key).0, Left::Cancel));
@@ -484,5 +517,12 @@ mod tests {
         assert!(matches!(slots.leave(keys[1]), (Left::UnderWay, None)));
         assert_eq!(slots.under_way(), 1, "the system may still read from it");
         assert!(slots.end(&mut batch), "nothing would tell of its end");
+        // A read that cannot be cancelled is not waited for.
+        let mut slots = Slots::new(8);
+        let reads = slots.insert(vec![0; 8], Kind::Read).unwrap();
+        slots.break_off("forbidden");
+        assert_eq!(slots.close(), [reads]);
+        slots.cancelled(reads);
+        assert!(slots.end(&mut batch) && slots.under_way() == 1);
     }
 }

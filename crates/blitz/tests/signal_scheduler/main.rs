@@ -92,6 +92,8 @@ mod wait_policy;
 mod wakers;
 #[path = "../uring_cancel.rs"]
 mod uring_cancel;
+#[path = "../uring_ends.rs"]
+mod uring_ends;
 #[path = "../uring_forbidden.rs"]
 mod uring_forbidden;
 #[path = "../uring_limits.rs"]

@@ -1,0 +1,131 @@
+//! How a runtime ends while the system reads or writes files of it.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use blitz::fs::File;
+use blitz::io::{AsyncReadExt, AsyncWriteExt};
+use blitz::{Backend, Runtime};
+use common::{Dir, io_metrics, wait_for, watched};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
+
+fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
+    let built = Runtime::builder().workers(workers).backend(backend).build();
+    built.inspect_err(|error| println!("no io_uring here: {error}")).ok()
+}
+
+/// Both ends of a FIFO that has a writer, from which nothing comes unless the test writes it.
+fn fifo(dir: &Dir, name: &str) -> std::fs::File {
+    let path = dir.at(name);
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    OpenOptions::new().read(true).write(true).open(path).unwrap()
+}
+
+#[test]
+fn a_read_that_never_comes_keeps_no_runtime() {
+    let dir = Dir::new();
+    for (number, workers) in [1, 2, 8].into_iter().enumerate() {
+        let Some(runtime) = runtime(workers, Backend::IoUring) else { return };
+        watched("a read that never comes", |watch| {
+            let runtime = watch.runtime(runtime);
+            let handle = runtime.handle();
+            let mut fifo = fifo(&dir, &format!("fifo-{number}"));
+            let file = || File::from_std(fifo.try_clone().unwrap());
+            // One read belongs to a task, one to a thread that waits, one to a file that goes on.
+            let mut of_task = file();
+            drop(runtime.spawn(async move { of_task.read_u8().await }));
+            let (of_thread, handle_of_thread) = (file(), runtime.handle());
+            let thread = std::thread::spawn(move || {
+                let mut of_thread = of_thread;
+                handle_of_thread.block_on(async move { of_thread.read_u8().await })
+            });
+            let mut goes_on = file();
+            runtime.block_on(async {
+                let mut buffer = [0];
+                let mut read = Box::pin(goes_on.read(&mut buffer));
+                std::future::poll_fn(|cx| {
+                    assert!(read.as_mut().poll(cx).is_pending());
+                    std::task::Poll::Ready(())
+                })
+                .await;
+            });
+            wait_for(|| io_metrics(&handle).under_way == 3);
+            drop(runtime);
+            let error = thread.join().unwrap().unwrap_err();
+            assert!(error.to_string().contains("has ended"), "{error}");
+            // Nothing was taken from the FIFO, and the file can be used on.
+            fifo.write_all(b"late").unwrap();
+            let other = watch.runtime(common::runtime(1));
+            let error = other.block_on(goes_on.read_u8()).unwrap_err();
+            assert!(error.to_string().contains("has ended"), "{error}");
+            let mut text = [0; 4];
+            other.block_on(goes_on.read_exact(&mut text)).unwrap();
+            assert_eq!(&text, b"late");
+        });
+    }
+}
+
+#[test]
+fn a_write_that_waits_for_its_reader_is_waited_for_and_reported() {
+    let dir = Dir::new();
+    for (number, workers) in [1, 2, 8].into_iter().enumerate() {
+        let Some(runtime) = runtime(workers, Backend::IoUring) else { return };
+        watched("a write that waits", |watch| {
+            let runtime = watch.runtime(runtime);
+            let handle = runtime.handle();
+            let name = format!("full-{number}");
+            let mut file = File::from_std(fifo(&dir, &name));
+            let mut options = OpenOptions::new();
+            let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+            options.read(true).write(true).custom_flags(flags);
+            let mut other = options.open(dir.at(&name)).unwrap();
+            let mut full = 0;
+            while let Ok(count) = other.write(&[7; 4_096]) {
+                full += count;
+            }
+            drop(runtime.spawn(async move { file.write_all(b"hello").await }));
+            wait_for(|| io_metrics(&handle).under_way == 1);
+            assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it is not over");
+            // The write was promised, and is done when there is room.
+            let mut got = Vec::new();
+            wait_for_bytes(&mut other, &mut got, full + 5);
+            assert_eq!(&got[full..], b"hello");
+            wait_for(|| io_metrics(&handle).under_way == 0);
+        });
+    }
+}
+
+/// Reads from a file that does not block until there were `count` bytes.
+fn wait_for_bytes(from: &mut std::fs::File, to: &mut Vec<u8>, count: usize) {
+    let mut buffer = [0; 4_096];
+    while to.len() < count {
+        match from.read(&mut buffer) {
+            Ok(count) => to.extend_from_slice(&buffer[..count]),
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_read_on_a_thread_that_never_comes_is_bounded_and_reported() {
+    let dir = Dir::new();
+    for (number, workers) in [1, 2, 8].into_iter().enumerate() {
+        watched("a read on a thread", |watch| {
+            let runtime = watch.runtime(runtime(workers, Backend::Readiness).unwrap());
+            let handle = runtime.handle();
+            let mut fifo = fifo(&dir, &format!("fifo-{number}"));
+            let mut file = File::from_std(fifo.try_clone().unwrap());
+            drop(runtime.spawn(async move { file.read_u8().await }));
+            wait_for(|| handle.metrics().tasks.blocking_threads > 0);
+            assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it is not over");
+            fifo.write_all(b"x").unwrap();
+        });
+    }
+}
