@@ -79,10 +79,7 @@ fn a_write_that_waits_for_its_reader_is_waited_for_and_reported() {
             let handle = runtime.handle();
             let name = format!("full-{number}");
             let mut file = File::from_std(fifo(&dir, &name));
-            let mut options = OpenOptions::new();
-            let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-            options.read(true).write(true).custom_flags(flags);
-            let mut other = options.open(dir.at(&name)).unwrap();
+            let mut other = other_end(&dir, &name);
             let mut full = 0;
             while let Ok(count) = other.write(&[7; 4_096]) {
                 full += count;
@@ -97,6 +94,42 @@ fn a_write_that_waits_for_its_reader_is_waited_for_and_reported() {
             wait_for(|| io_metrics(&handle).under_way == 0);
         });
     }
+}
+
+#[test]
+fn what_was_written_is_written_although_the_runtime_ends_half_way() {
+    let dir = Dir::new();
+    for (number, workers) in [1, 2, 8].into_iter().enumerate() {
+        let Some(runtime) = runtime(workers, Backend::IoUring) else { return };
+        watched("half of a write", |watch| {
+            let runtime = watch.runtime(runtime);
+            let name = format!("half-{number}");
+            let mut file = File::from_std(fifo(&dir, &name));
+            let mut other = other_end(&dir, &name);
+            // More than a FIFO holds, so it takes several operations.
+            let bytes: Vec<u8> = (0..1_000_000_u32).map(|n| (n >> 8) as u8).collect();
+            let sent = bytes.clone();
+            let (done, is_done) = std::sync::mpsc::channel();
+            // The end of the runtime finds the task with its file.
+            drop(runtime.spawn(async move {
+                file.write_all(&sent).await.unwrap();
+                done.send(()).unwrap();
+                std::future::pending::<()>().await;
+            }));
+            is_done.recv().unwrap();
+            assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it is not over");
+            let mut got = Vec::new();
+            wait_for_bytes(&mut other, &mut got, bytes.len());
+            assert!(got == bytes);
+        });
+    }
+}
+
+/// The FIFO once more, so that it does not block.
+fn other_end(dir: &Dir, name: &str) -> std::fs::File {
+    let mut options = OpenOptions::new();
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    options.read(true).write(true).custom_flags(flags).open(dir.at(name)).unwrap()
 }
 
 /// Reads from a file that does not block until there were `count` bytes.

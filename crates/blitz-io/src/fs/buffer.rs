@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::ops::Range;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use tokio::io::ReadBuf;
 
 /// Memory that is used again and again, and where in it there is something.
@@ -106,12 +107,12 @@ impl Buffer {
     pub(super) async fn write_by(
         mut self,
         uring: &Uring,
-        file: &File,
+        file: &Arc<File>,
     ) -> Result<(Buffer, io::Result<()>), Buffer> {
         let mut result = Ok(());
         while result.is_ok() && !self.is_empty() {
             let memory = std::mem::take(&mut self.memory);
-            match uring.write_at(file.as_fd(), memory, self.filled.clone(), None).await {
+            match uring.write(file, memory, self.filled.clone()).await {
                 Ok((count, memory)) => {
                     self.memory = memory;
                     match count {

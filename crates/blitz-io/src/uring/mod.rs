@@ -19,7 +19,8 @@
 //!   system, and fetched when the queue has been drained.
 //! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What the system cancels
 //!   by itself, because the thread that began it has ended, is begun anew.
-//! - **The end of the pool.** Writes of files that are under way are waited for. Reads of files are cancelled: one that
+//! - **The end of the pool.** Writes of files that are under way are waited for; what the system gives up, because
+//!   the worker that began it has ended, is written by the last worker. Reads of files are cancelled: one that
 //!   would never come, from a FIFO for example, does not keep the pool. Whoever waits for them is told of the end.
 //! - **Wakers.** None is cloned, called or dropped under a lock.
 //! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the ring: it takes no

@@ -6,6 +6,7 @@ use super::Attempt;
 use crate::poll::Reactor;
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -34,13 +35,7 @@ impl Uring {
         match self.0 {}
     }
 
-    pub(crate) async fn write_at(
-        &self,
-        _: BorrowedFd<'_>,
-        _: Vec<u8>,
-        _: Range<usize>,
-        _: Option<u64>,
-    ) -> Attempt {
+    pub(crate) async fn write(&self, _: &Arc<File>, _: Vec<u8>, _: Range<usize>) -> Attempt {
         match self.0 {}
     }
 

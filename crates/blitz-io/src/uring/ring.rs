@@ -1,6 +1,6 @@
 //! The ring: how operations reach the system, and their results us.
 
-use super::slots::{Kind, Left, Progress, Refused, Slots};
+use super::slots::{Kind, Left, Leftover, Progress, Refused, Slots, Unwritten};
 use super::{Attempt, Outcome};
 use crate::io::Interest;
 use crate::poll::{Reactor, Registration, ended};
@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use std::collections::VecDeque;
 use std::fmt;
+use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::mem::ManuallyDrop;
@@ -92,6 +93,8 @@ pub(crate) struct Uring {
 struct Completing {
     /// Wakers of completed operations. The driver calls them: whoever collects may hold a lock.
     late: VecDeque<Waker>,
+    /// Written at the end of the pool.
+    unwritten: Vec<Unwritten>,
 }
 
 impl Uring {
@@ -141,22 +144,22 @@ impl Uring {
         self.transfer(buffer, Kind::Read, make).await
     }
 
-    /// Writes what is in `buffer` from `start` to `end`, or a part of it; to `offset`, else where the file is.
-    pub(crate) async fn write_at(
+    /// Writes what is in `buffer` from `start` to `end`, or a part of it, where the file is. If the future is dropped
+    /// before its end all of it is written.
+    pub(crate) async fn write(
         &self,
-        file: BorrowedFd<'_>,
+        file: &Arc<File>,
         buffer: Vec<u8>,
         Range { start, end }: Range<usize>,
-        offset: Option<u64>,
     ) -> Attempt {
         let fd = Fd(file.as_raw_fd());
         assert!(start <= end && end <= buffer.len(), "{start}..{end} of {}", buffer.len());
         let len = u32::try_from(end - start).unwrap_or(u32::MAX);
         let make = |at: *mut u8, _| {
             let from = at.wrapping_add(start);
-            opcode::Write::new(fd, from, len).offset(offset.unwrap_or(WHERE_IT_IS)).build()
+            opcode::Write::new(fd, from, len).offset(WHERE_IT_IS).build()
         };
-        self.transfer(buffer, Kind::Write, make).await
+        self.transfer_of(buffer, Kind::Write, Some((file, start..end)), make).await
     }
 
     /// Receives into `buffer`, at most as much as the buffer is long.
@@ -184,7 +187,7 @@ impl Uring {
         let flags = (SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).bits() as i32;
         let make =
             |_, _| opcode::Accept::new(fd, ptr::null_mut(), ptr::null_mut()).flags(flags).build();
-        let op = match Uring::start(self.clone(), Vec::new(), Kind::Accept, make) {
+        let op = match Uring::start(self.clone(), Vec::new(), Kind::Accept, None, make) {
             Ok(op) => Ok(op),
             Err(Refused::Ended(_)) => Err(ended()),
             Err(Refused::Broken(_)) => return None,
@@ -200,13 +203,25 @@ impl Uring {
 
     async fn transfer(
         &self,
+        buffer: Vec<u8>,
+        kind: Kind,
+        make: impl Fn(*mut u8, u32) -> Entry,
+    ) -> Attempt {
+        self.transfer_of(buffer, kind, None, make).await
+    }
+
+    /// `write` is what a write writes, and where.
+    async fn transfer_of(
+        &self,
         mut buffer: Vec<u8>,
         kind: Kind,
+        write: Option<(&Arc<File>, Range<usize>)>,
         make: impl Fn(*mut u8, u32) -> Entry,
     ) -> Attempt {
         let mut restarts = 0;
         loop {
-            let op = match Uring::start(self, buffer, kind, &make) {
+            let write = write.as_ref().map(|(file, range)| (Arc::clone(file), range.clone()));
+            let op = match Uring::start(self, buffer, kind, write, &make) {
                 Ok(op) => op,
                 // What is to be written can be written without the ring, and has to be.
                 Err(Refused::Ended(buffer)) if kind == Kind::Write => return Err(buffer),
@@ -228,11 +243,12 @@ impl Uring {
         uring: U,
         buffer: Vec<u8>,
         kind: Kind,
+        write: Option<(Arc<File>, Range<usize>)>,
         make: impl FnOnce(*mut u8, u32) -> Entry,
     ) -> Result<Op<U>, Refused> {
         let turn = lock(&uring.submitting);
         let mut slots = uring.slots();
-        let key = slots.insert(buffer, kind)?;
+        let key = slots.insert(buffer, kind, write)?;
         let (at, len) = slots.buffer(key);
         drop(slots);
         let entry = make(at, len).user_data(Completion::Operation(key).name());
@@ -351,22 +367,28 @@ impl Uring {
     }
 
     /// Takes what is in the completion queue; says whether there was anything.
-    fn take_queued(&self, Completing { late }: &mut Completing) -> bool {
+    fn take_queued(&self, Completing { late, unwritten }: &mut Completing) -> bool {
         // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only completion queue; it
         // is made nowhere else.
         let queue = unsafe { self.ring.completion_shared() };
         if queue.is_empty() {
             return false;
         }
+        let mut leftovers = Vec::new();
         let mut slots = self.slots();
         // The queue has room again when the loop has dropped it, before the operations count as completed.
         for done in queue {
             match Completion::of(done.user_data()) {
                 Completion::Operation(key) => {
-                    slots.complete(key, done.result(), late).into_iter().for_each(close);
+                    leftovers.extend(slots.complete(key, done.result(), late));
                 }
                 Completion::Cancellation(key) => slots.cancelled(key),
             }
+        }
+        drop(slots);
+        for Leftover { descriptor, unwritten: rest, .. } in leftovers {
+            descriptor.into_iter().for_each(close);
+            unwritten.extend(rest);
         }
         true
     }
@@ -398,7 +420,11 @@ impl Uring {
         // Held, so that no other thread takes a completion that is waited for, or notes a waker afterwards.
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
-        while !self.slots().end(&mut completing.late) {
+        loop {
+            completing.unwritten.drain(..).for_each(Unwritten::write);
+            if self.slots().end(&mut completing.late) {
+                break;
+            }
             self.wait(&mut completing);
         }
         batch.append(&mut completing.late);
@@ -499,6 +525,7 @@ impl Drop for Uring {
         while self.under_way() > 0 && !self.slots().is_broken() {
             self.wait(&mut completing);
         }
+        completing.unwritten.drain(..).for_each(Unwritten::write);
         drop(completing);
         // If something is under way all the same the system may use the buffers for ever, and they stay.
         if self.under_way() == 0 {
@@ -553,7 +580,11 @@ impl<U: Deref<Target = Uring>> Drop for Op<U> {
         let Some(key) = self.key else { return };
         let (left, waker) = self.uring.slots().leave(key);
         match left {
-            Left::Done(descriptor) => descriptor.into_iter().for_each(close),
+            Left::Done(Leftover { descriptor, unwritten, .. }) => {
+                descriptor.into_iter().for_each(close);
+                // Late is better than never: the runtime that would have gone on with it has ended.
+                unwritten.into_iter().for_each(Unwritten::write);
+            }
             Left::UnderWay => {}
             Left::Cancel => self.uring.cancel(key),
         }

@@ -15,13 +15,21 @@
 //! another, however often slots are used. A generation in the name would come around at some time; this
 //! does not.
 //!
+//! A write was promised to its task. If the system gives it up half-way, because the thread that began it has ended,
+//! and its future is gone, the rest of it comes back to be written without the ring.
+//!
 //! All of this is behind a lock, and no method calls a waker: a waker may clone, wake and drop in ways that use
 //! the same ring. Wakers come in and go out as values, which the caller makes and drops without the lock.
 
 #![forbid(unsafe_code)]
 
+use rustix::io::Errno;
 use slab::Slab;
 use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write;
+use std::ops::Range;
+use std::sync::Arc;
 use std::task::Waker;
 
 /// What an operation does, and what becomes of it when its future is dropped.
@@ -67,6 +75,8 @@ pub(super) struct Slots {
 struct Slot {
     buffer: Vec<u8>,
     kind: Kind,
+    /// What a write writes, to do the rest of it if its future is gone.
+    write: Option<(Arc<File>, Range<usize>)>,
     state: State,
     /// The system was, or is about to be, asked to cancel the operation, and has not answered.
     cancelling: bool,
@@ -116,8 +126,40 @@ pub(super) enum Left {
     Cancel,
     /// The system is still at it, and is left to it.
     UnderWay,
-    /// It was done; this descriptor, which it has made, is to be closed.
-    Done(Option<i32>),
+    /// It was done; this is left to do.
+    Done(Leftover),
+}
+
+/// What is left to do without the lock when an operation has completed whose future is gone.
+#[derive(Debug, Default)]
+#[must_use]
+pub(super) struct Leftover {
+    /// A descriptor that the operation has made, to be closed.
+    pub(super) descriptor: Option<i32>,
+    /// What a write has not written.
+    pub(super) unwritten: Option<Unwritten>,
+    /// To be dropped, which may close it.
+    _file: Option<Arc<File>>,
+}
+
+/// A write, or a part of one, that the system has not done: the thread that began it has ended, or there was not room
+/// for all. It was promised all the same.
+#[derive(Debug)]
+pub(super) struct Unwritten {
+    file: Arc<File>,
+    buffer: Vec<u8>,
+    range: Range<usize>,
+}
+
+impl Unwritten {
+    /// Does it here and now.
+    ///
+    /// # Blocking
+    /// For as long as the file has no room.
+    pub(super) fn write(self) {
+        // The task that would have been told of an error is gone.
+        let _ = (&*self.file).write_all(&self.buffer[self.range]);
+    }
 }
 
 impl Slots {
@@ -139,7 +181,12 @@ impl Slots {
     }
 
     /// Registers an operation; returns the buffer if there are to be no more.
-    pub(super) fn insert(&mut self, buffer: Vec<u8>, kind: Kind) -> Result<usize, Refused> {
+    pub(super) fn insert(
+        &mut self,
+        buffer: Vec<u8>,
+        kind: Kind,
+        write: Option<(Arc<File>, Range<usize>)>,
+    ) -> Result<usize, Refused> {
         if self.closed {
             return Err(Refused::Ended(buffer));
         }
@@ -151,7 +198,7 @@ impl Slots {
         self.reads += usize::from(kind == Kind::Read);
         self.writes += usize::from(kind == Kind::Write);
         self.owe();
-        Ok(self.table.insert(Slot { buffer, kind, state, cancelling: false }))
+        Ok(self.table.insert(Slot { buffer, kind, write, state, cancelling: false }))
     }
 
     /// The operation that could not be started after all.
@@ -227,7 +274,7 @@ impl Slots {
         let slot = &mut self.table[key];
         let waker = match std::mem::replace(&mut slot.state, State::Abandoned) {
             State::Done(result) => {
-                return (Left::Done(self.table.remove(key).descriptor(result)), None);
+                return (Left::Done(self.table.remove(key).leftover(result)), None);
             }
             State::UnderWay(waker) => waker,
             State::Abandoned | State::Over => unreachable!("a future goes once"),
@@ -242,14 +289,13 @@ impl Slots {
         (Left::Cancel, waker)
     }
 
-    /// The system is done with the operation. Returns a descriptor that the operation has made and that
-    /// is to be closed, since its future is gone.
+    /// The system is done with the operation. Returns what is left to do if its future is gone.
     pub(super) fn complete(
         &mut self,
         key: usize,
         result: i32,
         batch: &mut VecDeque<Waker>,
-    ) -> Option<i32> {
+    ) -> Option<Leftover> {
         let kind = self.table.get(key)?.kind;
         self.is_complete(kind);
         let slot = self.table.get_mut(key)?;
@@ -259,11 +305,11 @@ impl Slots {
                 None
             }
             _ => {
-                let unwanted = slot.descriptor(result);
+                let leftover = slot.leftover(result);
                 slot.state = State::Over;
                 slot.buffer = Vec::new();
                 self.vacate(key);
-                unwanted
+                Some(leftover)
             }
         }
     }
@@ -355,18 +401,44 @@ impl Slots {
 }
 
 impl Slot {
-    /// The descriptor that the operation has made, if it makes any.
-    fn descriptor(&self, result: i32) -> Option<i32> {
-        (self.kind == Kind::Accept && result >= 0).then_some(result)
+    /// What is left to do when the operation has come to `result` and its future is gone.
+    fn leftover(&mut self, result: i32) -> Leftover {
+        let descriptor = (self.kind == Kind::Accept && result >= 0).then_some(result);
+        let Some((file, range)) = self.write.take() else {
+            return Leftover { descriptor, ..Leftover::default() };
+        };
+        let again = [Errno::CANCELED, Errno::INTR].map(|code| -code.raw_os_error());
+        let written = match usize::try_from(result) {
+            Ok(count) => count,
+            Err(_) if again.contains(&result) => 0,
+            // An error: the rest would not fare better.
+            Err(_) => range.len(),
+        };
+        let range = range.start + written..range.end;
+        // Nothing comes of a file that takes nothing.
+        if range.is_empty() || result == 0 {
+            return Leftover { _file: Some(file), ..Leftover::default() };
+        }
+        let unwritten = Unwritten { file, buffer: std::mem::take(&mut self.buffer), range };
+        Leftover { unwritten: Some(unwritten), ..Leftover::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Left, Progress, Refused, Slots};
+    use super::{Kind, Left, Leftover, Progress, Refused, Slots};
     use std::collections::VecDeque;
     use std::sync::Arc;
     use std::task::{Wake, Waker};
+
+    fn insert(slots: &mut Slots, buffer: Vec<u8>, kind: Kind) -> Result<usize, Refused> {
+        slots.insert(buffer, kind, None)
+    }
+
+    /// The descriptor that is to be closed when the operation has come to `result`.
+    fn unwanted(slots: &mut Slots, key: usize, result: i32) -> Option<i32> {
+        slots.complete(key, result, &mut VecDeque::new()).unwrap().descriptor
+    }
 
     fn poll(slots: &mut Slots, key: usize) -> Progress {
         slots.poll(key, Waker::noop(), &mut Some(Waker::noop().clone()))
@@ -375,10 +447,10 @@ mod tests {
     #[test]
     fn a_result_comes_with_its_buffer() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
-        let key = slots.insert(vec![1, 2, 3], Kind::Transfer).unwrap();
+        let key = insert(&mut slots, vec![1, 2, 3], Kind::Transfer).unwrap();
         assert_eq!(poll(&mut slots, key), Progress::Pending);
         assert_eq!((slots.under_way(), slots.buffer(key).1), (1, 3));
-        assert_eq!(slots.complete(key, 2, &mut batch), None);
+        assert!(slots.complete(key, 2, &mut batch).is_none());
         assert_eq!((batch.len(), slots.under_way()), (1, 0));
         assert_eq!(poll(&mut slots, key), Progress::Done(2, vec![1, 2, 3]));
     }
@@ -390,7 +462,7 @@ mod tests {
             fn wake(self: Arc<Self>) {}
         }
         let mut slots = Slots::new(8);
-        let key = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
+        let key = insert(&mut slots, vec![0; 8], Kind::Transfer).unwrap();
         let (one, other) = (Waker::from(Arc::new(Deaf)), Waker::from(Arc::new(Deaf)));
         let mut clone = None;
         assert_eq!(slots.poll(key, &one, &mut clone), Progress::WakerWanted);
@@ -410,66 +482,96 @@ mod tests {
     #[test]
     fn a_buffer_stays_until_the_system_is_done_with_it() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
-        let key = slots.insert(vec![0; 8], Kind::Write).unwrap();
+        let key = insert(&mut slots, vec![0; 8], Kind::Write).unwrap();
         let address = slots.buffer(key).0;
         assert!(matches!(slots.leave(key).0, Left::UnderWay));
-        let other = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
+        let other = insert(&mut slots, vec![0; 8], Kind::Transfer).unwrap();
         assert_ne!(other, key, "the slot is taken");
         assert_eq!(slots.buffer(key).0, address);
-        assert_eq!(slots.complete(key, 5, &mut batch), None);
+        assert_eq!(unwanted(&mut slots, key, 5), None);
         assert!(batch.is_empty());
-        assert_eq!(slots.complete(other, -4, &mut batch), None);
-        assert!(matches!(slots.leave(other).0, Left::Done(None)));
+        assert!(slots.complete(other, -4, &mut batch).is_none());
+        assert!(matches!(slots.leave(other).0, Left::Done(_)));
         assert_eq!(slots.under_way(), 0);
     }
 
     #[test]
     fn a_descriptor_without_a_future_comes_back_to_be_closed() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
-        let late = slots.insert(Vec::new(), Kind::Accept).unwrap();
+        let late = insert(&mut slots, Vec::new(), Kind::Accept).unwrap();
         assert!(matches!(slots.leave(late).0, Left::Cancel));
-        assert_eq!(slots.complete(late, 5, &mut batch), Some(5));
-        let failed = slots.insert(Vec::new(), Kind::Accept).unwrap();
+        assert_eq!(unwanted(&mut slots, late, 5), Some(5));
+        let failed = insert(&mut slots, Vec::new(), Kind::Accept).unwrap();
         assert!(matches!(slots.leave(failed).0, Left::Cancel));
-        assert_eq!(slots.complete(failed, -24, &mut batch), None);
-        let early = slots.insert(Vec::new(), Kind::Accept).unwrap();
-        assert_eq!(slots.complete(early, 6, &mut batch), None);
-        assert!(matches!(slots.leave(early).0, Left::Done(Some(6))));
+        assert_eq!(unwanted(&mut slots, failed, -24), None);
+        let early = insert(&mut slots, Vec::new(), Kind::Accept).unwrap();
+        assert!(slots.complete(early, 6, &mut batch).is_none());
+        let (left, _) = slots.leave(early);
+        assert!(matches!(left, Left::Done(Leftover { descriptor: Some(6), .. })));
     }
 
     #[test]
     fn a_name_is_taken_until_its_cancellation_is_answered() {
-        let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
+        let mut slots = Slots::new(8);
         // The operation completes before its cancellation is answered.
-        let key = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
+        let key = insert(&mut slots, vec![0; 8], Kind::Transfer).unwrap();
         assert!(matches!(slots.leave(key).0, Left::Cancel));
-        assert_eq!(slots.complete(key, 8, &mut batch), None);
+        assert_eq!(unwanted(&mut slots, key, 8), None);
         assert_eq!(slots.under_way(), 0);
-        let other = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
+        let other = insert(&mut slots, vec![0; 8], Kind::Transfer).unwrap();
         assert_ne!(other, key, "a cancellation with this name may be on its way");
         slots.cancelled(key);
-        assert_eq!(slots.insert(vec![0; 8], Kind::Transfer), Ok(key));
+        assert_eq!(insert(&mut slots, vec![0; 8], Kind::Transfer), Ok(key));
         // The cancellation is answered first.
         assert!(matches!(slots.leave(other).0, Left::Cancel));
         slots.cancelled(other);
-        assert_ne!(slots.insert(vec![0; 8], Kind::Transfer), Ok(other), "the operation goes on");
-        assert_eq!(slots.complete(other, -125, &mut batch), None);
-        assert_eq!(slots.insert(vec![0; 8], Kind::Transfer), Ok(other));
+        assert_ne!(
+            insert(&mut slots, vec![0; 8], Kind::Transfer),
+            Ok(other),
+            "the operation goes on"
+        );
+        assert_eq!(unwanted(&mut slots, other, -125), None);
+        assert_eq!(insert(&mut slots, vec![0; 8], Kind::Transfer), Ok(other));
+    }
+
+    #[test]
+    fn what_a_write_has_not_written_comes_back() {
+        let file = || Arc::new(std::fs::File::open("/dev/null").unwrap());
+        let rest_after = |result| {
+            let (mut slots, write) = (Slots::new(8), Some((file(), 2..8)));
+            let key = slots.insert(vec![0; 10], Kind::Write, write).unwrap();
+            assert!(matches!(slots.leave(key).0, Left::UnderWay));
+            let leftover = slots.complete(key, result, &mut VecDeque::new()).unwrap();
+            assert_eq!(slots.under_way(), 0);
+            leftover.unwritten.map(|unwritten| (unwritten.range, unwritten.buffer.len()))
+        };
+        assert_eq!(rest_after(6), None);
+        assert_eq!(rest_after(4), Some((6..8, 10)));
+        assert_eq!(rest_after(0), None, "the file takes no more");
+        assert_eq!(rest_after(-125), Some((2..8, 10)), "the thread that began it has ended");
+        assert_eq!(rest_after(-4), Some((2..8, 10)), "interrupted");
+        assert_eq!(rest_after(-28), None, "an error, of which no task is left to be told");
+        // The future goes after the system is done.
+        let mut slots = Slots::new(8);
+        let key = slots.insert(vec![0; 10], Kind::Write, Some((file(), 0..10))).unwrap();
+        assert!(slots.complete(key, -125, &mut VecDeque::new()).is_none());
+        let (left, _) = slots.leave(key);
+        assert!(matches!(left, Left::Done(Leftover { unwritten: Some(_), .. })));
     }
 
     #[test]
     fn what_may_have_overflowed_is_known() {
         let (mut slots, mut batch) = (Slots::new(2), VecDeque::new());
         let keys: Vec<_> =
-            (0..2).map(|_| slots.insert(vec![0; 8], Kind::Transfer).unwrap()).collect();
+            (0..2).map(|_| insert(&mut slots, vec![0; 8], Kind::Transfer).unwrap()).collect();
         assert!(!slots.is_crowded(), "there is room for both");
         assert!(matches!(slots.leave(keys[0]).0, Left::Cancel));
         assert!(slots.is_crowded(), "a cancellation completes, too");
-        assert_eq!(slots.complete(keys[1], 8, &mut batch), None);
+        assert!(slots.complete(keys[1], 8, &mut batch).is_none());
         assert!(slots.is_crowded(), "the first completions may have overflowed");
         slots.settle();
         assert!(!slots.is_crowded());
-        let late = slots.insert(vec![0; 8], Kind::Transfer).unwrap();
+        let late = insert(&mut slots, vec![0; 8], Kind::Transfer).unwrap();
         assert!(slots.is_crowded());
         drop(slots.take_back(late));
         slots.settle();
@@ -479,22 +581,22 @@ mod tests {
     #[test]
     fn the_end_tells_those_who_wait_and_those_who_come() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
-        let key = slots.insert(vec![7], Kind::Transfer).unwrap();
+        let key = insert(&mut slots, vec![7], Kind::Transfer).unwrap();
         assert_eq!(poll(&mut slots, key), Progress::Pending);
-        let writes = slots.insert(vec![6], Kind::Write).unwrap();
-        let reads = slots.insert(vec![5], Kind::Read).unwrap();
+        let writes = insert(&mut slots, vec![6], Kind::Write).unwrap();
+        let reads = insert(&mut slots, vec![5], Kind::Read).unwrap();
         assert!(!slots.is_closed());
         assert_eq!((slots.close(), slots.is_closed()), (vec![reads], true));
         assert_eq!(slots.close(), [], "it is being cancelled");
         assert!(!slots.end(&mut batch), "both are waited for");
-        assert_eq!(slots.complete(writes, 1, &mut batch), None);
+        assert!(slots.complete(writes, 1, &mut batch).is_none());
         assert!(!slots.end(&mut batch), "the read is waited for");
         assert!(matches!(slots.leave(reads).0, Left::UnderWay), "it is being cancelled");
-        assert_eq!(slots.complete(reads, -125, &mut batch), None);
+        assert_eq!(unwanted(&mut slots, reads, -125), None);
         assert!(slots.end(&mut batch));
         assert_eq!(batch.len(), 1);
         assert_eq!(poll(&mut slots, key), Progress::Ended);
-        assert_eq!(slots.insert(vec![8], Kind::Transfer), Err(Refused::Ended(vec![8])));
+        assert_eq!(insert(&mut slots, vec![8], Kind::Transfer), Err(Refused::Ended(vec![8])));
         assert!(matches!(slots.leave(key).0, Left::Cancel));
         assert_eq!(slots.under_way(), 1, "the system may still write to it");
     }
@@ -502,13 +604,14 @@ mod tests {
     #[test]
     fn a_broken_ring_takes_nothing_and_completes_what_it_has() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
-        let keys: Vec<_> = (0..2).map(|_| slots.insert(vec![0; 8], Kind::Write).unwrap()).collect();
+        let keys: Vec<_> =
+            (0..2).map(|_| insert(&mut slots, vec![0; 8], Kind::Write).unwrap()).collect();
         slots.break_off("forbidden");
         slots.break_off("a consequence");
         assert_eq!(slots.why_broken(), Some("forbidden"));
-        assert_eq!(slots.insert(vec![8], Kind::Transfer), Err(Refused::Broken(vec![8])));
+        assert_eq!(insert(&mut slots, vec![8], Kind::Transfer), Err(Refused::Broken(vec![8])));
         assert_eq!(poll(&mut slots, keys[0]), Progress::Pending);
-        assert_eq!(slots.complete(keys[0], 8, &mut batch), None);
+        assert!(slots.complete(keys[0], 8, &mut batch).is_none());
         assert_eq!(poll(&mut slots, keys[0]), Progress::Done(8, vec![0; 8]));
         assert_eq!(poll(&mut slots, keys[1]), Progress::Pending);
         assert!(!slots.end(&mut batch), "a write is waited for");
@@ -519,7 +622,7 @@ mod tests {
         assert!(slots.end(&mut batch), "nothing would tell of its end");
         // A read that cannot be cancelled is not waited for.
         let mut slots = Slots::new(8);
-        let reads = slots.insert(vec![0; 8], Kind::Read).unwrap();
+        let reads = insert(&mut slots, vec![0; 8], Kind::Read).unwrap();
         slots.break_off("forbidden");
         assert_eq!(slots.close(), [reads]);
         slots.cancelled(reads);
