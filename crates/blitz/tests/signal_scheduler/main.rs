@@ -44,6 +44,8 @@ mod macros;
 mod nesting;
 #[path = "../net_beside_compute.rs"]
 mod net_beside_compute;
+#[path = "../net_emfile.rs"]
+mod net_emfile;
 #[path = "../net_ends.rs"]
 mod net_ends;
 #[path = "../net_tcp.rs"]
