@@ -88,10 +88,6 @@ mod time_paused;
 mod time_sleep;
 #[path = "../time_timeout.rs"]
 mod time_timeout;
-#[path = "../wait_policy.rs"]
-mod wait_policy;
-#[path = "../wakers.rs"]
-mod wakers;
 #[path = "../uring_cancel.rs"]
 mod uring_cancel;
 #[path = "../uring_ends.rs"]
@@ -102,6 +98,10 @@ mod uring_forbidden;
 mod uring_limits;
 #[path = "../uring_wakers.rs"]
 mod uring_wakers;
+#[path = "../wait_policy.rs"]
+mod wait_policy;
+#[path = "../wakers.rs"]
+mod wakers;
 #[path = "../yields.rs"]
 mod yields;
 
