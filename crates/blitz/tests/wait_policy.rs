@@ -52,7 +52,7 @@ fn a_wait_for_jobs_of_the_own_pool_runs_no_stranger() {
                 runtime.pool().spawn_cpu(move || {
                     // Another such job on top of this one would want the lock that this one holds.
                     let _held = lock.lock().unwrap();
-                    blitz::join(|| std::thread::yield_now(), || std::thread::yield_now());
+                    blitz::join(std::thread::yield_now, std::thread::yield_now);
                     blitz::scope(|s| s.spawn(|_| std::thread::yield_now()));
                     ran.fetch_add(1, SeqCst);
                 })

@@ -229,26 +229,42 @@ impl Worker {
         if self.own().take_back_public(fork, place) == TakeBack::Taken {
             return true;
         }
-        let (mut aside, mut kept) = (None, Vec::new());
-        let taken = loop {
-            let Some(job) = self.own().pop() else { break false };
-            if job == fork {
-                break true;
-            }
-            // The caller's other half has spawned this job, or has taken it from outside of the pool. It is
-            // no part of the caller's task.
-            let (_, room) = aside.get_or_insert_with(|| (Aside::begin(), stack::room()));
-            if *room >= Room::Own {
-                self.counters.popped.add(1);
-                self.execute(find::taken(job));
-            } else {
-                kept.push(find::taken(job));
-            }
-        };
-        drop(aside);
+        match self.own().pop() {
+            Some(job) if job == fork => true,
+            Some(newest) => self.run_above(fork, newest),
+            None => false,
+        }
+    }
+
+    /// The same when `newest` lay above the fork. The caller's other half has spawned such jobs, or has taken
+    /// them from outside of the pool: they are no part of the caller's task.
+    #[inline(never)]
+    fn run_above(&self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
+        let aside = Aside::begin();
+        if stack::room() < Room::Own {
+            drop(aside);
+            return self.keep_above(fork, newest);
+        }
+        let mut next = Some(newest);
+        while let Some(job) = next.filter(|&job| job != fork) {
+            self.counters.popped.add(1);
+            self.execute(find::taken(job));
+            next = self.own().pop();
+        }
+        next.is_some()
+    }
+
+    /// The same where there is no room to run them: they are put back.
+    #[cold]
+    fn keep_above(&self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
+        let (mut kept, mut next) = (Vec::new(), Some(newest));
+        while let Some(job) = next.filter(|&job| job != fork) {
+            kept.push(find::taken(job));
+            next = self.own().pop();
+        }
         // The oldest first, so that they lie as they did.
         kept.into_iter().rev().for_each(|job| self.push(job));
-        taken
+        next.is_some()
     }
 
     /// Gives a job of this worker's deque what others need of it, just before they can see it.

@@ -52,14 +52,14 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn a_thread_is_within_its_bounds_which_are_as_large_as_it_asked_for() {
+    fn a_thread_is_within_its_bounds_which_are_at_least_as_large_as_it_asked_for() {
         let size = 1 << 20;
         let thread = thread::Builder::new().stack_size(size);
         let (bounds, here) = thread.spawn(|| (bounds(), pointer())).unwrap().join().unwrap();
         if let Some(bounds) = bounds {
             assert!(bounds.contains(&here));
-            // Pages for the guard and for thread-local data more or less.
-            assert!((size - (64 << 10)..=size + (256 << 10)).contains(&bounds.len()));
+            // But for the guard, which some libraries count as a part of it.
+            assert!(bounds.len() >= size - (64 << 10));
         }
     }
 

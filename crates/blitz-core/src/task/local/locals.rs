@@ -257,22 +257,29 @@ pub(crate) fn current() -> Option<Rc<Locals>> {
 
 /// No set is the current one until the guard is dropped: for work that has nothing to do with it.
 pub(crate) fn outside() -> Entered {
-    Entered::replace(None)
+    let is_inside = CURRENT.try_with(|current| current.borrow().is_some()).unwrap_or(false);
+    if is_inside { Entered::replace(None) } else { Entered { before: None, is_changed: false } }
 }
 
 /// A set, or none, is this thread's current one until this is dropped.
 pub(crate) struct Entered {
     before: Option<Rc<Locals>>,
+    /// There is something to undo.
+    is_changed: bool,
 }
 
 impl Entered {
     fn replace(locals: Option<Rc<Locals>>) -> Entered {
-        Entered { before: CURRENT.try_with(|current| current.replace(locals)).ok().flatten() }
+        let before = CURRENT.try_with(|current| current.replace(locals)).ok().flatten();
+        Entered { before, is_changed: true }
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
+        if !self.is_changed {
+            return;
+        }
         let before = self.before.take();
         // Not dropped while the cell is borrowed.
         let left = CURRENT.try_with(|current| current.replace(before));
