@@ -164,7 +164,7 @@ impl Team {
         let all_timed = self.config.slow_poll.is_some();
         let part = self.signals().map(|_| SignalPart::new(bed.index()));
         let tasks = TaskQueues::new(all_timed, part);
-        let worker = Worker::new(NonNull::from(self), bed, demand, asymmetric, tasks);
+        let worker = Worker::new(NonNull::from(self), bed, demand, tasks);
         self.fifos.add(Fifo::default());
         self.workers.add(CachePadded::new(worker));
     }

@@ -154,9 +154,10 @@ fn a_shutdown_with_a_limit_says_which_closures_and_jobs_are_left() {
         let job = runtime.spawn_cpu(move || wait.recv().unwrap());
         wait_for(|| handle.unfinished().blocking == 1);
         let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
-        assert_eq!((left.blocking, left.jobs, left.shielded, left.workers), (1, 1, 0, 2));
-        let text = left.to_string();
-        assert!(text.contains("1 closure of spawn_blocking, 1 job"), "{text}");
+        assert_eq!((left.blocking, left.shielded, left.workers), (1, 0, 2), "{left}");
+        // A job of the pool's own, which cancels the tasks, may not have run yet.
+        assert!(left.jobs >= 1, "{left}");
+        assert!(left.to_string().contains("1 closure of spawn_blocking, "), "{left}");
         assert!(reading.join().unwrap_err().is_cancelled(), "tasks do not wait for closures");
         go.send(()).unwrap();
         job.join().unwrap();

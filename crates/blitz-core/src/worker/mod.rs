@@ -27,7 +27,7 @@ use blitz_parts::prim::{
     Acquire, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, SeqCst, fence,
 };
 use blitz_parts::rng::XorShift64Star;
-use blitz_parts::sleep::{Bed, Counters};
+use blitz_parts::sleep::{Bed, Counters, Counts};
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -44,8 +44,6 @@ pub(crate) struct Worker {
     bed: NonNull<Bed>,
     team: NonNull<Team>,
     index: usize,
-    /// Forks stay private until another worker wants one; otherwise each is published at once.
-    lazy: AtomicBool,
     /// Jobs for this worker alone.
     mail: Injector,
     /// Which run of a foreign job this worker is in; waiters that follow it check.
@@ -85,7 +83,6 @@ impl Worker {
         team: NonNull<Team>,
         bed: &Bed,
         demand: &CachePadded<Counters>,
-        lazy: bool,
         tasks: TaskQueues,
     ) -> Worker {
         Worker {
@@ -94,7 +91,6 @@ impl Worker {
             bed: NonNull::from(bed),
             team,
             index: bed.index(),
-            lazy: AtomicBool::new(lazy),
             mail: Injector::new(),
             run: AtomicU32::new(0),
             waits_for: AtomicU64::new(0),
@@ -139,21 +135,17 @@ impl Worker {
         unsafe { self.bed.as_ref() }
     }
 
+    /// Whether other workers could use a job. Forks stay private until one can; if all are wanted, each is
+    /// published at once.
     #[inline(always)]
-    fn demand(&self) -> &Counters {
+    fn demand(&self) -> Counts {
         // SAFETY: the team holds the counters, so they are alive while `self` is.
-        unsafe { &*self.demand.load(Relaxed) }
-    }
-
-    #[inline(always)]
-    fn is_lazy(&self) -> bool {
-        self.lazy.load(Relaxed)
+        unsafe { &*self.demand.load(Relaxed) }.peek()
     }
 
     /// Has the worker publish each fork at once, some time from now on. `always`: counters of the team that always
-    /// say that forks are wanted.
+    /// say that all are wanted.
     pub(crate) fn publish_all(&self, always: &CachePadded<Counters>) {
-        self.lazy.store(false, Relaxed);
         self.demand.store(std::ptr::from_ref(always).cast_mut(), Relaxed);
     }
 
@@ -186,11 +178,12 @@ impl Worker {
         let count = self.own().push(work.into_raw(), self.arm());
         // A plain one, unlike in `fork`: who looks for work after this worker has found nobody idle sees the job.
         fence(SeqCst);
-        if self.demand().anyone_inactive() {
+        let demand = self.demand();
+        if demand.anyone_inactive() {
             // If others are public then somebody was told of them, or sees them, and wakes the next (SLEEP-3). Only now,
             // after the fence, is it known whether a worker that has gone to sleep since has taken them.
             let alone = self.deque.public_len() <= count;
-            if alone || !self.is_lazy() {
+            if alone || demand.all_wanted() {
                 self.tell(alone);
             }
         }
@@ -214,7 +207,8 @@ impl Worker {
     /// Whether somebody is idle and nothing is public: asked after each fork. Own thread only.
     #[inline(always)]
     pub(crate) fn is_fork_wanted(&self) -> bool {
-        self.demand().anyone_inactive() && !(self.own().has_public() && self.is_lazy())
+        let demand = self.demand();
+        demand.anyone_inactive() && (!self.own().has_public() || demand.all_wanted())
     }
 
     /// Takes the newest fork back, if it is private. Own thread only.
@@ -281,7 +275,7 @@ impl Worker {
     /// Brings private jobs of another worker into the open. Own thread only.
     fn force(&self, victim: &Worker) -> bool {
         // Without the asymmetric fence there is nothing private, and no fence to force with.
-        if !victim.is_lazy() || !victim.deque.has_private() {
+        if victim.demand().all_wanted() || !victim.deque.has_private() {
             return false;
         }
         // An owner that has pushed since somebody last looked knows that jobs are wanted.
@@ -299,7 +293,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn share(&self) {
-        let published = if self.is_lazy() {
+        let published = if !self.demand().all_wanted() {
             let idle = self.team().sleep().counters().load().awake_but_idle();
             // Whoever is awake forces our jobs into the open before it sleeps; one that sleeps has to be
             // told.

@@ -70,7 +70,9 @@ impl Crew {
     fn push(&self, worker: usize, work: Work) {
         let count = self.own(worker).push(work.into_raw(), self.arm(worker));
         fence(SeqCst);
-        if self.sleep.counters().anyone_inactive() && self.deques[worker].public_len() <= count {
+        if self.sleep.counters().peek().anyone_inactive()
+            && self.deques[worker].public_len() <= count
+        {
             self.sleep.new_jobs(1, true);
         }
     }
@@ -98,7 +100,7 @@ impl Crew {
     }
 
     fn share_if_wanted(&self, worker: usize) {
-        if self.sleep.counters().anyone_inactive() && !self.own(worker).has_public() {
+        if self.sleep.counters().peek().anyone_inactive() && !self.own(worker).has_public() {
             let idle = self.sleep.counters().load().awake_but_idle();
             let published = self.publish(worker, |private| private.div_ceil(2).max(idle));
             if published.count > 0 {

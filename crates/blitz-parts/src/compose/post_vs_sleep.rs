@@ -72,7 +72,7 @@ fn judged_too_early() {
         let was_empty = !crew.own(0).has_public();
         crew.own(0).push(event.setter().into_raw(), crew.arm(0));
         fence(SeqCst);
-        if was_empty && crew.sleep.counters().anyone_inactive() {
+        if was_empty && crew.sleep.counters().peek().anyone_inactive() {
             crew.sleep.new_jobs(1, true);
         }
     }

@@ -16,6 +16,8 @@ const ONE_SLEEPING: u64 = 1;
 const ONE_INACTIVE: u64 = 1 << 16;
 const ONE_JEC: u64 = 1 << 32;
 const FIELD: u64 = 0xFFFF;
+/// More sleepers than there are inactive workers: no pool has such a word.
+const ALWAYS: u64 = FIELD;
 
 /// The most workers that a pool can count.
 pub const WORKERS_MAX: usize = FIELD as usize;
@@ -31,6 +33,20 @@ impl Counts {
     #[inline]
     pub fn inactive(self) -> usize {
         (self.0 >> 16 & FIELD) as usize
+    }
+
+    /// Whether any worker is idle or asleep.
+    #[inline(always)]
+    pub fn anyone_inactive(self) -> bool {
+        // A sleeper is inactive, too, so the low half is zero only if no worker is; comparing all of it
+        // is one instruction.
+        self.0 as u32 != 0
+    }
+
+    /// Whether the reading is of [`Counters::always_demanding`].
+    #[inline(always)]
+    pub fn all_wanted(self) -> bool {
+        self.0 as u32 == ALWAYS as u32
     }
 
     /// Workers that look for work right now.
@@ -58,9 +74,9 @@ impl Counters {
         Counters { word: AtomicU64::new(0) }
     }
 
-    /// A word that always says that somebody is idle: for deques that must publish every job.
+    /// A word that always says that a worker is idle, and that every job is wanted: for deques that must publish each.
     pub fn always_demanding() -> Counters {
-        Counters { word: AtomicU64::new(ONE_INACTIVE) }
+        Counters { word: AtomicU64::new(ALWAYS) }
     }
 
     /// A reading.
@@ -69,20 +85,11 @@ impl Counters {
         Counts(self.word.load(Acquire))
     }
 
-    /// A reading that orders nothing: for a worker that has just put a task where others can take it. What
-    /// it may miss, the fences find (SLEEP-8).
-    #[inline]
+    /// A reading that orders nothing: for a worker that has just put a task or a fork where others can take it. What
+    /// it may miss, the fences find (SLEEP-8, SLEEP-4).
+    #[inline(always)]
     pub fn peek(&self) -> Counts {
         Counts(self.word.load(Relaxed))
-    }
-
-    /// Whether any worker is idle or asleep: one relaxed load, for the owner of a deque after a
-    /// push. What it may miss, the sleeper's heavy fence finds (SLEEP-4).
-    #[inline(always)]
-    pub fn anyone_inactive(&self) -> bool {
-        // A sleeper is inactive, too, so the low half is zero only if nobody is; comparing all of it
-        // is one instruction.
-        self.word.load(Relaxed) as u32 != 0
     }
 
     /// The worker starts to look for work; returns the reading before.

@@ -235,7 +235,7 @@ fn private_push() {
     let worker = rig.spawn(1);
     let was_empty = rig.push();
     barrier::light();
-    if rig.sleep.counters().anyone_inactive() {
+    if rig.sleep.counters().peek().anyone_inactive() {
         rig.sleep.new_jobs(1, was_empty);
     }
     rig.finish([worker]);

@@ -52,8 +52,10 @@ fn the_fields_of_the_counters_do_not_touch_each_other() {
     counters.sub_sleeping();
     assert_eq!(counters.sub_inactive().inactive(), 2);
     assert_eq!(counters.sub_inactive().inactive(), 1);
-    assert!(!counters.anyone_inactive());
-    assert!(Counters::always_demanding().anyone_inactive());
+    assert!(!counters.peek().anyone_inactive());
+    let always = Counters::always_demanding().peek();
+    assert!(always.anyone_inactive() && always.all_wanted());
+    assert!(!counters.peek().all_wanted());
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn attempt(sleep: &Sleep, mut idle: Idle) -> u32 {
         round += 1;
     }
     sleep.work_found(bed, idle, || false);
-    assert!(!sleep.counters.anyone_inactive());
+    assert!(!sleep.counters.peek().anyone_inactive());
     round
 }
 
@@ -285,7 +287,7 @@ fn sleep_2_the_books_are_right_after_thousands_of_wake_ups() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(ran.load(Acquire), JOBS);
         assert_eq!(sleep.counters.load().sleeping(), 0);
-        assert!(!sleep.counters.anyone_inactive());
+        assert!(!sleep.counters.peek().anyone_inactive());
         assert_eq!(sleep.parked_word(0), 0);
         let parks: u64 = sleep.beds.iter().map(|bed| bed.stats().parks.get()).sum();
         let wakes: u64 = sleep.beds.iter().map(|bed| bed.stats().wakes_received.get()).sum();

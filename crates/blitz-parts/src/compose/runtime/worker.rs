@@ -398,7 +398,7 @@ impl<'t> Worker<'t> {
         let count = self.own().push(work.into_raw(), self.arm());
         fence(SeqCst);
         let alone = || self.queues().deque.public_len() <= count;
-        if self.team.sleep.counters().anyone_inactive() && alone() {
+        if self.team.sleep.counters().peek().anyone_inactive() && alone() {
             self.team.sleep.new_jobs(1, true);
         }
     }
@@ -437,7 +437,7 @@ impl<'t> Worker<'t> {
 
     fn share_if_wanted(self) {
         let sleep = &self.team.sleep;
-        if sleep.counters().anyone_inactive() && !self.own().has_public() {
+        if sleep.counters().peek().anyone_inactive() && !self.own().has_public() {
             let idle = sleep.counters().load().awake_but_idle();
             // For how long jobs are kept is a matter of speed; here the schedule decides.
             let may_keep = idle > 0 || broken(Step::RuntimeKeepsFromAwake);
