@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::Uring;
-use super::ring::{RESTARTS, is_cancelled};
+use super::ring::is_cancelled;
+use super::{RESTARTS, Uring};
 use std::fmt;
 use std::future::Future;
 use std::io;

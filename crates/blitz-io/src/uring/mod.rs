@@ -43,6 +43,10 @@ pub(crate) use ring::Uring;
 
 use std::io;
 
+/// How often an operation is begun anew that was cancelled together with its thread. A file that says itself that it
+/// was cancelled is believed after that.
+const RESTARTS: u32 = 8;
+
 /// What an operation came to, and its buffer.
 pub(crate) type Outcome = (io::Result<usize>, Vec<u8>);
 

@@ -75,9 +75,6 @@ impl Uring {
     }
 }
 
-/// As where there is an io_uring.
-pub(super) const RESTARTS: u32 = 0;
-
 pub(super) fn is_cancelled(_: &io::Error) -> bool {
     false
 }

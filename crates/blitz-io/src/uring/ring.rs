@@ -1,7 +1,7 @@
 //! The ring: how operations reach the system, and their results us.
 
 use super::slots::{Kind, Left, Leftover, Progress, Refused, Slots, Unwritten};
-use super::{Attempt, Outcome};
+use super::{Attempt, Outcome, RESTARTS};
 use crate::io::Interest;
 use crate::poll::{Reactor, Registration, ended};
 use io_uring::squeue::Entry;
@@ -32,9 +32,6 @@ const ENTRIES: u32 = 64;
 const COMPLETIONS: u32 = 1024;
 /// How often an operation is offered to a system that has no memory for it, before the ring is given up.
 const TRIES: u32 = 1_000;
-/// How often an operation is begun anew that was cancelled together with its thread. A file that says itself that it
-/// was cancelled is believed after that.
-pub(super) const RESTARTS: u32 = 8;
 /// The offset that means the position of the file, which moves on.
 const WHERE_IT_IS: u64 = u64::MAX;
 
