@@ -2,13 +2,13 @@
 
 mod common;
 
-use blitz::Runtime;
 use blitz::sync::{mpsc, oneshot};
 use blitz::time::{self, Duration, Instant, sleep, sleep_until, timeout};
-use common::{Watch, watched};
+use blitz::{Builder, Pool, Runtime, WaitPolicy};
+use common::{Watch, wait_for, watched};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -36,6 +36,31 @@ fn time_stands_while_anybody_runs() {
         assert_eq!(start.elapsed(), Duration::ZERO);
         waiting.await.unwrap();
         assert_eq!(start.elapsed(), SECOND);
+    });
+}
+
+#[test]
+fn time_moves_while_a_worker_waits_for_descendants_only() {
+    watched("time_moves_while_a_worker_waits_for_descendants_only", |watch| {
+        for workers in [2, 4] {
+            let pool = Pool::builder().workers(workers).wait_policy(WaitPolicy::DescendantsOnly);
+            let builder = Builder::from_pool(pool).start_paused(true);
+            let runtime = watch.runtime(builder.build().unwrap());
+            for _ in 0..100 {
+                let waited = runtime.block_on(async {
+                    let start = Instant::now();
+                    let begun = AtomicBool::new(false);
+                    // Another worker has the second half, so that this one waits, and sleeps last or not.
+                    let is_stolen = || wait_for(|| begun.load(Relaxed));
+                    blitz::join(is_stolen, || {
+                        begun.store(true, Relaxed);
+                        blitz::block_on(sleep(SECOND));
+                    });
+                    start.elapsed()
+                });
+                assert_eq!(waited, SECOND);
+            }
+        }
     });
 }
 

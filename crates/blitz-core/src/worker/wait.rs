@@ -277,9 +277,14 @@ impl Worker {
             self.give_tasks_away();
         }
         let look = || {
-            limits.room >= Room::Needed && self.has_mail()
+            let sees = limits.room >= Room::Needed && self.has_mail()
                 || self.wants_injected(limits)
-                || polls && (self.tasks().has_lifo() || team.has_tasks())
+                || polls && (self.tasks().has_lifo() || team.has_tasks());
+            if !sees {
+                // As before every sleep: a clock that stands moves on when all workers sleep.
+                self.tell_idle_driver();
+            }
+            sees
         };
         let (woken, seat) = team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
         self.counters.wakes_sent.add(woken as u64);
