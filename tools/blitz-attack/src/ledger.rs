@@ -1,0 +1,347 @@
+//! The books of a round: what was handed to a runtime, and what became of it.
+//!
+//! Each closure and each future carries a [`Ticket`]. The ledger notes when its code begins, when it
+//! ends and when it is dropped, and complains at once about what must never happen: a second beginning,
+//! a second drop, a beginning after the drop of the runtime has returned. At the end of a round
+//! [`Ledger::complaints`] also names what was lost.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The largest number of runtimes in a round.
+pub const RUNTIMES_MAX: usize = 4;
+/// How many tickets a round can have. More are counted and not followed.
+const CAPACITY: usize = 1 << 16;
+
+const BEGUN: u32 = 1;
+const ENDED: u32 = 2;
+const DROPPED: u32 = 4;
+const EXCUSED: u32 = 8;
+const OUTSIDE: u32 = 16;
+
+/// What a runtime promises about the thing that carries a ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A closure that its caller waits for: it runs to its end, once.
+    Fork,
+    /// A closure of its own: it runs to its end, unless it is aborted or its runtime ends first.
+    Job,
+    /// A future of its own: as a job, and it is dropped by the time its runtime is gone.
+    Task,
+    /// A value, a waker, a local task: it is dropped once.
+    Thing,
+}
+
+/// The books of one round.
+#[derive(Clone)]
+pub struct Ledger {
+    book: Arc<Book>,
+}
+
+struct Book {
+    entries: Vec<AtomicU32>,
+    kinds: Vec<(AtomicU32, AtomicU32)>,
+    next: AtomicUsize,
+    dropped: AtomicUsize,
+    /// The runtime of this index is about to be dropped, or is being dropped.
+    ending: [AtomicBool; RUNTIMES_MAX],
+    /// The drop of the runtime of this index has returned, and had to wait for everything.
+    gone: [AtomicBool; RUNTIMES_MAX],
+    complaints: Mutex<Vec<String>>,
+}
+
+impl Default for Ledger {
+    fn default() -> Ledger {
+        Ledger::new()
+    }
+}
+
+impl Ledger {
+    /// Returns empty books.
+    #[must_use]
+    pub fn new() -> Ledger {
+        let book = Book {
+            entries: (0..CAPACITY).map(|_| AtomicU32::new(0)).collect(),
+            kinds: (0..CAPACITY).map(|_| (AtomicU32::new(0), AtomicU32::new(0))).collect(),
+            next: AtomicUsize::new(0),
+            dropped: AtomicUsize::new(0),
+            ending: Default::default(),
+            gone: Default::default(),
+            complaints: Mutex::default(),
+        };
+        Ledger { book: Arc::new(book) }
+    }
+
+    /// Writes a ticket for something of runtime `home`.
+    #[must_use]
+    pub fn ticket(&self, kind: Kind, home: usize) -> Ticket {
+        let id = self.book.next.fetch_add(1, SeqCst);
+        if let Some((kinds, homes)) = self.book.kinds.get(id) {
+            kinds.store(kind as u32, SeqCst);
+            homes.store(home as u32, SeqCst);
+        }
+        Ticket { book: self.book.clone(), id, kind, home }
+    }
+
+    /// How many tickets were written and not dropped.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        // In this order: a ticket that is dropped in between was written before.
+        let dropped = self.book.dropped.load(SeqCst);
+        self.book.next.load(SeqCst).saturating_sub(dropped)
+    }
+
+    /// How many tickets were written.
+    #[must_use]
+    pub fn written(&self) -> usize {
+        self.book.next.load(SeqCst)
+    }
+
+    /// From now on things of runtime `home` may be cancelled.
+    pub fn begin_end(&self, home: usize) {
+        self.book.ending[home].store(true, SeqCst);
+    }
+
+    /// Whether things of runtime `home` may be cancelled.
+    #[must_use]
+    pub fn is_ending(&self, home: usize) -> bool {
+        self.book.ending[home].load(SeqCst)
+    }
+
+    /// The drop of runtime `home` has returned, and was one that waits: none of its code may run.
+    pub fn note_gone(&self, home: usize) {
+        self.book.gone[home].store(true, SeqCst);
+    }
+
+    /// Notes what must not have happened.
+    pub fn complain(&self, text: String) {
+        self.book.complain(text);
+    }
+
+    /// Whether something has gone wrong already.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.book.complaints.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Everything that went wrong. Tickets that are alive count as lost.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<String> {
+        let mut all = self.book.complaints.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let used = self.book.next.load(SeqCst).min(CAPACITY);
+        for (id, entry) in self.book.entries[..used].iter().enumerate() {
+            let state = entry.load(SeqCst);
+            if state & DROPPED == 0 {
+                all.push(format!("{} was never dropped: {}", self.book.name(id), State(state)));
+            }
+        }
+        all
+    }
+}
+
+impl Book {
+    fn complain(&self, text: String) {
+        self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// Adds `bit` to the state of ticket `id`; returns the state before.
+    fn mark(&self, id: usize, bit: u32) -> Option<u32> {
+        self.entries.get(id).map(|entry| entry.fetch_or(bit, SeqCst))
+    }
+
+    fn name(&self, id: usize) -> String {
+        let (kind, home) = &self.kinds[id];
+        let kinds = ["fork", "job", "task", "thing"];
+        let kind = kinds[kind.load(SeqCst) as usize];
+        format!("{kind} {id} of runtime {}", home.load(SeqCst))
+    }
+}
+
+/// Travels inside of a closure or a future, and tells the ledger what becomes of it.
+pub struct Ticket {
+    book: Arc<Book>,
+    id: usize,
+    kind: Kind,
+    home: usize,
+}
+
+impl Ticket {
+    /// The carrier comes from a thread of no worker of its runtime: if the runtime ends at the same
+    /// time that thread may drop the carrier a little later.
+    #[must_use]
+    pub fn from_outside(self) -> Ticket {
+        self.book.mark(self.id, OUTSIDE);
+        self
+    }
+
+    /// The code that carries the ticket runs: it must not once the drop of its runtime has returned.
+    pub fn touch(&self) {
+        if self.kind != Kind::Thing && self.book.gone[self.home].load(SeqCst) {
+            let name = self.book.name(self.id);
+            self.book.complain(format!("{name} ran after the drop of its runtime had returned"));
+        }
+    }
+
+    /// The code that carries the ticket begins.
+    pub fn begin(&self) {
+        self.touch();
+        if self.book.mark(self.id, BEGUN).is_some_and(|before| before & BEGUN != 0) {
+            self.book.complain(format!("{} began twice", self.book.name(self.id)));
+        }
+    }
+
+    /// The code that carries the ticket has come to its end.
+    pub fn end(&self) {
+        self.book.mark(self.id, ENDED);
+    }
+
+    /// What reads the ticket's state, for the code that has handed the ticket on.
+    #[must_use]
+    pub fn stub(&self) -> Stub {
+        Stub { book: self.book.clone(), id: self.id }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.book.dropped.fetch_add(1, SeqCst);
+        let Some(before) = self.book.mark(self.id, DROPPED) else { return };
+        if before & DROPPED != 0 {
+            self.book.complain(format!("{} was dropped twice", self.book.name(self.id)));
+        }
+        let late = self.kind == Kind::Task && self.book.gone[self.home].load(SeqCst);
+        if late && before & (OUTSIDE | EXCUSED) == 0 {
+            let name = self.book.name(self.id);
+            self.book.complain(format!("{name} outlived the drop of its runtime"));
+        }
+        let may_be_cancelled = match self.kind {
+            Kind::Fork => false,
+            Kind::Job | Kind::Task => {
+                before & EXCUSED != 0 || self.book.ending[self.home].load(SeqCst)
+            }
+            Kind::Thing => true,
+        };
+        if before & ENDED == 0 && !may_be_cancelled && !std::thread::panicking() {
+            let name = self.book.name(self.id);
+            self.book.complain(format!("{name} was dropped before its end: {}", State(before)));
+        }
+    }
+}
+
+/// What is left of a ticket where it was written.
+#[derive(Clone)]
+pub struct Stub {
+    book: Arc<Book>,
+    id: usize,
+}
+
+impl Stub {
+    /// The ticket's carrier may be dropped before its end: the program is about to abort it.
+    pub fn excuse(&self) {
+        self.book.mark(self.id, EXCUSED);
+    }
+
+    /// Checks what a handle says against the books: a job that is "cancelled" never began, a task
+    /// that is "cancelled" never ended, and what has a result has ended.
+    pub fn check_handle(&self, kind: Kind, cancelled: bool) {
+        let Some(state) = self.book.entries.get(self.id).map(|entry| entry.load(SeqCst)) else {
+            return;
+        };
+        let complaint = match (cancelled, kind) {
+            (true, Kind::Job) if state & BEGUN != 0 => "is cancelled, says its handle, and began",
+            (true, Kind::Task) if state & ENDED != 0 => "is cancelled, says its handle, and ended",
+            (false, _) if state & ENDED == 0 => "has a result, says its handle, and did not end",
+            _ => return,
+        };
+        self.book.complain(format!("{} {complaint}", self.book.name(self.id)));
+    }
+}
+
+/// The bits of a ticket's state, in words.
+struct State(u32);
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named =
+            [(BEGUN, "begun"), (ENDED, "ended"), (DROPPED, "dropped"), (EXCUSED, "aborted")];
+        let words: Vec<&str> =
+            named.iter().filter(|(bit, _)| self.0 & bit != 0).map(|(_, word)| *word).collect();
+        f.write_str(if words.is_empty() { "untouched" } else { "" })?;
+        f.write_str(&words.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Ledger};
+
+    fn run(ledger: &Ledger, kind: Kind) {
+        let ticket = ledger.ticket(kind, 0);
+        ticket.begin();
+        ticket.end();
+    }
+
+    #[test]
+    fn books_that_balance_have_no_complaints() {
+        let ledger = Ledger::new();
+        run(&ledger, Kind::Fork);
+        run(&ledger, Kind::Task);
+        drop(ledger.ticket(Kind::Thing, 0));
+        assert_eq!((ledger.outstanding(), ledger.complaints()), (0, vec![]));
+        assert_eq!(ledger.written(), 3);
+    }
+
+    #[test]
+    fn a_missing_drop_is_reported() {
+        let ledger = Ledger::new();
+        std::mem::forget(ledger.ticket(Kind::Task, 2));
+        assert_eq!(ledger.outstanding(), 1);
+        assert_eq!(ledger.complaints(), ["task 0 of runtime 2 was never dropped: untouched"]);
+    }
+
+    #[test]
+    fn a_second_beginning_and_a_late_one_are_reported() {
+        let ledger = Ledger::new();
+        let ticket = ledger.ticket(Kind::Job, 1);
+        ticket.begin();
+        ticket.begin();
+        ledger.note_gone(1);
+        let late = ledger.ticket(Kind::Job, 1);
+        late.begin();
+        ticket.end();
+        late.end();
+        drop((ticket, late));
+        let found = ledger.complaints();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("began twice") && found[1].contains("had returned"), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_dropped_before_its_end_needs_an_abort_or_an_ending_runtime() {
+        let ledger = Ledger::new();
+        drop(ledger.ticket(Kind::Job, 0));
+        let aborted = ledger.ticket(Kind::Task, 0);
+        aborted.stub().excuse();
+        drop(aborted);
+        ledger.begin_end(0);
+        drop(ledger.ticket(Kind::Task, 0));
+        drop(ledger.ticket(Kind::Fork, 0));
+        let found = ledger.complaints();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("job 0") && found[1].starts_with("fork 3"), "{found:?}");
+    }
+
+    #[test]
+    fn a_handle_that_contradicts_the_books_is_reported() {
+        let ledger = Ledger::new();
+        let ticket = ledger.ticket(Kind::Job, 0);
+        ticket.stub().check_handle(Kind::Job, false);
+        ticket.begin();
+        ticket.stub().check_handle(Kind::Job, true);
+        ticket.end();
+        ticket.stub().check_handle(Kind::Task, true);
+        drop(ticket);
+        assert_eq!(ledger.complaints().len(), 3);
+    }
+}

@@ -1,0 +1,123 @@
+//! The random mix: round after round, each made of a seed, until the time is up or something breaks.
+
+mod curtain;
+mod io;
+mod jobs;
+mod locals;
+mod meet;
+mod panics;
+pub mod round;
+mod run;
+mod sets;
+mod spawns;
+mod stage;
+mod timers;
+mod wakers;
+
+use crate::os;
+use crate::plan::{Plan, Planned};
+use crate::watch;
+use round::Score;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How often the mix says how far it is.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// Rounds after which as many descriptors are open as ever will be.
+const WARM_UP: u64 = 20;
+/// How many more may be open later: other threads of the program open some now and then.
+const SPARE_DESCRIPTORS: usize = 16;
+
+/// What the mix is to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mix {
+    /// The seed of the first round; the next ones follow by one.
+    pub seed: u64,
+    /// For how long.
+    pub time: Duration,
+    /// Not more rounds than this.
+    pub rounds: u64,
+    /// How long nothing may get done.
+    pub patience: Duration,
+}
+
+/// Plays rounds; prints progress, and the seed of the round that broke.
+#[must_use]
+pub fn play(mix: Mix) -> ExitCode {
+    println!("mix: from seed {} for {} s", mix.seed, mix.time.as_secs());
+    silence_planned_panics();
+    let folder = match folder() {
+        Ok(folder) => folder,
+        Err(error) => {
+            eprintln!("attack: no folder for files: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    // Its thread is counted below.
+    jobs::outside(|| ());
+    watch::start(mix.patience);
+    let threads = os::threads();
+    let begin = Instant::now();
+    let (mut shown, mut all, mut rounds, mut open) = (begin, Score::default(), 0, None);
+    while rounds < mix.rounds && (rounds == 0 || begin.elapsed() < mix.time) {
+        let plan = Plan::new(mix.seed.wrapping_add(rounds));
+        let mut played = round::play(&plan, &folder, threads);
+        rounds += 1;
+        if rounds == WARM_UP {
+            open = os::descriptors();
+        }
+        if let (Some(before), Some(now)) = (open, os::descriptors()) {
+            if now > before + SPARE_DESCRIPTORS {
+                played = Err(vec![format!("{now} descriptors are open, not {before}")]);
+            }
+        }
+        match played {
+            Ok(score) => {
+                all.workers += score.workers;
+                all.tickets += score.tickets;
+            }
+            Err(complaints) => {
+                eprintln!("\nattack: FAILED in round {rounds}\n{}", round::describe(&plan));
+                complaints.iter().take(50).for_each(|complaint| eprintln!("  {complaint}"));
+                eprintln!("{} complaints", complaints.len());
+                return ExitCode::FAILURE;
+            }
+        }
+        if shown.elapsed() > SIGN_OF_LIFE {
+            shown = Instant::now();
+            report(begin, rounds, &all);
+        }
+    }
+    report(begin, rounds, &all);
+    let _ = std::fs::remove_dir_all(folder);
+    ExitCode::SUCCESS
+}
+
+fn report(begin: Instant, rounds: u64, all: &Score) {
+    let (seconds, done) = (begin.elapsed().as_secs(), watch::done());
+    let Score { workers, tickets } = all;
+    println!(
+        "mix: {seconds:>4} s  {rounds} rounds  {done} operations  {workers} workers  {tickets} tickets"
+    );
+}
+
+fn folder() -> std::io::Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("blitz-attack-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// Planned panics are the program's business, and would fill the screen; so is that of a `join_all` which
+/// the end of its runtime interrupts.
+fn silence_planned_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let payload = info.payload();
+        let interrupted =
+            payload.downcast_ref::<String>().is_some_and(|text| text.starts_with("join_all needs"));
+        if !payload.is::<Planned>() && !interrupted {
+            usual(info);
+        }
+    }));
+}

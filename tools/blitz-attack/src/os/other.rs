@@ -1,0 +1,38 @@
+//! Systems that do not say: what rests on it is skipped.
+
+/// How many threads this process has.
+#[must_use]
+pub fn threads() -> Option<usize> {
+    None
+}
+
+/// How many descriptors this process has open.
+#[must_use]
+pub fn descriptors() -> Option<usize> {
+    None
+}
+
+/// How much memory this process has, in bytes.
+#[must_use]
+pub fn memory() -> Option<u64> {
+    None
+}
+
+/// Has every thread of the process get an error from these system calls.
+///
+/// # Errors
+/// Always.
+pub fn forbid(_calls: &[Call]) -> Result<(), String> {
+    Err("this system has no filters for system calls".into())
+}
+
+/// A system call that can be forbidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `io_uring_enter`.
+    UringEnter,
+    /// `io_uring_setup`.
+    UringSetup,
+    /// `membarrier`.
+    Membarrier,
+}

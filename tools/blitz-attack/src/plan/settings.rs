@@ -1,0 +1,174 @@
+//! The settings of one runtime of a round.
+
+use super::{KNOWN, Known};
+use crate::rng::Rng;
+use blitz::{Backend, Builder, Pool, Runtime, Scheduler, SleepPolicy, WaitPolicy};
+use std::any::Any;
+use std::time::Duration;
+
+/// Whose threads a runtime's workers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// The runtime starts them.
+    Own,
+    /// A custom spawner starts them.
+    Custom,
+    /// The thread that builds the runtime is worker 0.
+    Adopted,
+    /// As `Adopted`, with a clock that stands.
+    Paused,
+}
+
+/// What a runtime is built with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// How many workers.
+    pub workers: usize,
+    /// How tasks find a worker.
+    pub scheduler: Scheduler,
+    /// What a waiting worker may run.
+    pub wait: WaitPolicy,
+    /// How an idle worker waits.
+    pub sleep: SleepPolicy,
+    /// Whose threads the workers are.
+    pub threads: Threads,
+    /// Whether workers take tasks from each other.
+    pub stealing: bool,
+    /// In bytes; none leaves the default.
+    pub stack: Option<usize>,
+    /// What files and sockets are used with.
+    pub backend: Backend,
+    /// How many events one look at the driver brings.
+    pub io_completions: usize,
+    /// How many threads closures that block may have.
+    pub blocking_threads: usize,
+    /// How long such a thread waits for more to do.
+    pub keep_alive: Duration,
+    /// How many tasks may be queued before `try_spawn` refuses.
+    pub queue_capacity: usize,
+    /// Whether every job is published at once.
+    pub publish_all: bool,
+    /// Whether the drop of the runtime returns at once.
+    pub detach_on_drop: bool,
+    /// Whether every poll is timed.
+    pub slow_poll_handler: bool,
+    /// Whether the handlers of a worker's start and end panic.
+    pub handlers_panic: bool,
+}
+
+/// What a runtime calls with panics that have no waiter.
+pub type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
+
+impl Settings {
+    /// Draws settings. A runtime that is `alone` in its round may adopt the thread that builds it.
+    pub fn draw(rng: &mut Rng, alone: bool) -> Settings {
+        let kib = |n: usize| Some(n << 10);
+        let mut settings = Settings {
+            workers: workers(rng),
+            scheduler: rng.pick(&[Scheduler::Stealing, Scheduler::Signal]),
+            wait: rng.pick(&[
+                WaitPolicy::StealAnything,
+                WaitPolicy::StealAnything,
+                WaitPolicy::DescendantsOnly,
+            ]),
+            sleep: rng.pick(&[
+                SleepPolicy::adaptive(),
+                SleepPolicy::rayon(),
+                SleepPolicy::low_latency(),
+            ]),
+            threads: threads(rng, alone),
+            stealing: !rng.one_in(6),
+            stack: rng.pick(&[None, None, kib(1 << 10), kib(2 << 10), kib(16 << 10)]),
+            backend: rng.pick(&[Backend::Auto, Backend::Readiness, Backend::IoUring]),
+            io_completions: rng.pick(&[0, 1, 2, 16, 256]),
+            blocking_threads: rng.pick(&[1, 1, 2, 4, 512]),
+            keep_alive: rng.pick(&[
+                Duration::ZERO,
+                Duration::from_millis(1),
+                Duration::from_secs(10),
+            ]),
+            queue_capacity: rng.pick(&[0, 1, 64, 65_536]),
+            publish_all: rng.one_in(4),
+            detach_on_drop: rng.one_in(8),
+            slow_poll_handler: rng.one_in(6),
+            handlers_panic: rng.one_in(8),
+        };
+        if settings.is_adopted() && KNOWN.contains(&Known::AdoptedDetached) {
+            settings.detach_on_drop = false;
+        }
+        settings
+    }
+
+    /// Whether the runtime works only while the thread that built it waits in it.
+    #[must_use]
+    pub fn is_adopted(&self) -> bool {
+        matches!(self.threads, Threads::Adopted | Threads::Paused)
+    }
+
+    /// Builds the runtime.
+    ///
+    /// # Errors
+    /// What the builder says.
+    pub fn build(&self, on_panic: PanicHandler) -> Result<Runtime, blitz::BuildError> {
+        let mut pool = Pool::builder()
+            .workers(self.workers)
+            .scheduler(self.scheduler)
+            .wait_policy(self.wait)
+            .sleep_policy(self.sleep)
+            .enable_stealing(self.stealing)
+            .max_blocking_threads(self.blocking_threads)
+            .thread_keep_alive(self.keep_alive)
+            .global_queue_capacity(self.queue_capacity)
+            .thread_name(|index| format!("w{index}"))
+            .panic_handler(on_panic);
+        if let Some(bytes) = self.stack {
+            pool = pool.stack_size(bytes);
+        }
+        if self.publish_all {
+            pool = pool.publish_all();
+        }
+        if self.detach_on_drop {
+            pool = pool.detach_on_drop();
+        }
+        if self.slow_poll_handler {
+            pool = pool.slow_poll_handler(Duration::ZERO, |_, _| ());
+        }
+        if self.handlers_panic {
+            let explode = |_| std::panic::panic_any(super::Planned);
+            pool = pool.start_handler(explode).exit_handler(explode);
+        }
+        match self.threads {
+            Threads::Own | Threads::Paused => {}
+            Threads::Adopted => pool = pool.use_current_thread(),
+            Threads::Custom => {
+                pool = pool.spawn_handler(|thread| {
+                    let mut builder = std::thread::Builder::new();
+                    if let Some(bytes) = thread.stack_size() {
+                        builder = builder.stack_size(bytes);
+                    }
+                    builder.spawn(|| thread.run()).map(drop)
+                });
+            }
+        }
+        Builder::from_pool(pool)
+            .backend(self.backend)
+            .max_io_completions(self.io_completions)
+            .start_paused(self.threads == Threads::Paused)
+            .build()
+    }
+}
+
+/// Draws 1 to 200 workers, mostly few.
+fn workers(rng: &mut Rng) -> usize {
+    let most = rng.pick(&[1, 1, 2, 2, 2, 3, 4, 4, 8, 8, 16, 40, 200]);
+    rng.between(most.min(1 + most / 2), most) as usize
+}
+
+fn threads(rng: &mut Rng, alone: bool) -> Threads {
+    match rng.below(8) {
+        0 if alone => Threads::Adopted,
+        1 if alone => Threads::Paused,
+        2 => Threads::Custom,
+        _ => Threads::Own,
+    }
+}

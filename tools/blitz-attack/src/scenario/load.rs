@@ -1,0 +1,72 @@
+//! Very much of one thing.
+
+use super::{Scenario, runtime, wait_for};
+use crate::os;
+use blitz::time::{Duration, Instant, sleep_until};
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Waker};
+
+pub const ALL: &[Scenario] = &[
+    Scenario::new(
+        "timer-slot",
+        "a million timers in one slot of the wheel delay no other timer by a second",
+        timer_slot,
+    ),
+    Scenario::new(
+        "burst-memory",
+        "the memory of eight million jobs comes back when the pool is idle",
+        burst_memory,
+    ),
+];
+
+fn timer_slot() {
+    const TIMERS: usize = 1_000_000;
+    let runtime = runtime(2);
+    let _guard = runtime.enter();
+    // All of them lie in one slot of a coarse level, which has to be cleared when its time comes.
+    let far = Instant::now() + Duration::from_millis(2_000);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut timers: Vec<_> = (0..TIMERS).map(|_| Box::pin(sleep_until(far))).collect();
+    for timer in &mut timers {
+        assert!(timer.as_mut().poll(&mut context).is_pending());
+    }
+    let mut worst = Duration::ZERO;
+    while Instant::now() < far + Duration::from_millis(200) {
+        let deadline = Instant::now() + Duration::from_millis(2);
+        runtime.spawn(sleep_until(deadline)).join().unwrap();
+        worst = worst.max(deadline.elapsed());
+    }
+    assert!(timers.iter().all(|timer| timer.is_elapsed()));
+    assert!(worst < Duration::from_secs(1), "a timer was {worst:?} late");
+}
+
+fn burst_memory() {
+    const JOBS: usize = 8_000_000;
+    let runtime = runtime(2);
+    runtime.pool().install(|| ());
+    let Some(before) = os::memory() else { return };
+    let done = Arc::new(AtomicUsize::new(0));
+    let counter = done.clone();
+    runtime.pool().install(move || {
+        for _ in 0..JOBS {
+            let counter = counter.clone();
+            blitz::spawn_detached(move || {
+                counter.fetch_add(1, Relaxed);
+            });
+        }
+    });
+    let most = os::memory().unwrap_or_default();
+    wait_for(|| done.load(Relaxed) == JOBS);
+    let kept = || os::memory().unwrap_or_default().saturating_sub(before);
+    let handle = runtime.handle();
+    let begin = std::time::Instant::now();
+    // Some phases of rest: the pool gives memory back when it goes to sleep.
+    while kept() > 64 << 20 && begin.elapsed() < Duration::from_secs(5) {
+        runtime.spawn(async {}).join().unwrap();
+        wait_for(|| handle.dump().sleeping == 2);
+    }
+    let (kept, most) = (kept() >> 20, most.saturating_sub(before) >> 20);
+    assert!(kept <= 64, "{kept} MiB of {most} MiB are kept");
+}
