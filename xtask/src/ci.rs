@@ -119,6 +119,14 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         command(job, &[&signal[..], &["signal_tree"]].concat())?;
         Ok(Done::Passed(format!("{}; signals", tests.join(", "))))
     });
+    ladder.step(
+        "attack",
+        "programs that have broken the pool; random mixes, half a minute",
+        |job| {
+            job.run(&mut commands::attack(&["--minutes", "0.5"], false))?;
+            passed()
+        },
+    );
     ladder.step("examples", "does each example run?", |job| {
         let mut ran = 0;
         for (package, folder) in WITH_EXAMPLES {

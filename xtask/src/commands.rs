@@ -170,11 +170,38 @@ fn on_nightly(question: &str) -> Result<String, String> {
 /// The library's unit and integration tests under AddressSanitizer, leaks and stack use after return
 /// included.
 pub fn asan(filter: Option<&str>) -> Command {
-    let mut command = sanitized("asan", "-Zsanitizer=address --cfg blitz_asan", &[], filter);
+    let mut command = sanitized("asan", ADDRESS, &[], filter);
+    under_address_sanitizer(&mut command);
+    command
+}
+
+/// What the compiler is told for AddressSanitizer.
+const ADDRESS: &str = "-Zsanitizer=address --cfg blitz_asan";
+
+/// Sets the environment of a program with AddressSanitizer, and of its build.
+fn under_address_sanitizer(command: &mut Command) {
+    command.env("RUSTFLAGS", format!("{ADDRESS} {THROUGH_LIBC}"));
     command.env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1");
     // Locals live elsewhere then, so that a worker cannot see how much of its stack is used and nests waits
     // until there are no more tasks.
     command.env("RUST_MIN_STACK", (64 << 20).to_string());
+}
+
+/// The adversary, with its own `options`: optimised, or under AddressSanitizer.
+pub fn attack(options: &[&str], sanitizer: bool) -> Command {
+    let run = ["run", "--release", "--package", "blitz-attack"];
+    if !sanitizer {
+        let mut command = cargo();
+        command.args(run).arg("--").args(options);
+        return command;
+    }
+    let mut command = Command::new("rustup");
+    command.current_dir(root());
+    let mut command = apart(command, "asan");
+    under_address_sanitizer(&mut command);
+    command.args(["run", "nightly", "cargo"]).args(run).args(["--target", SANITIZER_TARGET]);
+    // What the sanitizer makes slower is no hang yet.
+    command.env("BLITZ_ATTACK_SLOWER", "5").args(["--", "--patience", "150"]).args(options);
     command
 }
 
@@ -187,12 +214,14 @@ pub fn tsan(filter: Option<&str>) -> Command {
     command
 }
 
+/// Sockets are asked through the C library then: a sanitizer knows its calls, and what they write.
+const THROUGH_LIBC: &str = "--cfg rustix_use_libc";
+
 fn sanitized(folder: &str, flags: &str, options: &[&str], filter: Option<&str>) -> Command {
     let mut command = Command::new("rustup");
     command.current_dir(root());
     let mut command = apart(command, folder);
-    // Sockets are asked through the C library then: a sanitizer knows its calls, and what they write.
-    command.env("RUSTFLAGS", format!("{flags} --cfg rustix_use_libc"));
+    command.env("RUSTFLAGS", format!("{flags} {THROUGH_LIBC}"));
     command.args(["run", "nightly", "cargo", "test", "--target", SANITIZER_TARGET]);
     command.args(options);
     for package in ["blitz-parts", "blitz-core", "blitz-io", "blitz-rt"] {

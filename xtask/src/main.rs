@@ -32,6 +32,8 @@ cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a
 cargo xtask tsan [FILTER]    the same under ThreadSanitizer; the nightly needs its component rust-src
 cargo xtask compare FOLDER   this checkout's speed beside that of the checkout in FOLDER, in turns
     [OPTIONS]                what `blitz bench` understands, for example --only fork-join --full
+cargo xtask attack           programs that have broken the pool, then random mixes of every operation
+    [--minutes N] [--seed N] [--only NAME] [--asan]
 cargo xtask load-tools       HTTP servers driven by wrk and h2load, which have to be installed
 cargo xtask suites           Rayon's tests, and those of crates that use it, on the drop-in rayon-core
     [--fast | --long] [--only NAME] [--repeat N] [--threads N,N]
@@ -63,6 +65,13 @@ fn main() -> ExitCode {
             sanitize(commands::nightly_with_sources(), commands::tsan(filter.first().copied()))
         }
         ["compare", folder, options @ ..] => compare(folder, options),
+        ["attack", options @ ..] => {
+            let sanitizer = options.contains(&"--asan");
+            let options: Vec<&str> =
+                options.iter().copied().filter(|word| *word != "--asan").collect();
+            let command = commands::attack(&options, sanitizer);
+            if sanitizer { sanitize(commands::nightly(), command) } else { run(command) }
+        }
         ["load-tools"] => match commands::load_tools_are_there() {
             Ok(()) => run(commands::load_tools()),
             Err(why) => {
