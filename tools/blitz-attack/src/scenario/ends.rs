@@ -29,6 +29,11 @@ pub const ALL: &[Scenario] = &[
         paused_elsewhere,
     ),
     Scenario::new(
+        "paused-callers",
+        "the drop of a runtime whose clock stands waits for its tasks while threads call in",
+        paused_callers,
+    ),
+    Scenario::new(
         "forgotten-shield",
         "a shield that is forgotten does not keep its runtime for ever",
         forgotten_shield,
@@ -110,6 +115,31 @@ fn paused_elsewhere() {
         });
         assert_eq!(used.join().unwrap(), HOUR);
         assert_free();
+    }
+}
+
+fn paused_callers() {
+    for _ in 0..300 {
+        let runtime = Runtime::builder().workers(1).start_paused(true).build().unwrap();
+        let callers: Vec<_> = (0..2)
+            .map(|_| {
+                let handle = runtime.handle();
+                std::thread::spawn(move || {
+                    for _ in 0..20 {
+                        // Done, or cancelled by the end.
+                        drop(handle.spawn(async {}).join());
+                    }
+                })
+            })
+            .collect();
+        let token = std::sync::Arc::new(());
+        for _ in 0..4 {
+            let token = token.clone();
+            drop(runtime.spawn(async move { drop(token) }));
+        }
+        drop(runtime);
+        assert_eq!(std::sync::Arc::strong_count(&token), 1, "a task outlives its runtime");
+        callers.into_iter().for_each(|caller| caller.join().unwrap());
     }
 }
 
