@@ -101,8 +101,14 @@ impl Worker {
         }
     }
 
-    /// The next of this worker's own tasks. Own thread only.
-    #[inline]
+    /// As [`next_task`](Self::next_task), as a call: for waits, which are many and slow.
+    #[inline(never)]
+    pub(crate) fn next_task_of_wait(&self) -> Option<Runnable> {
+        self.next_task()
+    }
+
+    /// The next of this worker's own tasks: a part of the main loop. Own thread only.
+    #[inline(always)]
     pub(crate) fn next_task(&self) -> Option<Runnable> {
         let tasks = self.tasks();
         if tasks.has_batch.get() {

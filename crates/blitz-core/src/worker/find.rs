@@ -50,9 +50,15 @@ pub(crate) enum Found {
 }
 
 impl Worker {
-    /// Any work at all, for the main loop; `search`: also in the rings of others. Own thread only.
-    #[inline]
-    pub(crate) fn find(&self, look: Look, search: bool) -> Option<Found> {
+    /// As [`find`](Self::find), as a call: for a worker that has found nothing.
+    #[inline(never)]
+    pub(super) fn find_when_idle(&self, look: Look, search: bool) -> Option<Found> {
+        self.find(look, search)
+    }
+
+    /// Any work at all: a part of the main loop; `search`: also in the rings of others. Own thread only.
+    #[inline(always)]
+    pub(super) fn find(&self, look: Look, search: bool) -> Option<Found> {
         if self.is_fair_turn() {
             if let Some(found) = self.find_fairly(|| self.pop()) {
                 return Some(found);

@@ -40,7 +40,7 @@ impl Worker {
                     }
                 }
                 let look = if idle.is_sleepy() { Look::Hard } else { Look::Public };
-                if let Some(found) = self.find(look, idle.may_search()) {
+                if let Some(found) = self.find_when_idle(look, idle.may_search()) {
                     break Some(found);
                 }
                 if sleep.is_stopping() {

@@ -182,7 +182,7 @@ impl Worker {
             self.tell_of_ring();
             Some(Found::Job(job))
         };
-        let task = || self.next_task().map(Found::Task);
+        let task = || self.next_task_of_wait().map(Found::Task);
         let found = if self.tasks_go_first() {
             let queued = || self.take_queued(usize::MAX).map(Found::Task);
             task().or_else(queued).or_else(job)
@@ -260,7 +260,7 @@ impl Worker {
             let others = || team.workers().filter(|worker| worker.index != self.index);
             let steal = || others().find_map(|victim| self.steal_tasks(victim));
             let task = if polls {
-                self.next_task().or_else(|| self.take_queued(1)).or_else(steal)
+                self.next_task_of_wait().or_else(|| self.take_queued(1)).or_else(steal)
             } else {
                 None
             };

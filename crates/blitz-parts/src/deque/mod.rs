@@ -22,6 +22,7 @@
 //! | `force` | 1 while a thief forces exposure, or counts | thieves: 0→1 by exchange, back by store |
 //! | `busy` | 1 while the owner changes what thieves change, too | owner |
 //! | `buffer` | the ring, and whether it is large: more than [`DEQUE_KEEPS`](tuning::DEQUE_KEEPS) slots | as `end` |
+//! | `ring` | the same ring, for the thread that may change it | as `end` |
 //! | `readers` | thieves that read a slot of a large ring | thieves |
 //! | `left` | large rings that are not in use any more, and not yet freed | owner |
 //!
@@ -156,8 +157,10 @@ struct PublicLine<T> {
     end: AtomicIsize,
     published: AtomicPtr<T>,
     busy: AtomicU32,
-    /// A [`Tagged`] address.
+    /// The ring's [`Tagged`] address, for thieves.
     buffer: AtomicPtr<Buffer<T>>,
+    /// The same address as it is, for the thread that may change it: it need not mask the tag.
+    ring: AtomicPtr<Buffer<T>>,
 }
 
 /// What matters only after a burst of items.
@@ -192,7 +195,7 @@ fn nobody<T>() -> *mut T {
 impl<T> Deque<T> {
     /// An empty deque.
     pub fn new() -> Deque<T> {
-        let buffer = Buffer::new(tuning::DEQUE_SLOTS);
+        let buffer = Box::into_raw(Buffer::new(tuning::DEQUE_SLOTS));
         Deque {
             own: CachePadded::new(OwnerLine {
                 newest: AtomicPtr::new(core::ptr::null_mut()),
@@ -206,7 +209,8 @@ impl<T> Deque<T> {
                 end: AtomicIsize::new(0),
                 published: AtomicPtr::new(core::ptr::null_mut()),
                 busy: AtomicU32::new(0),
-                buffer: AtomicPtr::new(Box::into_raw(buffer)),
+                buffer: AtomicPtr::new(buffer),
+                ring: AtomicPtr::new(buffer),
             }),
             rings: CachePadded::new(RingLine {
                 readers: AtomicU32::new(0),
@@ -312,11 +316,10 @@ impl<T> Deque<T> {
         item
     }
 
-    /// The current ring, for whoever may change it.
+    /// The current ring, for the thread that may change it.
     fn buffer(&self) -> &Buffer<T> {
-        let current = Tagged::from_word(self.open.buffer.load(Acquire)); // O12
         // SAFETY: the current buffer is alive, and only the caller could leave it.
-        unsafe { &*current.buffer() }
+        unsafe { &*self.open.ring.load(Acquire) } // O12
     }
 }
 
@@ -430,13 +433,14 @@ impl<T: Linked> Deque<T> {
 
     #[cold]
     fn grow(&self, top: isize, end: isize, needed: usize) {
-        let old = Tagged::from_word(self.open.buffer.load(Relaxed)).buffer();
+        let old = self.open.ring.load(Relaxed);
         // SAFETY: `old` is the current buffer, from `Box::into_raw`; the larger one keeps it alive
         // (DEQUE-5).
         let grown = unsafe { Buffer::replacing(old, top, end, needed) };
-        let len = grown.len();
+        let (len, grown) = (grown.len(), Box::into_raw(grown));
         let order = if broken(Step::DequeGrowRelease) { Relaxed } else { Release };
-        self.open.buffer.store(Tagged::of(Box::into_raw(grown), len).into_word(), order); // O12
+        self.open.ring.store(grown, order); // O12
+        self.open.buffer.store(Tagged::of(grown, len).into_word(), order); // O12
     }
 }
 
@@ -458,9 +462,8 @@ impl<T> Default for Deque<T> {
 
 impl<T> Drop for Deque<T> {
     fn drop(&mut self) {
-        let current = Tagged::from_word(self.open.buffer.load(Relaxed)).buffer();
-        // SAFETY: the pointer came from `Box::into_raw`; nobody else has the deque any more.
-        drop(unsafe { Box::from_raw(current) });
+        // SAFETY: the pointer came from `Box::into_raw`, and no other thread has the deque any more.
+        drop(unsafe { Box::from_raw(self.open.ring.load(Relaxed)) });
         // SAFETY: as above.
         unsafe { Buffer::free(self.rings.left.get()) };
     }

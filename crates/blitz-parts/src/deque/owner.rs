@@ -258,12 +258,13 @@ impl<T: Linked> Owner<'_, T> {
     /// The deque is empty, and stays so: goes back to the largest ring that is not a large one.
     fn leave_large_rings(self) -> bool {
         let deque = self.deque;
-        let current = Tagged::from_word(deque.open.buffer.load(Relaxed)).buffer();
+        let current = deque.open.ring.load(Relaxed);
         // SAFETY: the rings are alive, for what is not in use is freed below only; `busy` keeps forcing thieves out.
         let (large, small) = unsafe { Buffer::split_large(current, deque.rings.left.get()) };
         deque.rings.left.set(large);
         if current != small {
             // Thieves that find it know of no item in it: what they read of it goes with an exchange that fails.
+            deque.open.ring.store(small, Release); // O12
             deque.open.buffer.swap(small, AcqRel); // O12
         }
         if !broken(Step::DequeShrinkFence) {
