@@ -5,8 +5,9 @@
 //! of what was handed to the runtimes, and [`watch`] aborts when nothing gets done any more.
 //! [`parent`] starts them as children.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+pub mod allocator;
 pub mod ledger;
 pub mod mix;
 pub mod options;

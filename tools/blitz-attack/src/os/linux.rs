@@ -19,14 +19,6 @@ fn entries(folder: &str) -> Option<usize> {
     std::fs::read_dir(folder).ok().map(Iterator::count)
 }
 
-/// How much memory this process has, in bytes.
-#[must_use]
-pub fn memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib << 10)
-}
-
 /// A system call that can be forbidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {

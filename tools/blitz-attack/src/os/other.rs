@@ -12,12 +12,6 @@ pub fn descriptors() -> Option<usize> {
     None
 }
 
-/// How much memory this process has, in bytes.
-#[must_use]
-pub fn memory() -> Option<u64> {
-    None
-}
-
 /// Has every thread of the process get an error from these system calls.
 ///
 /// # Errors

@@ -1,0 +1,56 @@
+//! Counts the bytes that are allocated, for scenarios that look where memory stays. What the system says
+//! about a process does not tell: the allocator keeps what it cannot give back in order.
+
+#![allow(unsafe_code, reason = "an allocator is unsafe to implement")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
+
+static COUNTS: AtomicBool = AtomicBool::new(false);
+static LIVE: AtomicIsize = AtomicIsize::new(0);
+
+/// The system's allocator.
+struct Counted;
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+/// Counts from now on, from zero.
+pub fn start() {
+    LIVE.store(0, Relaxed);
+    COUNTS.store(true, Relaxed);
+}
+
+/// How many bytes more are allocated than when [`start`] was called.
+#[must_use]
+pub fn live() -> isize {
+    LIVE.load(Relaxed)
+}
+
+fn add(bytes: isize) {
+    // Otherwise every thread would write to the same word, and no race would be as it is without this.
+    if COUNTS.load(Relaxed) {
+        LIVE.fetch_add(bytes, Relaxed);
+    }
+}
+
+// SAFETY: the system's allocator does it all.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size() as isize);
+        // SAFETY: the caller's obligations are the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        add(-(layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) };
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        add(size as isize - layout.size() as isize);
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
