@@ -146,8 +146,9 @@ fn mutex_tasks(ctx: &Ctx, count: u64) -> Vec<Done> {
             None => 0,
         }
     };
-    let tasks = (0..count).map(|_| task(ctx, turn(lock.clone()))).collect();
-    drop(lock);
+    // The last task has the last reference: exactly one of them gets the value.
+    let mut tasks: Vec<_> = (1..count).map(|_| task(ctx, turn(lock.clone()))).collect();
+    tasks.push(task(ctx, turn(lock)));
     tasks
 }
 
