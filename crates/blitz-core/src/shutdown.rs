@@ -106,6 +106,7 @@ impl Team {
         }
         self.count_in();
         self.leave();
+        self.adopted_has_left();
         self.release_with_tasks();
         // Threads that a custom spawner started end by themselves; it may have kept some for later.
         if !self.config.detach_on_drop {
@@ -152,10 +153,13 @@ impl Team {
                 worker.run_until_stopped();
             }
             drop(visit);
-        } else if self.adoption.end() && !self.start_successor() {
+        } else if !self.adoption.end() {
+            self.leave_operation_to_adopted();
+        } else if !self.start_successor() {
             // The system starts no thread.
             if waits {
                 self.be_worker(0, Worker::run_until_stopped);
+                self.adopted_has_left();
             } else {
                 // Late is better than never: the adopted thread does it after its next visit.
                 self.adoption.resume();
@@ -175,6 +179,7 @@ impl Team {
             let stock = Stock::open();
             team.be_worker(0, Worker::run_until_stopped);
             drop(stock);
+            team.adopted_has_left();
         });
         let Ok(thread) = started else { return false };
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
@@ -279,6 +284,7 @@ impl Worker {
         // Nothing comes any more, or no other thread would do it.
         self.run_until_stopped();
         self.retire();
+        team.adopted_has_left();
         true
     }
 }

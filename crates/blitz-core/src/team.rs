@@ -129,7 +129,7 @@ impl Team {
             task_holds: AtomicUsize::new(1),
             sections: Sections::default(),
             started: CountLatch::new(threads + 1, OnceLatch::new()),
-            ended: CountLatch::new(threads + 2, OnceLatch::new()),
+            ended: CountLatch::new(workers + 2, OnceLatch::new()),
             end_awaited: Mutex::new(None),
             threads: Mutex::new(Vec::new()),
             panics: Counter::new(),

@@ -9,7 +9,7 @@ use blitz::time::{Duration, Instant, sleep};
 use blitz::{Pool, Runtime};
 use common::{Tally, wait_for, watched};
 use std::future::pending;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 /// A pool that has adopted the current thread.
 fn adopt(workers: usize) -> Pool {
@@ -337,5 +337,30 @@ fn a_thread_that_waits_for_a_paused_runtime_gets_a_worker_when_the_first_one_lea
         assert_eq!(runtime.block_on(an_hour()), HOUR);
         drop(runtime);
         assert_is_free();
+    });
+}
+
+#[test]
+fn a_drop_waits_for_the_thread_that_takes_the_place_of_a_lent_one() {
+    watched("a drop beside callers that need a worker", |_| {
+        for _ in 0..100 {
+            let runtime = Runtime::builder().workers(1).start_paused(true).build().unwrap();
+            let callers: Vec<_> = (0..2)
+                .map(|_| {
+                    let handle = runtime.handle();
+                    // Done, or cancelled by the end.
+                    let call = move || (0..20).for_each(|_| drop(handle.spawn(async {}).join()));
+                    std::thread::spawn(call)
+                })
+                .collect();
+            let token = Arc::new(());
+            for _ in 0..4 {
+                let token = token.clone();
+                drop(runtime.spawn(async move { drop(token) }));
+            }
+            drop(runtime);
+            assert_eq!(Arc::strong_count(&token), 1, "a task outlives its runtime");
+            callers.into_iter().for_each(|caller| caller.join().unwrap());
+        }
     });
 }

@@ -11,6 +11,10 @@
 //! thread that brings the state to OVER answers for the worker: it is the worker itself until the pool ends, or has
 //! a thread started that is.
 //!
+//! The end of the pool waits until the thread that answers for the worker has retired it: its tasks are dropped by
+//! then. It does not wait for an operation that the adopted thread is in, which may wait for the thread that
+//! drops the pool: then the one that drops it gives up the worker's count, and the adopted thread retires it later.
+//!
 //! A thread that was only lent, as for a runtime whose clock stands, also leaves when another thread needs it: when
 //! that waits for the pool, or spawns a task, and the lent one is AWAY; and when the lent one stands up while
 //! another waits.
@@ -30,6 +34,8 @@ struct Place {
     state: State,
     /// Other threads that wait for a pool to which its thread was lent.
     waiting: usize,
+    /// The worker has a count of the team's end.
+    counts: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +52,7 @@ impl Adoption {
     /// `adopts`: the pool has a first worker without a thread of its own.
     pub(crate) fn new(adopts: bool) -> Adoption {
         let state = if adopts { State::Away } else { State::Over };
-        Adoption { place: Mutex::new(Place { state, waiting: 0 }) }
+        Adoption { place: Mutex::new(Place { state, waiting: 0, counts: adopts }) }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -89,6 +95,18 @@ impl Adoption {
         self.change(State::Over, State::Away);
     }
 
+    /// Returns once whether the worker has a count of the team's end, which the caller then gives up: it has
+    /// retired the worker.
+    fn take_count(&self) -> bool {
+        std::mem::take(&mut self.lock().counts)
+    }
+
+    /// The same for a thread that drops the pool while the adopted one is HERE.
+    fn take_count_while_here(&self) -> bool {
+        let mut place = self.lock();
+        place.state == State::Here && std::mem::take(&mut place.counts)
+    }
+
     fn change(&self, from: State, to: State) -> bool {
         let mut place = self.lock();
         let changes = place.state == from;
@@ -105,6 +123,20 @@ impl Adoption {
 }
 
 impl Team {
+    /// The adopted worker has retired, or will never be.
+    pub(crate) fn adopted_has_left(&self) {
+        if self.adoption.take_count() {
+            self.count_out();
+        }
+    }
+
+    /// The pool is dropped by another thread than the adopted one: its end waits for no operation of that.
+    pub(crate) fn leave_operation_to_adopted(&self) {
+        if self.adoption.take_count_while_here() {
+            self.count_out();
+        }
+    }
+
     /// The current thread needs a worker. If a thread was lent to the pool and is in none of its operations, and this is
     /// another one, a thread of the pool's own takes its place.
     #[inline]
