@@ -33,6 +33,10 @@ use std::time::{Duration, Instant};
 /// unless [`PoolBuilder::max_blocking_threads`](crate::PoolBuilder::max_blocking_threads) says otherwise,
 /// and beyond that closures wait for their turn.
 ///
+/// A closure may wait for the pool, by `join` or `block_on`. Then there must be threads enough for all closures
+/// that wait for each other: a closure on the only thread may wait for a job on whose stack another job waits for
+/// the next closure, and none of them ends.
+///
 /// ```
 /// # blitz::block_on(async {
 /// let text = blitz::spawn_blocking(|| std::fs::read_to_string("Cargo.toml")).await.unwrap();

@@ -81,8 +81,12 @@ impl PoolView {
     /// Whether nobody runs anything or is about to: every worker sleeps or has looked for the last time, none
     /// of them was woken, and there is no closure that may block. Exact for whoever is in `block` or
     /// [`Driver::pool_is_idle`]; elsewhere it may be over when it is said.
+    ///
+    /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and one that polls the driver has
+    /// nothing to do but to wait.
     pub fn is_idle(&self) -> bool {
-        self.team.upgrade().is_some_and(|team| team.is_asleep())
+        let rests = |team: Arc<Team>| team.sleep().is_stopping() || team.is_asleep();
+        self.team.upgrade().is_some_and(rests)
     }
 
     /// What [`PoolBuilder::driver_options`](crate::PoolBuilder::driver_options) said, if it is a `T`.

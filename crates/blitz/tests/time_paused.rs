@@ -65,6 +65,31 @@ fn time_moves_while_a_worker_waits_for_descendants_only() {
 }
 
 #[test]
+fn time_moves_while_a_poll_waits_at_the_end_of_the_runtime() {
+    watched("time_moves_while_a_poll_waits_at_the_end_of_the_runtime", |watch| {
+        for workers in [2, 4] {
+            let builder = Runtime::builder().workers(workers).start_paused(true);
+            let runtime = watch.runtime(builder.build().unwrap());
+            let (begun, begins) = std::sync::mpsc::channel();
+            let (go, wait) = std::sync::mpsc::channel();
+            let poll = runtime.spawn(async move {
+                begun.send(()).unwrap();
+                // The runtime is about to end, and the workers stop, when this begins to wait.
+                wait.recv().unwrap();
+                blitz::scope(|scope| scope.spawn(|_| blitz::block_on(sleep(SECOND))));
+            });
+            begins.recv().unwrap();
+            let handle = runtime.handle();
+            let dropping = std::thread::spawn(move || drop(runtime));
+            wait_for(|| handle.dump().stopping);
+            go.send(()).unwrap();
+            dropping.join().unwrap();
+            assert!(poll.is_finished());
+        }
+    });
+}
+
+#[test]
 fn time_moves_to_the_next_timer_exactly() {
     stopped("time_moves_to_the_next_timer_exactly", || async {
         let start = Instant::now();

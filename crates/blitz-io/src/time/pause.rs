@@ -11,7 +11,7 @@ use crate::driver;
 ///
 /// What runs outside of the runtime's workers, a future in `block_on` on a thread of its own for example, does
 /// not hold the clock. A runtime built with `Builder::start_paused` makes the thread that builds it a worker, so
-/// that its `block_on` there does.
+/// that its `block_on` there does. While the runtime ends, time passes for whatever still waits.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();

@@ -6,8 +6,8 @@ use super::run::{future, run};
 use super::stage::{Ctx, Outcome, Stage, ticketed};
 use crate::ledger::{Kind, Ledger};
 use crate::os;
-use crate::plan::settings::{Settings, Threads};
-use crate::plan::{Door, Finale, KNOWN, Known, Plan, Step};
+use crate::plan::settings::Settings;
+use crate::plan::{Door, Finale, Plan, Step};
 use crate::watch;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,7 +55,6 @@ pub fn play(plan: &Plan, folder: &Path, threads: Option<usize>) -> Result<Score,
     let mut left = Vec::new();
     for (home, finale) in plan.finales.iter().enumerate() {
         let ctx = Ctx { stage: stage.clone(), home };
-        settle_down(&ctx, &plan.runtimes[home]);
         left.extend(callers(&ctx, finale));
         leftovers(&ctx, finale);
         left.extend(curtain::fall(&ctx, finale.curtain, &plan.runtimes[home]));
@@ -158,19 +157,6 @@ impl Door {
             Door::Cpu => "a call by spawn_cpu",
             Door::Blocking => "a call by spawn_blocking",
             Door::Enter => "a call by enter",
-        }
-    }
-}
-
-/// Lets a runtime whose clock stands finish what waits for time: its end would not.
-fn settle_down(ctx: &Ctx, settings: &Settings) {
-    if settings.threads != Threads::Paused || !KNOWN.contains(&Known::PausedEnd) {
-        return;
-    }
-    let _doing = watch::begin("a runtime whose clock stands settles down", ctx.home);
-    while ctx.stage.ledger.outstanding() > 0 {
-        if let Some(runtime) = ctx.runtime() {
-            runtime.block_on(blitz::time::sleep(Duration::from_millis(1)));
         }
     }
 }

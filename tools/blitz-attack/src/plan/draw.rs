@@ -4,14 +4,13 @@
 //! is what the documentation of `block_on` asks for. Closures on threads for blocking wait for no other
 //! such closure, for there may be one thread only.
 
+use super::may_wait_while_blocking;
 use super::op::{
     Child, End, IoKind, MeetKind, Op, PanicPlace, ScopeKind, SetEnd, Spawn, SpawnKind, TimerKind,
     WakerKind, Wrap,
 };
 use super::settings::Settings;
-use super::{KNOWN, Known, may_wait_while_blocking};
 use crate::rng::Rng;
-use blitz::WaitPolicy;
 use std::sync::Arc;
 
 /// Where an operation stands.
@@ -115,10 +114,6 @@ impl Draw<'_> {
         if place.ending && self.isolated {
             return None;
         }
-        let confined = self.settings.iter().any(|s| s.wait == WaitPolicy::DescendantsOnly);
-        if confined && KNOWN.contains(&Known::DescendantsInstall) {
-            return None;
-        }
         Some((place.home + self.rng.between(1, count as u64 - 1) as usize) % count)
     }
 
@@ -202,7 +197,7 @@ impl Draw<'_> {
             7..=10 => IoKind::Udp,
             11..=14 => IoKind::Unix,
             15..=17 => IoKind::UnixDatagram,
-            18..=20 if !(place.abortable && KNOWN.contains(&Known::UringCancel)) => IoKind::Owned,
+            18..=20 => IoKind::Owned,
             21..=24 if !place.blocking => IoKind::File,
             25..=27 => IoKind::Abandoned,
             28 if !place.blocking => IoKind::Process,

@@ -1,6 +1,5 @@
 //! The settings of one runtime of a round.
 
-use super::{KNOWN, Known};
 use crate::rng::Rng;
 use blitz::{Backend, Builder, Pool, Runtime, Scheduler, SleepPolicy, WaitPolicy};
 use std::any::Any;
@@ -63,7 +62,7 @@ impl Settings {
     /// Draws settings. A runtime that is `alone` in its round may adopt the thread that builds it.
     pub fn draw(rng: &mut Rng, alone: bool) -> Settings {
         let kib = |n: usize| Some(n << 10);
-        let mut settings = Settings {
+        Settings {
             workers: workers(rng),
             scheduler: rng.pick(&[Scheduler::Stealing, Scheduler::Signal]),
             wait: rng.pick(&[
@@ -92,11 +91,7 @@ impl Settings {
             detach_on_drop: rng.one_in(8),
             slow_poll_handler: rng.one_in(6),
             handlers_panic: rng.one_in(8),
-        };
-        if settings.is_adopted() && KNOWN.contains(&Known::AdoptedDetached) {
-            settings.detach_on_drop = false;
         }
-        settings
     }
 
     /// Whether the runtime works only while the thread that built it waits in it.

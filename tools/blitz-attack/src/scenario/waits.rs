@@ -18,11 +18,6 @@ pub const ALL: &[Scenario] = &[
         descendants_install,
     ),
     Scenario::new(
-        "blocking-cap",
-        "a closure on the only thread for blocking may wait for the pool",
-        blocking_cap,
-    ),
-    Scenario::new(
         "paused-descendants",
         "a clock that stands moves on while a worker waits for descendants only",
         paused_descendants,
@@ -53,24 +48,6 @@ fn descendants_install() {
     for _ in 0..100 {
         assert_eq!(here.pool().install(|| other.pool().install(back)), 7);
     }
-}
-
-fn blocking_cap() {
-    let runtime = build(Runtime::builder().workers(1).max_blocking_threads(1));
-    let (begun, begins) = mpsc::channel();
-    // The first closure waits for a job. While that sleeps its worker takes another job, which waits for the
-    // second closure, and that waits for the thread of the first one.
-    let first = runtime.spawn_blocking(move || {
-        let job = move || {
-            begun.send(()).unwrap();
-            blitz::block_on(sleep(Duration::from_millis(5)));
-        };
-        blitz::spawn_cpu(job).join().unwrap();
-    });
-    begins.recv().unwrap();
-    let other = runtime.spawn_cpu(|| blitz::spawn_blocking(|| 7).join().unwrap());
-    assert_eq!(other.join().unwrap(), 7);
-    first.join().unwrap();
 }
 
 fn paused_descendants() {
