@@ -93,7 +93,10 @@ impl Team {
             self.sleep().stop();
             self.watch.stop();
             self.blocking.stop();
-            self.count_out();
+            // A worker that leaves may spawn a job, and bring the count up and down again.
+            if !self.stopped.swap(true, AcqRel) {
+                self.count_out();
+            }
         }
         was_last
     }

@@ -35,6 +35,8 @@ pub(crate) struct Team {
     pub(crate) alive: CachePadded<AtomicUsize>,
     /// The handle is gone.
     pub(crate) closing: AtomicBool,
+    /// The workers were told to stop: `alive` was zero once.
+    pub(crate) stopped: AtomicBool,
     /// The handle counts one, every shielded section of a task one; at zero tasks are cancelled.
     pub(crate) task_holds: AtomicUsize,
     pub(crate) sections: Sections,
@@ -126,6 +128,7 @@ impl Team {
             config,
             alive: CachePadded::new(AtomicUsize::new(1)),
             closing: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             task_holds: AtomicUsize::new(1),
             sections: Sections::default(),
             started: CountLatch::new(threads + 1, OnceLatch::new()),

@@ -5,7 +5,8 @@ mod common;
 use blitz::sync::oneshot;
 use common::{Dir, fib, pool, runtime, wait_for, wait_for_parked, watched};
 use std::future::{Future, pending, poll_fn};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -180,5 +181,37 @@ fn a_shutdown_that_has_ended_everything_says_so() {
         assert_eq!(handle.unfinished().workers, 2);
         runtime.shutdown_within(Duration::MAX).unwrap();
         assert!(handle.unfinished().is_empty(), "{}", handle.unfinished());
+    });
+}
+
+#[test]
+fn jobs_of_exit_handlers_end_the_wait_for_no_other_thread() {
+    watched("jobs_of_exit_handlers_end_the_wait_for_no_other_thread", |_| {
+        for _ in 0..50 {
+            let (ran, left) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let (jobs, leaving) = (ran.clone(), left.clone());
+            let spawn = |worker: blitz::ThreadBuilder| {
+                // Not joined by the pool, which therefore waits for its own count of them.
+                drop(std::thread::spawn(|| worker.run()));
+                Ok(())
+            };
+            let on_exit = move |index| {
+                if index == 0 {
+                    // Each of them is once more the last reason to go on.
+                    for _ in 0..8 {
+                        let jobs = jobs.clone();
+                        blitz::spawn_detached(move || drop(jobs.fetch_add(1, SeqCst)));
+                    }
+                } else {
+                    wait_for(|| jobs.load(SeqCst) == 8);
+                    (0..100).for_each(|_| std::thread::yield_now());
+                }
+                leaving.fetch_add(1, SeqCst);
+            };
+            let builder =
+                blitz::Pool::builder().workers(3).spawn_handler(spawn).exit_handler(on_exit);
+            drop(builder.build().unwrap());
+            assert_eq!((ran.load(SeqCst), left.load(SeqCst)), (8, 3));
+        }
     });
 }
