@@ -17,7 +17,7 @@
 //! one of them after a millisecond: handing the seat on each time would cost a wake-up per event. So whoever
 //! gives the seat back tells the watch, even if it only had a look.
 //!
-//! With the seat a worker calls only wakers that queue a task of a pool ([`only_queues`]). Any other waker is
+//! With the seat a worker calls only wakers that queue a task of a pool or end a `block_on` ([`is_prompt`]). Any other waker is
 //! the user's code and may block. The driver keeps it until the worker has left the seat and is counted as active;
 //! then the worker calls it. Kept wakers stay in the driver until they are called, one by one: while
 //! one of them blocks, the next worker that polls the driver calls the others.
@@ -29,13 +29,13 @@
 #![forbid(unsafe_code)]
 
 use crate::handle::{self, Handle};
+pub use crate::ops::block_on::is_prompt;
 pub use crate::task::budget::{Spent, poll_spend};
 use crate::task::context;
 use crate::team::Team;
-use crate::worker::{Aside, Worker, current};
+use crate::worker::{Aside, Room, Worker, current};
 pub use blitz_parts::sleep::Berth;
 use blitz_parts::sleep::Seat;
-pub use blitz_parts::task::only_queues;
 use std::any::Any;
 use std::fmt;
 use std::io;
@@ -50,7 +50,7 @@ pub trait Driver: Berth + Any {
     fn poll(&self) -> bool;
 
     /// Wakes the tasks that wait for what was noted, and keeps every waker that does more than
-    /// queue a task ([`only_queues`]). Returns whether any is kept.
+    /// queue a task or end a `block_on` ([`is_prompt`]). Returns whether any is kept.
     fn dispatch(&self) -> bool;
 
     /// Calls the wakers that [`dispatch`](Driver::dispatch) has kept, until none is left. If one of them panics, the
@@ -299,6 +299,8 @@ impl Worker {
         let team = self.team();
         let Some(driver) = team.plugged() else { return };
         let _aside = Aside::begin();
+        let depth = self.in_wakers.get();
+        self.in_wakers.set(depth + 1);
         self.in_run(|_| {
             let mut done = false;
             while !done {
@@ -308,6 +310,13 @@ impl Worker {
                 });
             }
         });
+        self.in_wakers.set(depth);
+    }
+
+    /// Whether a wait with so much `room` may call kept wakers. One that waits in such a waker calls no more of
+    /// them at the limit: each might wait on top of the one before. Own thread only.
+    pub(crate) fn may_call_wakers(&self, room: Room) -> bool {
+        self.in_wakers.get() == 0 || room >= Room::Needed
     }
 
     /// Leaves the seat to others. One that found it taken may sleep on its word now, and this worker may be about

@@ -26,7 +26,7 @@ use crate::ops::latch::AnyLatch;
 use crate::panic::AbortOnUnwind;
 use crate::team::Team;
 use crate::worker::current::{self, Seat};
-use crate::worker::{Aside, Help, Worker, stack};
+use crate::worker::{Aside, Worker, stack};
 use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
 use blitz_parts::stock::Stock;
 use std::sync::{Arc, PoisonError};
@@ -161,13 +161,19 @@ impl Team {
         } else if !self.start_successor() {
             // The system starts no thread.
             if waits {
-                self.be_worker(0, Worker::run_until_stopped);
-                self.adopted_has_left();
+                self.stand_in_for_adopted();
             } else {
                 // Late is better than never: the adopted thread does it after its next visit.
                 self.adoption.resume();
             }
         }
+    }
+
+    /// The current thread is worker 0 until the pool ends: the adopted one has left, and no thread can be started.
+    pub(crate) fn stand_in_for_adopted(&self) {
+        let _aside = Aside::begin();
+        self.be_worker(0, Worker::run_until_stopped);
+        self.adopted_has_left();
     }
 
     /// Starts a thread that is worker 0 from now on, until the pool ends. The caller answers for the worker, and no
@@ -196,10 +202,11 @@ impl Team {
         let awaited = Some(latch.clone());
         *self.end_awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
         // The last one to leave sets the team's latch before it looks for this one.
-        if self.ended().probe() {
-            return;
+        if !self.ended().probe() {
+            latch.wait(worker.mark(), worker.team().help_outside());
         }
-        latch.wait(worker.mark(), Help::Anything);
+        let awaited = self.end_awaited.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(awaited);
     }
 
     fn join_own_threads(&self) {

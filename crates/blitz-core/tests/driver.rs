@@ -97,7 +97,7 @@ impl Driver for Window {
     fn dispatch(&self) -> bool {
         let next = || self.state.lock().unwrap().noted.pop_front();
         while let Some(waker) = next() {
-            if driver::only_queues(&waker) {
+            if driver::is_prompt(&waker) {
                 waker.wake();
             } else {
                 self.state.lock().unwrap().kept.push_back(waker);
@@ -644,7 +644,7 @@ fn only_wakers_of_a_pools_tasks_only_queue() {
     let of = |pool: Option<&Pool>| {
         let (send, receive) = mpsc::channel();
         let look = poll_fn(move |cx| {
-            send.send(driver::only_queues(cx.waker())).unwrap();
+            send.send(driver::is_prompt(cx.waker())).unwrap();
             Poll::Ready(())
         });
         match pool {
@@ -663,5 +663,5 @@ fn only_wakers_of_a_pools_tasks_only_queue() {
     }
     // A local task wakes whatever awaits its set.
     assert!(!of(None));
-    assert!(!driver::only_queues(Waker::noop()));
+    assert!(!driver::is_prompt(Waker::noop()));
 }

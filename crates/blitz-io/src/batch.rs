@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use blitz_core::driver::only_queues;
+use blitz_core::driver::is_prompt;
 use blitz_parts::prim::{AtomicBool, Relaxed};
 use blitz_parts::trim::outgrown;
 use std::collections::VecDeque;
@@ -25,11 +25,11 @@ impl Batch {
         std::mem::take(&mut *self.lock())
     }
 
-    /// Wakes the tasks of pools; the other wakers go to `kept`.
+    /// Wakes tasks of pools and waits of `block_on`; the other wakers go to `kept`.
     pub(crate) fn wake_tasks(&self, kept: &Kept) {
         let mut rest = Rest { wakers: self.take(), home: self };
         while let Some(waker) = rest.wakers.pop_front() {
-            if only_queues(&waker) {
+            if is_prompt(&waker) {
                 waker.wake();
             } else {
                 kept.add(waker);
@@ -106,7 +106,7 @@ pub(crate) fn wake_all(mut wakers: VecDeque<Waker>) {
     let mut panic = None;
     for _ in 0..wakers.len() {
         match wakers.pop_front() {
-            Some(task) if only_queues(&task) => task.wake(),
+            Some(prompt) if is_prompt(&prompt) => prompt.wake(),
             other => wakers.extend(other),
         }
     }

@@ -161,8 +161,9 @@ impl IoDriver {
 impl Berth for IoDriver {
     fn block(&self) -> bool {
         if self.kept.has_any() {
-            // The worker that was to call them is in one that blocks.
-            return true;
+            // The worker that was to call them is in one that blocks. What else has happened is seen to as well: the
+            // caller may have no room on its stack to call them.
+            return self.poll();
         }
         let timeout = self.timers.begin_wait();
         let happened = self.wait(timeout);

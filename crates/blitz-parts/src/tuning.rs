@@ -141,17 +141,21 @@ pub const POLLS_PER_SAMPLE: u32 = 128;
 /// wakers, of a worker's mail, of jobs in their order, of closures that may block, and the table of descriptors.
 pub const CHAIN_KEEPS: usize = 4_096;
 
-/// The part of its stack that a waiting thread leaves free when it begins a job that has nothing to do with
-/// what it waits for: half. What it begins may need a frame of some hundred KiB, and may wait in its turn.
-pub const STACK_LEFT_BY_STRANGERS: usize = 2;
+/// Eighths of its stack that a waiting thread leaves free when it begins a job that has nothing to do with what
+/// it waits for: half. What it begins may need a frame of some hundred KiB, and may wait in its turn.
+pub const STACK_LEFT_BY_STRANGERS: usize = 4;
 
-/// The part that it leaves free when it begins a task, mail or a job from outside, which may be what it waits
-/// for: a quarter. So jobs that fill half of the stack leave room for the tasks that they wait for.
-pub const STACK_LEFT_BY_NEEDED: usize = 4;
+/// Eighths that it leaves free when it has nothing to do but an older job of its own deque, which may be what it
+/// waits for. More than for tasks: jobs that each wait for a task must leave room for the tasks.
+pub const STACK_LEFT_BY_OLDER: usize = 3;
 
-/// The part that it leaves free when it begins a newer job of its own or a descendant of what it waits for: an
-/// eighth. These nest as the program does, unless each spawns the next and then waits for something else.
-pub const STACK_LEFT_BY_OWN: usize = 8;
+/// Eighths that it leaves free when it begins a task or a job from outside, which may be what it waits for. So jobs
+/// that fill the stack as far as they may leave room for the tasks that they wait for.
+pub const STACK_LEFT_BY_NEEDED: usize = 2;
+
+/// Eighths that it leaves free when it begins a job that no other thread could run, as a broadcast's. Newer jobs of
+/// its own and descendants of what it waits for it begins in any case: they nest as the program does.
+pub const STACK_LEFT_BY_MAIL: usize = 1;
 
 /// How large a stack is taken to be where neither the system nor the pool's settings tell: what the smallest
 /// default of a common system is, that of macOS for threads that the standard library does not make.

@@ -200,7 +200,7 @@ fn jobs_of_exit_handlers_end_the_wait_for_no_other_thread() {
                     // Each of them is once more the last reason to go on.
                     for _ in 0..8 {
                         let jobs = jobs.clone();
-                        blitz::spawn_detached(move || drop(jobs.fetch_add(1, SeqCst)));
+                        blitz::spawn_detached(move || _ = jobs.fetch_add(1, SeqCst));
                     }
                 } else {
                     wait_for(|| jobs.load(SeqCst) == 8);

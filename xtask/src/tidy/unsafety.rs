@@ -14,6 +14,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz/tests/signal_allocations.rs",
     "crates/blitz/tests/signal_scheduler/main.rs",
     "crates/blitz/tests/uring_wakers.rs",
+    "crates/blitz-core/src/ops/bell.rs",
     "crates/blitz-core/src/ops/block_on.rs",
     "crates/blitz-core/src/ops/broadcast.rs",
     "crates/blitz-core/src/ops/detached.rs",

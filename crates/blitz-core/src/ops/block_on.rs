@@ -1,5 +1,6 @@
 //! `block_on`: running a future to its end on the current thread, whatever thread that is.
 
+use super::bell::{self, Bell};
 use crate::handle::Entered;
 use crate::pool::Pool;
 use crate::task::{context, local};
@@ -7,11 +8,12 @@ use crate::team::Team;
 use crate::worker::{Help, Room, Worker, current, stack};
 use blitz_parts::latch::{JobLatch, Latch};
 use blitz_parts::park::parker::Parker;
+use blitz_parts::task::only_queues;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWakerVTable, Waker};
 
 /// Runs `future` to its end on the current thread and returns its result.
 ///
@@ -80,8 +82,9 @@ fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
 }
 
 fn block_on_worker<F: Future>(worker: &Worker, mut future: Pin<&mut F>) -> F::Output {
-    let bell = Arc::new(Bell { latch: JobLatch::new(worker.bed_ptr()), team: worker.team().arc() });
-    let waker = Waker::from(bell.clone());
+    let latch = JobLatch::new(worker.bed_ptr());
+    let bell = Arc::new(WorkerBell { latch, team: worker.team().arc() });
+    let waker = bell::waker(bell.clone());
     loop {
         bell.latch.reset();
         if let Poll::Ready(result) = poll(future.as_mut(), &waker) {
@@ -97,8 +100,23 @@ fn block_on_worker<F: Future>(worker: &Worker, mut future: Pin<&mut F>) -> F::Ou
     }
 }
 
+/// Whether a wake with `waker` only queues a task, or ends a wait of `block_on`: it runs no code of the user's
+/// and does not block. Any other waker may do anything.
+///
+/// ```
+/// use std::task::Waker;
+/// assert!(!blitz_core::driver::is_prompt(Waker::noop()));
+/// ```
+#[inline]
+pub fn is_prompt(waker: &Waker) -> bool {
+    only_queues(waker) || bell::is_of(waker, [&WORKER_BELLS, &DOORBELLS])
+}
+
+static WORKER_BELLS: RawWakerVTable = bell::table_of::<WorkerBell>();
+static DOORBELLS: RawWakerVTable = bell::table_of::<Doorbell>();
+
 /// What wakes a worker that waits in `block_on`.
-struct Bell {
+struct WorkerBell {
     latch: JobLatch,
     /// Holds the worker and the bed that the latch points to.
     #[expect(dead_code, reason = "held for what it keeps alive")]
@@ -106,16 +124,16 @@ struct Bell {
 }
 
 // SAFETY: the latch is made of atomics and a pointer to a bed, which the team beside it keeps alive.
-unsafe impl Send for Bell {}
+unsafe impl Send for WorkerBell {}
 // SAFETY: as above.
-unsafe impl Sync for Bell {}
+unsafe impl Sync for WorkerBell {}
 
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
+impl Bell for WorkerBell {
+    fn table() -> &'static RawWakerVTable {
+        &WORKER_BELLS
     }
 
-    fn wake_by_ref(self: &Arc<Self>) {
+    fn ring(&self) {
         // SAFETY: the caller's count keeps the latch alive, and the latch's bed with it.
         unsafe { JobLatch::set(&raw const self.latch) };
     }
@@ -129,12 +147,12 @@ thread_local! {
 /// What wakes a foreign thread.
 struct Doorbell(Parker);
 
-impl Wake for Doorbell {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
+impl Bell for Doorbell {
+    fn table() -> &'static RawWakerVTable {
+        &DOORBELLS
     }
 
-    fn wake_by_ref(self: &Arc<Self>) {
+    fn ring(&self) {
         self.0.unpark();
     }
 }
@@ -145,7 +163,7 @@ fn block_on_foreign_thread<F: Future>(mut future: Pin<&mut F>) -> F::Output {
     let kept = PARKER.try_with(RefCell::take).ok().flatten();
     let (bell, waker) = kept.unwrap_or_else(|| {
         let bell = Arc::new(Doorbell(Parker::new()));
-        (bell.clone(), Waker::from(bell))
+        (bell.clone(), bell::waker(bell))
     });
     let result = loop {
         match poll(future.as_mut(), &waker) {

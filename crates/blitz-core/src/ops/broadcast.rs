@@ -8,7 +8,7 @@ use crate::handle;
 use crate::panic;
 use crate::pool::Pool;
 use crate::team::Team;
-use crate::worker::current;
+use crate::worker::{Aside, Worker, current};
 use blitz_parts::job::StackJob;
 use blitz_parts::latch::{CountLatch, Latch};
 use blitz_parts::prim::AtomicBool;
@@ -123,10 +123,18 @@ where
     let job =
         |index| StackJob::new(Share(&latch), move |_: bool| op(BroadcastContext::new(team, index)));
     let jobs: Vec<_> = (0..team.num_workers()).map(job).collect();
-    for (job, worker) in jobs.iter().zip(team.workers()) {
+    let here = current::current().filter(|worker| worker.is_in(team));
+    let own = here.map(Worker::index);
+    for (job, worker) in jobs.iter().zip(team.workers()).filter(|(_, to)| Some(to.index()) != own) {
         // SAFETY: this frame, and with it the vector, stays until the latch is set; `OP` is `Sync` and
         // `R` is `Send`; one word each.
         worker.post(unsafe { job.as_work() });
+    }
+    if let Some(worker) = here {
+        // No other worker can run the caller's share, so it does not wait in the mail for room on the stack.
+        let _aside = Aside::begin();
+        // SAFETY: as above.
+        worker.execute(unsafe { jobs[worker.index()].as_work() });
     }
     latch.inner().wait_for_jobs_of(team, AnyLatch::mark(), &AtomicBool::new(false));
     // Collect first: every result is taken, whichever of them panicked.

@@ -1,5 +1,6 @@
 //! The operations: what users call, on top of workers.
 
+mod bell;
 pub(crate) mod block_on;
 pub(crate) mod broadcast;
 pub(crate) mod detached;

@@ -265,7 +265,7 @@ where
         let _visit = current::visit();
         // A job that waits in a queue might wait behind us. If the stack is too short others have to run it.
         let here = |worker: &Worker| {
-            self.on_workers && worker.is_in(&self.team) && stack::room() >= Room::Own
+            self.on_workers && worker.is_in(&self.team) && stack::room() >= Room::Mail
         };
         if current::current().is_some_and(here) {
             let _aside = Aside::begin();

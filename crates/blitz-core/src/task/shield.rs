@@ -193,8 +193,15 @@ impl Sections {
 }
 
 impl Team {
+    /// As [`end_orphaned_sections`](Self::end_orphaned_sections), if the handle is gone.
+    pub(crate) fn end_orphaned_sections_if_closing(&self) {
+        if self.is_closing() {
+            self.end_orphaned_sections();
+        }
+    }
+
     /// Gives back what shielded sections hold whose task has ended. Called once the handle is gone: by the thread
-    /// that drops it, and by each worker that has nothing to do, so that the one that polled the task last does.
+    /// that drops it, and by each worker that has nothing to do or has a fair turn, so that the one that polled the task last does.
     pub(crate) fn end_orphaned_sections(&self) {
         if self.sections.len() > 0 {
             self.sections.take_ended().iter().for_each(|_| self.release_with_tasks());

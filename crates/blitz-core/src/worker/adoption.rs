@@ -152,6 +152,10 @@ impl Team {
         if other && self.adoption.end() && !self.start_successor() {
             // The lent thread goes on as before: it is the only one that can.
             self.adoption.resume();
+            // Unless the handle was dropped meanwhile by a thread that has left the worker to this one.
+            if self.is_closing() && self.adoption.end() {
+                self.stand_in_for_adopted();
+            }
         }
     }
 

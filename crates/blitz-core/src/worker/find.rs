@@ -99,6 +99,8 @@ impl Worker {
     /// one of the own jobs. Own thread only.
     #[cold]
     pub(super) fn find_fairly(&self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
+        // A worker that is never idle may have polled the task of a forgotten shield to its end.
+        self.team().end_orphaned_sections_if_closing();
         // After wakers were called the next turn is for the others, however many wakers there are.
         let visits = !self.called_wakers.replace(false);
         if visits && self.visit_driver() == Visit::Wakers {

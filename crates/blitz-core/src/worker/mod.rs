@@ -67,10 +67,12 @@ pub(crate) struct Worker {
     dispatching: Cell<bool>,
     /// The last fair turn was for wakers that the driver had kept.
     called_wakers: Cell<bool>,
+    /// How many calls of such wakers are on the stack.
+    pub(crate) in_wakers: Cell<u32>,
 }
 
 // SAFETY: the shared fields are atomics or built of them; `rng`, `runs`, `tasks_first`, `opened_mail`,
-// `backoff`, `dispatching`, `called_wakers`, the cells of `tasks` and the owner's ends of deque, rings and LIFO slot are used only through
+// `backoff`, `dispatching`, `called_wakers`, `in_wakers`, the cells of `tasks` and the owner's ends of deque, rings and LIFO slot are used only through
 // methods that the worker's own thread calls, which it reaches through `current` alone. The pointers point
 // into the team that holds the worker.
 unsafe impl Sync for Worker {}
@@ -105,6 +107,7 @@ impl Worker {
             backoff: Backoff::default(),
             dispatching: Cell::new(false),
             called_wakers: Cell::new(false),
+            in_wakers: Cell::new(0),
         }
     }
 
@@ -235,7 +238,8 @@ impl Worker {
     #[inline(never)]
     fn run_above(&self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
         let aside = Aside::begin();
-        if stack::room() < Room::Own {
+        if stack::room() < Room::Mail {
+            // Each of them might spawn the next and join in its turn.
             drop(aside);
             return self.keep_above(fork, newest);
         }

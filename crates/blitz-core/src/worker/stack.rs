@@ -7,36 +7,40 @@
 //! | free | what a wait begins |
 //! |---|---|
 //! | a half | anything that the wait may run |
-//! | a quarter | tasks, mail, jobs from outside, own newer jobs, descendants of what it waits for |
-//! | an eighth | own newer jobs, descendants |
-//! | less | nothing: the thread parks until what it waits for has come |
+//! | three eighths | if there is nothing else, the oldest job of the own deque: the wait may be for that |
+//! | a quarter | tasks, jobs from outside |
+//! | an eighth | mail: jobs for this worker alone; the drops of tasks that are cancelled |
+//! | less | own newer jobs and descendants of what it waits for, which nest as the program does |
 //!
-//! What is not begun others run, or this thread once its stack is shorter. All that one wait begins lies on top
-//! of the same frame, so a wait looks once.
+//! Each row has all rows below it. What is not begun others run, or this thread once its stack is shorter; if there is
+//! nothing else the thread parks until what it waits for has come. All that one wait begins lies on top of the same
+//! frame, so a wait looks once.
 //!
 //! The bounds are those that the system tells. Where it does not, a worker's stack is as large as its pool's
 //! settings say, counted from where the worker began, and another thread's is [`STACK_ASSUMED`], counted from
 //! the lowest frame that asked. A thread that is outside of its bounds runs on a stack that some library gave
-//! it, whose size is unknown: there a wait begins its own jobs and descendants, since the program decides how
-//! these nest, and nothing else.
+//! it, whose size is unknown: there a wait begins its own jobs, descendants and mail, and nothing else.
 
 #![forbid(unsafe_code)]
 
 use blitz_parts::stack;
 use blitz_parts::tuning::{
-    STACK_ASSUMED, STACK_LEFT_BY_NEEDED, STACK_LEFT_BY_OWN, STACK_LEFT_BY_STRANGERS,
+    STACK_ASSUMED, STACK_LEFT_BY_MAIL, STACK_LEFT_BY_NEEDED, STACK_LEFT_BY_OLDER,
+    STACK_LEFT_BY_STRANGERS,
 };
 use std::cell::Cell;
 
 /// What there is room for on top of the caller's frame. Each has room for all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Room {
-    /// Nothing.
-    None,
     /// Own newer jobs, and descendants of what is waited for.
     Own,
-    /// What the wait may need: tasks, mail, jobs from outside.
+    /// Jobs for this worker alone.
+    Mail,
+    /// What the wait may need: tasks, jobs from outside.
     Needed,
+    /// Older jobs of the own deque, if there is nothing else.
+    Older,
     /// Jobs that have nothing to do with the wait.
     Strangers,
 }
@@ -102,21 +106,23 @@ impl Bounds {
 
     fn room_at(self, here: usize) -> Room {
         if self.assumed && here < self.lowest {
-            return Room::None;
-        }
-        if !(self.lowest..=self.end).contains(&here) {
             return Room::Own;
         }
+        if !(self.lowest..=self.end).contains(&here) {
+            return Room::Mail;
+        }
         let (free, size) = (here - self.lowest, self.end - self.lowest);
-        let leaves = |part: usize| free >= size / part;
+        let leaves = |eighths: usize| free >= size / 8 * eighths;
         if leaves(STACK_LEFT_BY_STRANGERS) {
             Room::Strangers
+        } else if leaves(STACK_LEFT_BY_OLDER) {
+            Room::Older
         } else if leaves(STACK_LEFT_BY_NEEDED) {
             Room::Needed
-        } else if leaves(STACK_LEFT_BY_OWN) {
-            Room::Own
+        } else if leaves(STACK_LEFT_BY_MAIL) {
+            Room::Mail
         } else {
-            Room::None
+            Room::Own
         }
     }
 }
@@ -136,7 +142,9 @@ mod tests {
 
     #[test]
     fn parts_of_the_stack_are_left_to_deep_nesting() {
-        for (least, eighths) in [(Room::Strangers, 4), (Room::Needed, 6), (Room::Own, 7)] {
+        for (least, eighths) in
+            [(Room::Strangers, 4), (Room::Older, 5), (Room::Needed, 6), (Room::Mail, 7)]
+        {
             let thread = std::thread::Builder::new().stack_size(SIZE);
             let dug = thread.spawn(move || {
                 let levels = dig(0, least);
@@ -157,23 +165,24 @@ mod tests {
             let at = |free: usize| bounds.room_at(SIZE + free);
             assert_eq!(at(SIZE), Room::Strangers);
             assert_eq!(at(SIZE / 2), Room::Strangers);
-            assert_eq!(at(SIZE / 2 - 1), Room::Needed);
-            assert_eq!(at(SIZE / 4 - 1), Room::Own);
-            assert_eq!(at(SIZE / 8 - 1), Room::None);
+            assert_eq!(at(SIZE / 2 - 1), Room::Older);
+            assert_eq!(at(SIZE / 8 * 3 - 1), Room::Needed);
+            assert_eq!(at(SIZE / 4 - 1), Room::Mail);
+            assert_eq!(at(SIZE / 8 - 1), Room::Own);
         }
     }
 
     #[test]
     fn a_stack_that_is_not_the_threads_own_is_the_programs_affair() {
         let bounds = Bounds { lowest: SIZE, end: 2 * SIZE, assumed: false };
-        assert_eq!(bounds.room_at(SIZE - 1), Room::Own);
-        assert_eq!(bounds.room_at(2 * SIZE + 1), Room::Own);
+        assert_eq!(bounds.room_at(SIZE - 1), Room::Mail);
+        assert_eq!(bounds.room_at(2 * SIZE + 1), Room::Mail);
     }
 
     #[test]
     fn a_stack_of_assumed_size_begins_at_the_lowest_frame_that_asks() {
         let bounds = Bounds::assumed(4 * SIZE, SIZE);
-        assert_eq!(bounds.room_at(3 * SIZE - 1), Room::None);
+        assert_eq!(bounds.room_at(3 * SIZE - 1), Room::Own);
         let stretched = bounds.stretched_to(5 * SIZE);
         assert_eq!((stretched.lowest, stretched.end), (4 * SIZE, 5 * SIZE));
         assert_eq!(stretched.stretched_to(4 * SIZE + 1).end, 5 * SIZE);

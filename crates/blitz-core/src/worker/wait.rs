@@ -6,7 +6,7 @@ use crate::panic::AbortOnUnwind;
 use blitz_parts::deque::Mark;
 use blitz_parts::job::{Header, Work};
 use blitz_parts::latch::{JobLatch, Runner};
-use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, yield_now};
+use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, SeqCst, fence, yield_now};
 use blitz_parts::sleep::Idle;
 use blitz_parts::tuning;
 
@@ -32,15 +32,17 @@ pub(crate) enum Help<'a> {
 struct Limits<'a> {
     room: Room,
     tasks: bool,
+    /// Also its own older jobs, if there is nothing else: the wait may be for one of them.
+    own_oldest: bool,
     /// As in [`Help::Descendants`].
     injected: Option<&'a AtomicBool>,
 }
 
 impl Limits<'_> {
-    /// Those of [`Help::Tasks`].
-    fn with_tasks(room: Room) -> Limits<'static> {
+    /// Those of [`Help::Tasks`], or of [`Help::Anything`] where the stack is too short for it.
+    fn with_tasks(room: Room, own_oldest: bool) -> Limits<'static> {
         static ALWAYS: AtomicBool = AtomicBool::new(true);
-        Limits { room, tasks: true, injected: Some(&ALWAYS) }
+        Limits { room, tasks: true, own_oldest, injected: Some(&ALWAYS) }
     }
 }
 
@@ -57,11 +59,11 @@ impl Worker {
         let room = stack::room();
         match help {
             Help::Anything if room == Room::Strangers => self.wait_helping_all(latch, mark),
-            Help::Anything | Help::Tasks => {
-                self.wait_within(latch, mark, Limits::with_tasks(room));
-            }
+            Help::Anything => self.wait_within(latch, mark, Limits::with_tasks(room, true)),
+            Help::Tasks => self.wait_within(latch, mark, Limits::with_tasks(room, false)),
             Help::Descendants { injected } => {
-                self.wait_within(latch, mark, Limits { room, tasks: false, injected });
+                let limits = Limits { room, tasks: false, own_oldest: false, injected };
+                self.wait_within(latch, mark, limits);
             }
         }
         self.waits_for.store(outer, Relaxed);
@@ -129,14 +131,14 @@ impl Worker {
             // Others have to poll what this worker has and what is woken; but it may be the only one.
             self.give_tasks_away();
             let visit = self.while_parking(|| self.visit_driver());
-            self.call_wakers_for_others(visit);
+            self.call_wakers_for_others(visit, room);
             return yield_now();
         }
         let (outer, mark) = (self.waits_for.load(Relaxed), self.mark());
         let found = if room == Room::Strangers {
             self.find_while_waiting(latch, mark, Look::Public)
         } else {
-            self.find_within(latch, mark, Look::Public, Limits::with_tasks(room))
+            self.find_within(latch, mark, Look::Public, Limits::with_tasks(room, true))
         };
         match found {
             Some(found) => self.run(found),
@@ -218,8 +220,9 @@ impl Worker {
 
     /// Whether tasks are polled, or cancelled, by a wait within `limits`.
     fn polls_within(&self, limits: Limits<'_>) -> bool {
-        // To cancel one takes no more than its drop.
-        limits.tasks && (limits.room >= Room::Needed || self.team().tasks_end())
+        // To cancel one takes no more than its drop, unless that waits.
+        let cancels = || limits.room >= Room::Mail && self.team().tasks_end();
+        limits.tasks && (limits.room >= Room::Needed || cancels())
     }
 
     fn wants_injected(&self, limits: Limits<'_>) -> bool {
@@ -238,18 +241,23 @@ impl Worker {
         let (team, polls, room) = (self.team(), self.polls_within(limits), limits.room);
         if polls && self.is_fair_turn() {
             // There may be no other worker.
-            self.poll_driver();
+            let visit = self.visit_driver();
+            if visit == Visit::Wakers && self.may_call_wakers(room) {
+                return Some(Found::Wakers);
+            }
+            team.end_orphaned_sections_if_closing();
+            // Own tasks that yield must not keep those in the queue waiting for ever.
+            if let Some(task) = self.take_fair_share() {
+                self.tell_of_ring();
+                return Some(Found::Task(task));
+            }
         }
         let job = || {
-            let own = if room >= Room::Own { self.pop_above(mark) } else { None };
-            let job = own
-                .or_else(|| if room >= Room::Needed { self.open_mail() } else { None })
-                .or_else(
-                    || if room >= Room::Own { self.leapfrog(latch.runner(), look) } else { None },
-                )
-                .or_else(
-                    || if self.wants_injected(limits) { self.take_injected() } else { None },
-                )?;
+            let mail = || if room >= Room::Mail { self.open_mail() } else { None };
+            let injected = || if self.wants_injected(limits) { self.take_injected() } else { None };
+            let job = (self.pop_above(mark).or_else(mail))
+                .or_else(|| self.leapfrog(latch.runner(), look))
+                .or_else(injected)?;
             self.count_job();
             if polls {
                 self.tell_of_ring();
@@ -266,18 +274,24 @@ impl Worker {
             };
             task.map(Found::Task)
         };
-        if polls && self.tasks_go_first() { task().or_else(job) } else { job().or_else(task) }
+        let found =
+            if polls && self.tasks_go_first() { task().or_else(job) } else { job().or_else(task) };
+        let takes_oldest = limits.own_oldest && room >= Room::Older;
+        found.or_else(|| if takes_oldest { self.take_oldest().map(Found::Job) } else { None })
     }
 
     /// Blocks until `latch` is set or there is something within `limits`.
     fn park_within(&self, latch: &JobLatch, limits: Limits<'_>) {
         let (team, polls) = (self.team(), self.polls_within(limits));
+        // Pairs with the fence in `shut_down`: this worker may have polled the task of a forgotten shield to its end.
+        fence(SeqCst);
+        team.end_orphaned_sections_if_closing();
         if !polls {
             // Others poll them; this worker might come back to them late.
             self.give_tasks_away();
         }
         let look = || {
-            let sees = limits.room >= Room::Needed && self.has_mail()
+            let sees = limits.room >= Room::Mail && self.has_mail()
                 || self.wants_injected(limits)
                 || polls && (self.tasks().has_lifo() || team.has_tasks());
             if !sees {
@@ -297,8 +311,8 @@ impl Worker {
         if !polls {
             // What is woken others have to poll.
             let visit = self.while_parking(see_to_driver);
-            self.call_wakers_for_others(visit);
-        } else if see_to_driver() == Visit::Wakers {
+            self.call_wakers_for_others(visit, limits.room);
+        } else if see_to_driver() == Visit::Wakers && self.may_call_wakers(limits.room) {
             self.call_wakers();
         }
         if limits.tasks && team.sleep().is_stopping() {
@@ -308,8 +322,8 @@ impl Worker {
     }
 
     /// Calls the wakers that a visit has left to this worker, and leaves the tasks that they wake to others.
-    fn call_wakers_for_others(&self, visit: Visit) {
-        if visit == Visit::Wakers {
+    fn call_wakers_for_others(&self, visit: Visit, room: Room) {
+        if visit == Visit::Wakers && self.may_call_wakers(room) {
             self.call_wakers();
             self.give_tasks_away();
         }

@@ -70,6 +70,8 @@ mod shutdown_tasks;
 mod signal;
 #[path = "../spawn.rs"]
 mod spawn;
+#[path = "../stack_room.rs"]
+mod stack_room;
 #[path = "../stress_net.rs"]
 mod stress_net;
 #[path = "../stress_tasks.rs"]
