@@ -17,7 +17,7 @@
 //!   descriptor need not stay open any longer, and a buffer that comes back is the caller's alone.
 //! - **Completions.** None is lost, however many come at once: what finds the completion queue full is kept by the
 //!   system, and fetched when the queue has been drained.
-//! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What the system cancels
+//! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What the system gives up
 //!   by itself, because the thread that began it has ended, is begun anew.
 //! - **The end of the pool.** Writes of files that are under way are waited for; what the system gives up, because
 //!   the worker that began it has ended, is written by the last worker. Reads of files are cancelled: one that

@@ -226,7 +226,7 @@ impl Uring {
                 Err(Refused::Broken(buffer)) => return Err(buffer),
             };
             match op.await {
-                (Err(error), untouched) if is_cancelled(&error) && restarts < RESTARTS => {
+                (Err(error), untouched) if was_given_up(&error) && restarts < RESTARTS => {
                     buffer = untouched;
                     restarts += 1;
                 }
@@ -487,6 +487,13 @@ fn lost() -> io::Error {
 /// it on purpose; but the system cancels what a thread has begun when that thread ends.
 pub(super) fn is_cancelled(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::CANCELED.raw_os_error())
+}
+
+/// Whether the system gave a transfer up, before it moved a byte, because the thread that began it has
+/// ended. A read that waits for the disk then fails with EFAULT, which has no other cause here: the
+/// buffers in the slots are valid.
+fn was_given_up(error: &io::Error) -> bool {
+    is_cancelled(error) || error.raw_os_error() == Some(Errno::FAULT.raw_os_error())
 }
 
 /// Whether the next try may succeed.

@@ -407,7 +407,8 @@ impl Slot {
         let Some((file, range)) = self.write.take() else {
             return Leftover { descriptor, ..Leftover::default() };
         };
-        let again = [Errno::CANCELED, Errno::INTR].map(|code| -code.raw_os_error());
+        // The thread that began it has ended (see `was_given_up`), or a signal came.
+        let again = [Errno::CANCELED, Errno::FAULT, Errno::INTR].map(|code| -code.raw_os_error());
         let written = match usize::try_from(result) {
             Ok(count) => count,
             Err(_) if again.contains(&result) => 0,
@@ -549,6 +550,11 @@ mod tests {
         assert_eq!(rest_after(4), Some((6..8, 10)));
         assert_eq!(rest_after(0), None, "the file takes no more");
         assert_eq!(rest_after(-125), Some((2..8, 10)), "the thread that began it has ended");
+        assert_eq!(
+            rest_after(-14),
+            Some((2..8, 10)),
+            "so it has, while the write waited for a page"
+        );
         assert_eq!(rest_after(-4), Some((2..8, 10)), "interrupted");
         assert_eq!(rest_after(-28), None, "an error, of which no task is left to be told");
         // The future goes after the system is done.

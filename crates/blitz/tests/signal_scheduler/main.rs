@@ -94,6 +94,8 @@ mod time_timeout;
 mod uring_cancel;
 #[path = "../uring_ends.rs"]
 mod uring_ends;
+#[path = "../uring_files.rs"]
+mod uring_files;
 #[path = "../uring_forbidden.rs"]
 mod uring_forbidden;
 #[path = "../uring_limits.rs"]
