@@ -4,10 +4,11 @@
 mod common;
 
 use blitz::fs::File;
-use blitz::io::AsyncReadExt;
+use blitz::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use blitz::{Backend, Runtime};
 use common::{Dir, watched};
 use rustix::fs::{Advice, fadvise};
+use std::io::{Read, Seek};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::pin::pin;
@@ -72,4 +73,91 @@ fn read_after_threads(warm: usize) {
 #[test]
 fn a_cold_read_outlives_the_thread_that_began_it() {
     read_after_threads(0);
+}
+
+#[test]
+fn a_read_that_is_half_cold_brings_each_byte_once() {
+    read_after_threads(4_096);
+}
+
+/// The thread that began the read is a worker, and ends with its runtime.
+#[test]
+fn a_read_that_its_runtime_did_not_outlive_brings_each_byte_once() {
+    let dir = Dir::new();
+    let path = dir.at("moved");
+    let bytes = numbers(&path, 32_768);
+    watched("files that go on in a second runtime", |watch| {
+        let second = watch.workers(1);
+        for round in 0..50 {
+            let Some(first) = runtime(4, Backend::IoUring) else { return };
+            let file = open_cold(&path, 4_096);
+            let begun = first.spawn(async move {
+                let mut file = File::from_std(file);
+                let mut buffer = vec![0; 65_536];
+                let mut cx = Context::from_waker(Waker::noop());
+                let pending = pin!(file.read(&mut buffer)).poll(&mut cx).is_pending();
+                pending.then_some(file)
+            });
+            let begun = begun.join().unwrap();
+            drop(first);
+            let Some(mut file) = begun else { continue };
+            let mut all = Vec::new();
+            if let Err(error) = second.block_on(file.read_to_end(&mut all)) {
+                assert!(error.to_string().contains("has ended"), "round {round}: {error}");
+                second.block_on(file.read_to_end(&mut all)).unwrap();
+            }
+            assert_eq!(all.len(), bytes.len(), "round {round}");
+            assert!(all == bytes, "round {round}: other bytes");
+        }
+    });
+}
+
+#[test]
+fn a_file_goes_on_where_reads_and_writes_have_left_it() {
+    let dir = Dir::new();
+    let path = dir.at("positions");
+    let Some(runtime) = runtime(2, Backend::IoUring) else { return };
+    watched("positions of files", |watch| {
+        watch.runtime(runtime).block_on(async {
+            let mut file = File::create_new(&path).await.unwrap();
+            for word in ["one ", "two ", "three"] {
+                file.write_all(word.as_bytes()).await.unwrap();
+            }
+            file.seek(std::io::SeekFrom::Start(4)).await.unwrap();
+            let mut word = [0; 3];
+            file.read_exact(&mut word).await.unwrap();
+            assert_eq!(&word, b"two");
+            file.write_all(b"-THR").await.unwrap();
+            file.read_exact(&mut word[..2]).await.unwrap();
+            assert_eq!(&word[..2], b"ee");
+            let mut file = file.into_std().await;
+            assert_eq!(file.stream_position().unwrap(), 13);
+            assert_eq!(std::fs::read(&path).unwrap(), b"one two-THRee");
+            // The system chooses the place of what is appended, and leaves the position behind it.
+            file.rewind().unwrap();
+            let appended = std::fs::File::options().read(true).append(true).open(&path).unwrap();
+            let mut appended = File::from_std(appended);
+            for word in [" four", " five"] {
+                appended.write_all(word.as_bytes()).await.unwrap();
+            }
+            let mut appended = appended.into_std().await;
+            assert_eq!(appended.stream_position().unwrap(), 23);
+            let mut text = String::new();
+            file.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "one two-THRee four five");
+            // A write that fails moves nothing.
+            let mut only_read = File::open(&path).await.unwrap();
+            only_read.read_exact(&mut word).await.unwrap();
+            only_read.write_all(b"never").await.unwrap();
+            only_read.flush().await.unwrap_err();
+            assert_eq!(only_read.into_std().await.stream_position().unwrap(), 3);
+            // These have no position, or one that stays.
+            for (device, count) in [("/dev/null", 0), ("/dev/zero", 3)] {
+                let mut device = File::options().read(true).write(true).open(device).await.unwrap();
+                device.write_all(b"gone").await.unwrap();
+                device.flush().await.unwrap();
+                assert_eq!(device.read(&mut word).await.unwrap(), count);
+            }
+        });
+    });
 }

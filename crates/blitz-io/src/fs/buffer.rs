@@ -2,9 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+use super::stage::step_back;
 use crate::uring::Uring;
+use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::File;
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -74,17 +76,22 @@ impl Buffer {
     }
 
     /// As [`read`](Buffer::read), by the system itself. As an error comes back what the ring did not take.
+    ///
+    /// The system does not move the position of the file if the thread that began the read ends
+    /// half-way. So the read names its offset, and the position is moved here.
     pub(super) async fn read_by(
         mut self,
         uring: &Uring,
-        file: &File,
+        mut file: &File,
         max: usize,
     ) -> Result<(Buffer, io::Result<()>), Buffer> {
         self.clear();
         self.grow(max);
+        // None for a file without a position, such as a FIFO.
+        let offset = file.stream_position().ok();
         let result = loop {
             let memory = std::mem::take(&mut self.memory);
-            match uring.read_at(file.as_fd(), memory, max, None).await {
+            match uring.read_at(file.as_fd(), memory, max, offset).await {
                 Ok((count, memory)) => {
                     self.memory = memory;
                     match count {
@@ -98,38 +105,56 @@ impl Buffer {
                 }
             }
         };
-        let result = result.map(|count| self.filled = 0..count);
+        let result = result.and_then(|count| {
+            if offset.is_some() && count > 0 {
+                file.seek(SeekFrom::Current(count as i64))?;
+            }
+            self.filled = 0..count;
+            Ok(())
+        });
         Ok((self, result))
     }
 
     /// As [`write`](Buffer::write), by the system itself. As an error comes back what the ring did not take, which
     /// is still to be written.
+    ///
+    /// The position of the file is moved before the bytes are written, for the reason that
+    /// [`read_by`](Buffer::read_by) gives, and back over those that could not be. So it is right even
+    /// if the future is dropped and the system writes on.
     pub(super) async fn write_by(
         mut self,
         uring: &Uring,
         file: &Arc<File>,
     ) -> Result<(Buffer, io::Result<()>), Buffer> {
-        let mut result = Ok(());
-        while result.is_ok() && !self.is_empty() {
+        let mut offset = pass_over(file, self.len());
+        let (mut result, mut refused) = (Ok(()), false);
+        while result.is_ok() && !refused && !self.is_empty() {
             let memory = std::mem::take(&mut self.memory);
-            match uring.write(file, memory, self.filled.clone()).await {
+            match uring.write_at(file, memory, self.filled.clone(), offset).await {
                 Ok((count, memory)) => {
                     self.memory = memory;
                     match count {
                         Ok(0) => result = Err(io::ErrorKind::WriteZero.into()),
-                        Ok(count) => self.filled.start += count,
+                        Ok(count) => {
+                            self.filled.start += count;
+                            offset = offset.map(|offset| offset + count as u64);
+                        }
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                         Err(error) => result = Err(error),
                     }
                 }
                 Err(memory) => {
                     self.memory = memory;
-                    return Err(self);
+                    refused = true;
                 }
             }
         }
+        let back = offset.map_or(Ok(()), |_| step_back(file, self.len()));
+        if refused && back.is_ok() {
+            return Err(self);
+        }
         self.clear();
-        Ok((self, result))
+        Ok((self, result.and(back)))
     }
 
     fn grow(&mut self, len: usize) {
@@ -137,6 +162,20 @@ impl Buffer {
             self.memory.resize(len, 0);
         }
     }
+}
+
+/// Moves the position of `file` over the next `len` bytes; returns where they begin.
+///
+/// Returns none, and does not move it, if the system is to choose the place: at the end of a file that
+/// is appended to, or in a file without a position.
+fn pass_over(mut file: &File, len: usize) -> Option<u64> {
+    let appends = fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::APPEND));
+    if appends {
+        return None;
+    }
+    let end = file.seek(SeekFrom::Current(len as i64)).ok()?;
+    // Some devices answer zero, wherever a seek would lead.
+    end.checked_sub(len as u64)
 }
 
 #[cfg(test)]

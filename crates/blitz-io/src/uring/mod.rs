@@ -19,6 +19,8 @@
 //!   system, and fetched when the queue has been drained.
 //! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What the system gives up
 //!   by itself, because the thread that began it has ended, is begun anew.
+//! - **Positions.** A file that has a position is read and written at offsets that `fs` names, and `fs` moves the
+//!   position. The system would not move it for an operation that it gives up half-way.
 //! - **The end of the pool.** Writes of files that are under way are waited for; what the system gives up, because
 //!   the worker that began it has ended, is written by the last worker. Reads of files are cancelled: one that
 //!   would never come, from a FIFO for example, does not keep the pool. Whoever waits for them is told of the end.

@@ -35,7 +35,13 @@ impl Uring {
         match self.0 {}
     }
 
-    pub(crate) async fn write(&self, _: &Arc<File>, _: Vec<u8>, _: Range<usize>) -> Attempt {
+    pub(crate) async fn write_at(
+        &self,
+        _: &Arc<File>,
+        _: Vec<u8>,
+        _: Range<usize>,
+        _: Option<u64>,
+    ) -> Attempt {
         match self.0 {}
     }
 

@@ -1,6 +1,6 @@
 //! The ring: how operations reach the system, and their results us.
 
-use super::slots::{Kind, Left, Leftover, Progress, Refused, Slots, Unwritten};
+use super::slots::{Kind, Left, Leftover, Progress, Refused, Slots, Target, Unwritten};
 use super::{Attempt, Outcome, RESTARTS};
 use crate::io::Interest;
 use crate::poll::{Reactor, Registration, ended};
@@ -141,22 +141,25 @@ impl Uring {
         self.transfer(buffer, Kind::Read, make).await
     }
 
-    /// Writes what is in `buffer` from `start` to `end`, or a part of it, where the file is. If the future is dropped
-    /// before its end all of it is written.
-    pub(crate) async fn write(
+    /// Writes what is in `range` of `buffer`, or a part of it; at `offset`, else where the file is. If
+    /// the future is dropped before its end all of it is written.
+    pub(crate) async fn write_at(
         &self,
         file: &Arc<File>,
         buffer: Vec<u8>,
-        Range { start, end }: Range<usize>,
+        range: Range<usize>,
+        offset: Option<u64>,
     ) -> Attempt {
+        let Range { start, end } = range;
         let fd = Fd(file.as_raw_fd());
         assert!(start <= end && end <= buffer.len(), "{start}..{end} of {}", buffer.len());
         let len = u32::try_from(end - start).unwrap_or(u32::MAX);
         let make = |at: *mut u8, _| {
             let from = at.wrapping_add(start);
-            opcode::Write::new(fd, from, len).offset(WHERE_IT_IS).build()
+            opcode::Write::new(fd, from, len).offset(offset.unwrap_or(WHERE_IT_IS)).build()
         };
-        self.transfer_of(buffer, Kind::Write, Some((file, start..end)), make).await
+        let target = Target { file: file.clone(), range, offset };
+        self.transfer_of(buffer, Kind::Write, Some(target), make).await
     }
 
     /// Receives into `buffer`, at most as much as the buffer is long.
@@ -207,18 +210,17 @@ impl Uring {
         self.transfer_of(buffer, kind, None, make).await
     }
 
-    /// `write` is what a write writes, and where.
+    /// `write` is what a write writes, and to what.
     async fn transfer_of(
         &self,
         mut buffer: Vec<u8>,
         kind: Kind,
-        write: Option<(&Arc<File>, Range<usize>)>,
+        write: Option<Target>,
         make: impl Fn(*mut u8, u32) -> Entry,
     ) -> Attempt {
         let mut restarts = 0;
         loop {
-            let write = write.as_ref().map(|(file, range)| (Arc::clone(file), range.clone()));
-            let op = match Uring::start(self, buffer, kind, write, &make) {
+            let op = match Uring::start(self, buffer, kind, write.clone(), &make) {
                 Ok(op) => op,
                 // What is to be written can be written without the ring, and has to be.
                 Err(Refused::Ended(buffer)) if kind == Kind::Write => return Err(buffer),
@@ -240,7 +242,7 @@ impl Uring {
         uring: U,
         buffer: Vec<u8>,
         kind: Kind,
-        write: Option<(Arc<File>, Range<usize>)>,
+        write: Option<Target>,
         make: impl FnOnce(*mut u8, u32) -> Entry,
     ) -> Result<Op<U>, Refused> {
         let turn = lock(&uring.submitting);

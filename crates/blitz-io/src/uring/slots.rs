@@ -29,6 +29,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -76,7 +77,7 @@ struct Slot {
     buffer: Vec<u8>,
     kind: Kind,
     /// What a write writes, to do the rest of it if its future is gone.
-    write: Option<(Arc<File>, Range<usize>)>,
+    write: Option<Target>,
     state: State,
     /// The system was, or is about to be, asked to cancel the operation, and has not answered.
     cancelling: bool,
@@ -142,13 +143,21 @@ pub(super) struct Leftover {
     _file: Option<Arc<File>>,
 }
 
+/// The part of its buffer that a write writes, and where to.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) file: Arc<File>,
+    pub(super) range: Range<usize>,
+    /// Of the first byte; none for the position of the file.
+    pub(super) offset: Option<u64>,
+}
+
 /// A write, or a part of one, that the system has not done: the thread that began it has ended, or there was not room
 /// for all. It was promised all the same.
 #[derive(Debug)]
 pub(super) struct Unwritten {
-    file: Arc<File>,
+    target: Target,
     buffer: Vec<u8>,
-    range: Range<usize>,
 }
 
 impl Unwritten {
@@ -157,8 +166,13 @@ impl Unwritten {
     /// # Blocking
     /// For as long as the file has no room.
     pub(super) fn write(self) {
+        let Target { file, range, offset } = self.target;
+        let bytes = &self.buffer[range];
         // The task that would have been told of an error is gone.
-        let _ = (&*self.file).write_all(&self.buffer[self.range]);
+        let _ = match offset {
+            Some(offset) => file.write_all_at(bytes, offset),
+            None => (&*file).write_all(bytes),
+        };
     }
 }
 
@@ -185,7 +199,7 @@ impl Slots {
         &mut self,
         buffer: Vec<u8>,
         kind: Kind,
-        write: Option<(Arc<File>, Range<usize>)>,
+        write: Option<Target>,
     ) -> Result<usize, Refused> {
         if self.closed {
             return Err(Refused::Ended(buffer));
@@ -404,7 +418,7 @@ impl Slot {
     /// What is left to do when the operation has come to `result` and its future is gone.
     fn leftover(&mut self, result: i32) -> Leftover {
         let descriptor = (self.kind == Kind::Accept && result >= 0).then_some(result);
-        let Some((file, range)) = self.write.take() else {
+        let Some(Target { file, range, offset }) = self.write.take() else {
             return Leftover { descriptor, ..Leftover::default() };
         };
         // The thread that began it has ended (see `was_given_up`), or a signal came.
@@ -416,18 +430,20 @@ impl Slot {
             Err(_) => range.len(),
         };
         let range = range.start + written..range.end;
+        let offset = offset.map(|offset| offset + written as u64);
         // Nothing comes of a file that takes nothing.
         if range.is_empty() || result == 0 {
             return Leftover { _file: Some(file), ..Leftover::default() };
         }
-        let unwritten = Unwritten { file, buffer: std::mem::take(&mut self.buffer), range };
+        let target = Target { file, range, offset };
+        let unwritten = Unwritten { target, buffer: std::mem::take(&mut self.buffer) };
         Leftover { unwritten: Some(unwritten), ..Leftover::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Left, Leftover, Progress, Refused, Slots};
+    use super::{Kind, Left, Leftover, Progress, Refused, Slots, Target, Unwritten};
     use std::collections::VecDeque;
     use std::sync::Arc;
     use std::task::{Wake, Waker};
@@ -537,29 +553,35 @@ mod tests {
 
     #[test]
     fn what_a_write_has_not_written_comes_back() {
-        let file = || Arc::new(std::fs::File::open("/dev/null").unwrap());
+        let to = |range| {
+            let file = Arc::new(std::fs::File::open("/dev/null").unwrap());
+            Some(Target { file, range, offset: Some(100) })
+        };
         let rest_after = |result| {
-            let (mut slots, write) = (Slots::new(8), Some((file(), 2..8)));
+            let (mut slots, write) = (Slots::new(8), to(2..8));
             let key = slots.insert(vec![0; 10], Kind::Write, write).unwrap();
             assert!(matches!(slots.leave(key).0, Left::UnderWay));
             let leftover = slots.complete(key, result, &mut VecDeque::new()).unwrap();
             assert_eq!(slots.under_way(), 0);
-            leftover.unwritten.map(|unwritten| (unwritten.range, unwritten.buffer.len()))
+            leftover.unwritten.map(|Unwritten { target, buffer }| {
+                assert_eq!(buffer.len(), 10);
+                (target.range, target.offset.unwrap())
+            })
         };
         assert_eq!(rest_after(6), None);
-        assert_eq!(rest_after(4), Some((6..8, 10)));
+        assert_eq!(rest_after(4), Some((6..8, 104)));
         assert_eq!(rest_after(0), None, "the file takes no more");
-        assert_eq!(rest_after(-125), Some((2..8, 10)), "the thread that began it has ended");
+        assert_eq!(rest_after(-125), Some((2..8, 100)), "the thread that began it has ended");
         assert_eq!(
             rest_after(-14),
-            Some((2..8, 10)),
+            Some((2..8, 100)),
             "so it has, while the write waited for a page"
         );
-        assert_eq!(rest_after(-4), Some((2..8, 10)), "interrupted");
+        assert_eq!(rest_after(-4), Some((2..8, 100)), "interrupted");
         assert_eq!(rest_after(-28), None, "an error, of which no task is left to be told");
         // The future goes after the system is done.
         let mut slots = Slots::new(8);
-        let key = slots.insert(vec![0; 10], Kind::Write, Some((file(), 0..10))).unwrap();
+        let key = slots.insert(vec![0; 10], Kind::Write, to(0..10)).unwrap();
         assert!(slots.complete(key, -125, &mut VecDeque::new()).is_none());
         let (left, _) = slots.leave(key);
         assert!(matches!(left, Left::Done(Leftover { unwritten: Some(_), .. })));
