@@ -6,10 +6,10 @@ mod common;
 use blitz::fs::File;
 use blitz::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use blitz::{Backend, Runtime};
-use common::{Dir, watched};
-use rustix::fs::{Advice, fadvise};
+use common::{Dir, wait_for, watched};
+use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, fadvise, mknodat};
 use std::io::{Read, Seek};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::pin::pin;
 use std::task::{Context, Waker};
@@ -159,5 +159,72 @@ fn a_file_goes_on_where_reads_and_writes_have_left_it() {
                 assert_eq!(device.read(&mut word).await.unwrap(), count);
             }
         });
+    });
+}
+
+/// Makes a FIFO; returns it twice, and only the first blocks.
+fn fifo(path: &Path) -> (std::fs::File, std::fs::File) {
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let open = |flags: OFlags| {
+        let mut options = std::fs::File::options();
+        options.read(true).write(true).custom_flags(flags.bits() as i32).open(path).unwrap()
+    };
+    (open(OFlags::empty()), open(OFlags::NONBLOCK))
+}
+
+/// Reads `count` bytes from a file that does not block.
+fn read_all(mut from: &std::fs::File, count: usize) -> Vec<u8> {
+    let (mut all, mut buffer) = (Vec::new(), [0; 4_096]);
+    while all.len() < count {
+        match from.read(&mut buffer) {
+            Ok(count) => all.extend_from_slice(&buffer[..count]),
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+                std::thread::yield_now();
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn a_write_in_several_parts_goes_on_while_its_file_is_not_used() {
+    let dir = Dir::new();
+    for backend in [Backend::Readiness, Backend::IoUring] {
+        let Some(runtime) = runtime(2, backend) else { return };
+        watched("a write in several parts", |watch| {
+            let runtime = watch.runtime(runtime);
+            let (one, other) = fifo(&dir.at(&format!("{backend:?}")));
+            let mut file = File::from_std(one);
+            // More than a FIFO holds.
+            let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n >> 8) as u8).collect();
+            runtime.block_on(file.write_all(&bytes)).unwrap();
+            assert!(read_all(&other, bytes.len()) == bytes);
+            runtime.block_on(file.flush()).unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_write_outlives_the_thread_that_began_it() {
+    const LEN: usize = 65_536;
+    let dir = Dir::new();
+    let Some(runtime) = runtime(2, Backend::IoUring) else { return };
+    watched("writes begun by threads that end", |watch| {
+        let runtime = watch.runtime(runtime);
+        for round in 0..200 {
+            let path = dir.at(&round.to_string());
+            let mut file = File::from_std(std::fs::File::create(&path).unwrap());
+            let handle = runtime.handle();
+            let begin = move || {
+                handle.block_on(file.write_all(&[7; LEN])).unwrap();
+                file
+            };
+            // The file is not used while its bytes are waited for.
+            let mut file = std::thread::spawn(begin).join().unwrap();
+            wait_for(|| std::fs::metadata(&path).unwrap().len() == LEN as u64);
+            runtime.block_on(file.flush()).unwrap();
+            assert_eq!(runtime.block_on(file.stream_position()).unwrap(), LEN as u64);
+        }
     });
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::sync::oneshot;
 
 /// Runs `work` elsewhere; its result.
@@ -50,12 +50,48 @@ impl<T, F: FnOnce() -> T> Drop for Errand<T, F> {
     }
 }
 
+/// Something that the system does, step by step as it is polled.
+type Steps<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// The result of steps; or the steps, if their runtime has ended before them.
+type Driven<T> = Result<T, Steps<T>>;
+
 /// An errand that is under way.
 pub(super) enum Pending<T> {
     /// A thread does it.
     Elsewhere(oneshot::Receiver<T>),
-    /// The system does it, and whoever waits for it helps it along.
-    Here(Pin<Box<dyn Future<Output = T> + Send>>),
+    /// The system does it, and the file polls it.
+    Here(Steps<T>),
+    /// The system does it, and a task polls it. The task hands it back if its runtime ends first.
+    Driven(oneshot::Receiver<Driven<T>>),
+}
+
+/// Polls steps to their end; hands them back if it is dropped before.
+struct Drive<T> {
+    steps: Option<(Steps<T>, oneshot::Sender<Driven<T>>)>,
+}
+
+impl<T> Future for Drive<T> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Some((steps, _)) = &mut self.steps else { return Poll::Ready(()) };
+        let result = ready!(steps.as_mut().poll(cx));
+        if let Some((steps, done)) = self.steps.take() {
+            drop(steps);
+            // The file may be gone.
+            let _ = done.send(Ok(result));
+        }
+        Poll::Ready(())
+    }
+}
+
+impl<T> Drop for Drive<T> {
+    fn drop(&mut self) {
+        if let Some((steps, done)) = self.steps.take() {
+            // If the file is gone they are dropped, and the ring goes on with what the system is at.
+            let _ = done.send(Err(steps));
+        }
+    }
 }
 
 impl<T: Send + 'static> Pending<T> {
@@ -69,20 +105,25 @@ impl<T: Send + 'static> Pending<T> {
 
     /// Ready once, with the result; with none if the work has panicked.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        match self {
-            Pending::Elsewhere(is_done) => Pin::new(is_done).poll(cx).map(Result::ok),
-            Pending::Here(work) => work.as_mut().poll(cx).map(Some),
+        loop {
+            match self {
+                Pending::Elsewhere(is_done) => return Pin::new(is_done).poll(cx).map(Result::ok),
+                Pending::Here(steps) => return steps.as_mut().poll(cx).map(Some),
+                Pending::Driven(is_done) => match ready!(Pin::new(is_done).poll(cx)) {
+                    Ok(Err(steps)) => *self = Pending::Here(steps),
+                    done => return Poll::Ready(done.ok().and_then(Result::ok)),
+                },
+            }
         }
     }
 
-    /// Nobody waits for it any more, and it has to be done all the same.
-    pub(super) fn finish(self) {
-        if let Pending::Here(work) = self {
-            // The runtime ends after it. One that has ended already leaves it to the system, which has begun.
-            drop(blitz_core::spawn(task::shield(async move {
-                work.await;
-            })));
-        }
+    /// Has a task poll it to its end, even if its result is never asked for.
+    pub(super) fn drive(self) -> Pending<T> {
+        let Pending::Here(steps) = self else { return self };
+        let (done, is_done) = oneshot::channel();
+        // The runtime ends after it, unless it ends before the first poll.
+        drop(blitz_core::spawn(task::shield(Drive { steps: Some((steps, done)) })));
+        Pending::Driven(is_done)
     }
 }
 

@@ -31,8 +31,6 @@ pub(super) struct Stage {
     state: State,
     /// Of a write that its task was told had succeeded.
     write_error: Option<io::Error>,
-    /// What is in flight is a write.
-    writing: bool,
     /// Where the last seek led.
     position: u64,
     /// Bytes that one operation moves at most.
@@ -57,7 +55,7 @@ enum Outcome {
 impl Default for Stage {
     fn default() -> Stage {
         let state = State::Idle(Buffer::default());
-        Stage { state, write_error: None, writing: false, position: 0, max: FILE_BYTES_MAX }
+        Stage { state, write_error: None, position: 0, max: FILE_BYTES_MAX }
     }
 }
 
@@ -193,7 +191,6 @@ impl Stage {
             None => (Buffer::default(), Outcome::Written(Err(panicked()))),
         };
         self.state = State::Idle(buffer);
-        self.writing = false;
         match outcome {
             Outcome::Written(result) => {
                 // The first is the cause of the others.
@@ -247,9 +244,13 @@ impl Stage {
                 }
             }
         });
-        self.writing = true;
-        // So that it is on its way even if nobody ever asks for its end.
-        let _ = self.poll_idle(&mut Context::from_waker(Waker::noop()));
+        // The write was promised: it goes on even if the file is not used any more, or is dropped.
+        if self.poll_idle(&mut Context::from_waker(Waker::noop())).is_pending() {
+            let state = std::mem::replace(&mut self.state, State::Idle(Buffer::default()));
+            if let State::Busy(pending) = state {
+                self.state = State::Busy(pending.drive());
+            }
+        }
     }
 
     fn take_buffer(&mut self) -> Buffer {
@@ -276,17 +277,6 @@ impl Stage {
     ) {
         let buffer = self.take_buffer();
         self.state = State::Busy(begin(file.clone(), buffer, operation));
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let state = std::mem::replace(&mut self.state, State::Idle(Buffer::default()));
-        if let State::Busy(pending) = state {
-            if self.writing {
-                pending.finish();
-            }
-        }
     }
 }
 
