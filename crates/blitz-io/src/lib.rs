@@ -10,6 +10,7 @@ pub mod net;
 mod options;
 mod poll;
 pub mod process;
+mod room;
 pub mod signal;
 pub mod time;
 mod uring;

@@ -228,3 +228,29 @@ fn a_write_outlives_the_thread_that_began_it() {
         }
     });
 }
+
+#[test]
+fn a_write_waits_for_room_in_a_file_that_does_not_block() {
+    let dir = Dir::new();
+    for backend in [Backend::Readiness, Backend::IoUring] {
+        for ends in [false, true] {
+            let Some(runtime) = runtime(2, backend) else { return };
+            watched("a write to a full FIFO", |watch| {
+                let runtime = watch.runtime(runtime);
+                let (_one, other) = fifo(&dir.at(&format!("{backend:?}-{ends}")));
+                let mut file = File::from_std(other.try_clone().unwrap());
+                // More than a FIFO holds.
+                let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n >> 8) as u8).collect();
+                runtime.block_on(file.write_all(&bytes)).unwrap();
+                let ending = if ends {
+                    drop(file);
+                    std::thread::spawn(move || drop(runtime))
+                } else {
+                    std::thread::spawn(move || runtime.block_on(file.flush()).unwrap())
+                };
+                assert!(read_all(&other, bytes.len()) == bytes);
+                ending.join().unwrap();
+            });
+        }
+    }
+}

@@ -3,10 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::stage::step_back;
+use crate::room;
 use crate::uring::Uring;
 use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::File;
-use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
+use std::io::{self, IoSlice, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -69,8 +70,8 @@ impl Buffer {
     }
 
     /// Writes all that is there; there is nothing afterwards.
-    pub(super) fn write(&mut self, mut file: &File) -> io::Result<()> {
-        let result = file.write_all(&self.memory[self.filled.clone()]);
+    pub(super) fn write(&mut self, file: &File) -> io::Result<()> {
+        let result = room::write_all(file, &self.memory[self.filled.clone()]);
         self.clear();
         result
     }
@@ -115,8 +116,8 @@ impl Buffer {
         Ok((self, result))
     }
 
-    /// As [`write`](Buffer::write), by the system itself. As an error comes back what the ring did not take, which
-    /// is still to be written.
+    /// As [`write`](Buffer::write), by the system itself. As an error comes back what the ring did not take or
+    /// finish, which is still to be written.
     ///
     /// The position of the file is moved before the bytes are written, for the reason that
     /// [`read_by`](Buffer::read_by) gives, and back over those that could not be. So it is right even
@@ -140,6 +141,8 @@ impl Buffer {
                             offset = offset.map(|offset| offset + count as u64);
                         }
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        // The ring does not wait for room in a file that does not block: a thread does.
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => refused = true,
                         Err(error) => result = Err(error),
                     }
                 }

@@ -19,7 +19,8 @@ use tokio::sync::Mutex;
 ///
 /// A write copies its bytes and returns; they are written meanwhile, and the next operation waits for that. An
 /// error is told to the next write or flush. So **flush before you rely on what was written**: a file that is dropped
-/// still writes all, but nobody learns whether that worked.
+/// still writes all, but nobody learns whether that worked. A write waits for room even in a file that was opened
+/// with `O_NONBLOCK`, such as a FIFO that is full.
 ///
 /// At most one operation is in flight. A read whose future is dropped goes on, and what it brings is kept for the
 /// next one.

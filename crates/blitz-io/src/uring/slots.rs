@@ -23,11 +23,11 @@
 
 #![forbid(unsafe_code)]
 
+use crate::room;
 use rustix::io::Errno;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::Write;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl Unwritten {
         // The task that would have been told of an error is gone.
         let _ = match offset {
             Some(offset) => file.write_all_at(bytes, offset),
-            None => (&*file).write_all(bytes),
+            None => room::write_all(&file, bytes),
         };
     }
 }
