@@ -6,7 +6,7 @@ mod common;
 use blitz::fs::File;
 use blitz::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use blitz::{Backend, Runtime};
-use common::{Dir, wait_for, watched};
+use common::{Dir, io_metrics, wait_for, watched};
 use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, fadvise, mknodat};
 use std::io::{Read, Seek};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -253,4 +253,92 @@ fn a_write_waits_for_room_in_a_file_that_does_not_block() {
             });
         }
     }
+}
+
+#[test]
+fn clones_that_share_a_position_read_each_byte_once() {
+    const BLOCK: usize = 4_096;
+    const BLOCKS: u64 = 2_048;
+    let dir = Dir::new();
+    let path = dir.at("shared");
+    numbers(&path, BLOCKS * BLOCK as u64 / 8);
+    let Some(runtime) = runtime(2, Backend::IoUring) else { return };
+    watched("clones that read", |watch| {
+        let mut seen = watch.runtime(runtime).block_on(async {
+            let file = File::from_std(open_cold(&path, 0));
+            let mut tasks = Vec::new();
+            for _ in 0..4 {
+                let mut file = file.try_clone().await.unwrap();
+                tasks.push(blitz::spawn(async move {
+                    let (mut seen, mut block) = (Vec::new(), vec![0; BLOCK]);
+                    while file.read(&mut block).await.unwrap() > 0 {
+                        seen.push(u64::from_le_bytes(block[..8].try_into().unwrap()));
+                    }
+                    seen
+                }));
+            }
+            let mut seen = Vec::new();
+            for task in tasks {
+                seen.extend(task.await.unwrap());
+            }
+            seen
+        });
+        let blocks = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!((blocks, seen.len() as u64), (BLOCKS as usize, BLOCKS), "read, and different");
+    });
+}
+
+#[test]
+fn clones_that_share_a_position_write_each_byte_once() {
+    const RECORDS: usize = 500;
+    let dir = Dir::new();
+    let path = dir.at("log");
+    let build = || runtime(2, Backend::IoUring);
+    let (Some(one), Some(other)) = (build(), build()) else { return };
+    watched("clones that write", |watch| {
+        let runtimes = [watch.runtime(one), watch.runtime(other)];
+        let clones = runtimes[0].block_on(async {
+            let mut clones = vec![File::create(&path).await.unwrap()];
+            for n in 0..3 {
+                clones.push(clones[n].try_clone().await.unwrap());
+            }
+            clones
+        });
+        let tasks = clones.into_iter().zip(0..).map(|(mut file, n)| {
+            runtimes[usize::from(n) % 2].spawn(async move {
+                for _ in 0..RECORDS {
+                    file.write_all(&[b'a' + n; 64]).await.unwrap();
+                    file.flush().await.unwrap();
+                }
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+        let all = std::fs::read(&path).unwrap();
+        for n in b'a'..b'e' {
+            let count = all.iter().filter(|&&byte| byte == n).count();
+            assert_eq!((n, count), (n, RECORDS * 64));
+        }
+        assert_eq!(all.len(), 4 * RECORDS * 64);
+    });
+}
+
+/// A read of a FIFO that is on a thread would keep its runtime.
+#[test]
+fn clones_without_a_position_stay_with_io_uring() {
+    let dir = Dir::new();
+    let Some(runtime) = runtime(2, Backend::IoUring) else { return };
+    watched("clones of a FIFO", |watch| {
+        let runtime = watch.runtime(runtime);
+        let (one, _other) = fifo(&dir.at("fifo"));
+        let file = File::from_std(one);
+        let clone = runtime.block_on(file.try_clone()).unwrap();
+        for mut file in [file, clone] {
+            drop(runtime.spawn(async move { file.read_u8().await }));
+        }
+        wait_for(|| io_metrics(&runtime.handle()).under_way == 2);
+        drop(runtime);
+    });
 }

@@ -5,7 +5,7 @@
 use super::OpenOptions;
 use super::stage::{Stage, step_back};
 use std::fs::{File as StdFile, Metadata, Permissions};
-use std::io::{self, IoSlice, SeekFrom};
+use std::io::{self, IoSlice, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
 use std::pin::Pin;
@@ -105,6 +105,10 @@ impl File {
     }
 
     /// A file of the standard library as one of Blitz's.
+    ///
+    /// If other descriptors of the same open file are used meanwhile, in this process or in another one, they share
+    /// its position. The system does not lock that for io_uring, so two of them that read at once may get the same
+    /// bytes, and a write that fails may step back over bytes of another one. Use [`try_clone`](File::try_clone) for copies within Blitz, or open the file once more.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -224,10 +228,19 @@ impl File {
 
     /// The same open file once more, with the same position: a read here moves both.
     ///
+    /// From now on threads read and write both, as without io_uring, unless the file is one that has no position,
+    /// such as a FIFO. Open the file twice to use io_uring for both.
+    ///
     /// # Errors
     /// What the system says.
     pub async fn try_clone(&self) -> io::Result<File> {
-        self.stage.lock().await.ask(&self.file, StdFile::try_clone).await.map(File::from_std)
+        let mut stage = self.stage.lock().await;
+        let clone = |mut file: &StdFile| Ok((file.try_clone()?, file.stream_position().is_ok()));
+        let (file, has_position) = stage.ask(&self.file, clone).await?;
+        stage.shares_position |= has_position;
+        let mut file = File::from_std(file);
+        file.stage.get_mut().shares_position = has_position;
+        Ok(file)
     }
 
     /// How many bytes one operation moves at most, and how much memory the file keeps for that.

@@ -16,6 +16,7 @@
 use super::buffer::Buffer;
 use super::errand::Pending;
 use crate::driver::uring_for_files;
+use crate::uring::Uring;
 use blitz_parts::tuning::FILE_BYTES_MAX;
 use std::fs::File;
 use std::future::{Future, poll_fn};
@@ -33,6 +34,9 @@ pub(super) struct Stage {
     write_error: Option<io::Error>,
     /// Where the last seek led.
     position: u64,
+    /// A clone of the file has the same position. Threads read and write it then: the system locks the
+    /// position for them, and not for io_uring.
+    pub(super) shares_position: bool,
     /// Bytes that one operation moves at most.
     pub(super) max: usize,
 }
@@ -55,7 +59,8 @@ enum Outcome {
 impl Default for Stage {
     fn default() -> Stage {
         let state = State::Idle(Buffer::default());
-        Stage { state, write_error: None, position: 0, max: FILE_BYTES_MAX }
+        let max = FILE_BYTES_MAX;
+        Stage { state, write_error: None, position: 0, shares_position: false, max }
     }
 }
 
@@ -203,8 +208,13 @@ impl Stage {
         Poll::Ready(Some(outcome))
     }
 
+    /// The ring to use, if any.
+    fn uring(&self) -> Option<Arc<Uring>> {
+        if self.shares_position { None } else { uring_for_files() }
+    }
+
     fn begin_read(&mut self, file: &Arc<File>, max: usize) {
-        let Some(uring) = uring_for_files() else {
+        let Some(uring) = self.uring() else {
             return self.begin(file, move |file, buffer| Outcome::Read(buffer.read(file, max)));
         };
         self.begin_here(file, move |file, buffer| async move {
@@ -222,7 +232,7 @@ impl Stage {
 
     /// Writes what is in the buffer, `ahead` bytes back.
     fn begin_write(&mut self, file: &Arc<File>, ahead: usize) {
-        let Some(uring) = uring_for_files() else {
+        let Some(uring) = self.uring() else {
             return self.begin(file, move |file, buffer| {
                 // What cannot be written must not be there for the next read.
                 let sought = step_back(file, ahead).inspect_err(|_| buffer.clear());
