@@ -30,7 +30,7 @@ pub struct IoDriver {
     /// Wakers that are no tasks of pools, of what has happened.
     kept: Kept,
     backend: Backend,
-    /// Made when first wanted; or why there is none.
+    /// Made when first wanted; or why there is none. None is made after the end of the pool.
     uring: OnceLock<Result<Arc<Uring>, String>>,
 }
 
@@ -204,7 +204,10 @@ impl Driver for IoDriver {
     }
 
     fn shut_down(&self) {
-        if let Some(Ok(uring)) = self.uring.get() {
+        // Waits for a ring that another thread is making, and keeps later ones from being made: a ring
+        // that is not ended would never notify its users.
+        let uring = self.uring.get_or_init(|| Err("the runtime has ended".to_owned()));
+        if let Ok(uring) = uring {
             self.reactor.note(|batch| uring.end(batch));
         }
         // A waker that panics keeps nobody from being told, be it at a socket or at a timer.

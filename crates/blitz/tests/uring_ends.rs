@@ -6,11 +6,12 @@ mod common;
 use blitz::fs::File;
 use blitz::io::{AsyncReadExt, AsyncWriteExt};
 use blitz::{Backend, Runtime};
-use common::{Dir, io_metrics, wait_for, watched};
+use common::{Dir, io_metrics, jitter, wait_for, watched};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
@@ -161,4 +162,28 @@ fn a_read_on_a_thread_that_never_comes_is_bounded_and_reported() {
             fifo.write_all(b"x").unwrap();
         });
     }
+}
+
+#[test]
+fn a_ring_that_is_made_while_the_runtime_ends_is_closed() {
+    watched("a ring that is made meanwhile", |watch| {
+        let mut seed = 7;
+        for _ in 0..100 {
+            let runtime = watch.runtime(runtime(1, Backend::Auto).unwrap());
+            runtime.block_on(blitz::time::sleep(Duration::from_millis(1)));
+            let (handle, barrier) = (runtime.handle(), Arc::new(Barrier::new(2)));
+            let (at, mut other_seed) = (barrier.clone(), seed + 1);
+            let thread = std::thread::spawn(move || {
+                let mut file = File::from_std(std::fs::File::open("Cargo.toml").unwrap());
+                at.wait();
+                jitter(&mut other_seed);
+                let _entered = handle.enter();
+                let _ = handle.block_on(async { file.read(&mut [0; 16]).await });
+            });
+            barrier.wait();
+            jitter(&mut seed);
+            drop(runtime);
+            thread.join().unwrap();
+        }
+    });
 }
