@@ -7,12 +7,13 @@ use super::{RESTARTS, Uring};
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-type Accepted = Pin<Box<dyn Future<Output = io::Result<OwnedFd>> + Send>>;
+type Accepted = Pin<Box<dyn Future<Output = io::Result<(OwnedFd, SocketAddr)>> + Send>>;
 
 /// What is under way belongs to the listener, not to the task that waits for it: so no connection is lost if the
 /// task goes away, and the next one waits for the same. Tasks take turns.
@@ -27,7 +28,7 @@ impl Accepting {
         &self,
         uring: Arc<Uring>,
         listener: BorrowedFd<'_>,
-    ) -> Option<io::Result<OwnedFd>> {
+    ) -> Option<io::Result<(OwnedFd, SocketAddr)>> {
         let mut under_way = self.under_way.lock().await;
         let mut restarts = 0;
         loop {

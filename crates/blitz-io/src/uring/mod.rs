@@ -31,6 +31,8 @@
 //!   operation that is under way is an error.
 
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
+mod peer;
+#[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod ring;
 #[cfg(not(all(target_os = "linux", feature = "io-uring")))]
 #[path = "none.rs"]

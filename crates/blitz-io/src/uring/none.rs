@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -56,7 +57,7 @@ impl Uring {
     pub(crate) fn accept(
         self: &Arc<Uring>,
         _: BorrowedFd<'_>,
-    ) -> Option<std::future::Pending<io::Result<OwnedFd>>> {
+    ) -> Option<std::future::Pending<io::Result<(OwnedFd, SocketAddr)>>> {
         match self.0 {}
     }
 

@@ -1,5 +1,6 @@
 //! The ring: how operations reach the system, and their results us.
 
+use super::peer;
 use super::slots::{Kind, Left, Leftover, Progress, Refused, Slots, Target, Unwritten};
 use super::{Attempt, Outcome, RESTARTS};
 use crate::io::Interest;
@@ -17,10 +18,10 @@ use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::mem::ManuallyDrop;
+use std::net::SocketAddr;
 use std::ops::{Deref, Range};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::pin::Pin;
-use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -179,25 +180,32 @@ impl Uring {
 
     /// Begins to wait for a connection at `listener`, which blocks no thread that uses it. None if the ring takes
     /// no more operations.
+    ///
+    /// The address of the peer comes with the connection: a peer that has reset it meanwhile has no
+    /// address any more that the system would tell.
     pub(crate) fn accept(
         self: &Arc<Uring>,
         listener: BorrowedFd<'_>,
-    ) -> Option<impl Future<Output = io::Result<OwnedFd>> + Send + use<>> {
+    ) -> Option<impl Future<Output = io::Result<(OwnedFd, SocketAddr)>> + Send + use<>> {
         let fd = Fd(listener.as_raw_fd());
         let flags = (SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).bits() as i32;
-        let make =
-            |_, _| opcode::Accept::new(fd, ptr::null_mut(), ptr::null_mut()).flags(flags).build();
-        let op = match Uring::start(self.clone(), Vec::new(), Kind::Accept, None, make) {
+        let make = |at: *mut u8, _| {
+            let length = at.wrapping_add(peer::LENGTH_AT);
+            opcode::Accept::new(fd, at.cast(), length.cast()).flags(flags).build()
+        };
+        let op = match Uring::start(self.clone(), peer::room(), Kind::Accept, None, make) {
             Ok(op) => Ok(op),
             Err(Refused::Ended(_)) => Err(ended()),
             Err(Refused::Broken(_)) => return None,
         };
         Some(async {
-            match i32::try_from(op?.await.0?) {
-                // SAFETY: the system has just made it, for this operation.
-                Ok(fd) => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-                Err(_) => unreachable!("descriptors are small numbers"),
-            }
+            let (accepted, room) = op?.await;
+            let Ok(fd) = i32::try_from(accepted?) else {
+                unreachable!("descriptors are small numbers")
+            };
+            // SAFETY: the system has just made it, for this operation.
+            let connection = unsafe { OwnedFd::from_raw_fd(fd) };
+            Ok((connection, peer::address(&room)?))
         })
     }
 

@@ -90,6 +90,8 @@ mod time_paused;
 mod time_sleep;
 #[path = "../time_timeout.rs"]
 mod time_timeout;
+#[path = "../uring_accept.rs"]
+mod uring_accept;
 #[path = "../uring_cancel.rs"]
 mod uring_cancel;
 #[path = "../uring_ends.rs"]

@@ -62,9 +62,8 @@ impl TcpListener {
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         if let Some(uring) = driver::uring_for_sockets() {
             if let Some(accepted) = self.accepting.next(uring, self.as_fd()).await {
-                let stream = std::net::TcpStream::from(accepted?);
-                let address = stream.peer_addr()?;
-                return Ok((TcpStream::from_std(stream)?, address));
+                let (stream, address) = accepted?;
+                return Ok((TcpStream::from_std(stream.into())?, address));
             }
         }
         let (stream, address) =
