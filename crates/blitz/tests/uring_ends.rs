@@ -5,13 +5,18 @@ mod common;
 
 use blitz::fs::File;
 use blitz::io::{AsyncReadExt, AsyncWriteExt};
+use blitz::net::TcpListener;
 use blitz::{Backend, Runtime};
+use blitz_io::IoDriver;
 use common::{Dir, io_metrics, jitter, wait_for, watched};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::future::poll_fn;
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::pin::pin;
 use std::sync::{Arc, Barrier};
+use std::task::Poll;
 use std::time::Duration;
 
 fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
@@ -184,6 +189,36 @@ fn a_ring_that_is_made_while_the_runtime_ends_is_closed() {
             jitter(&mut seed);
             drop(runtime);
             thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_connection_that_comes_after_the_end_belongs_to_its_listener() {
+    watched("a late connection", |watch| {
+        let Some(runtime) = runtime(2, Backend::IoUring) else { return };
+        let runtime = watch.runtime(runtime);
+        let handle = runtime.handle();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        runtime.block_on(async {
+            // The operation goes on after the future is gone.
+            let mut accept = pin!(listener.accept());
+            poll_fn(|cx| {
+                assert!(accept.as_mut().poll(cx).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+        });
+        assert_eq!(io_metrics(&handle).under_way, 1);
+        let driver = IoDriver::of(&handle).unwrap();
+        drop(runtime);
+        assert_eq!(driver.metrics().under_way, 0, "it would accept a connection for no task");
+        let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        drop(listener);
+        // The system closes what no program has accepted.
+        match client.read(&mut [0; 8]) {
+            Ok(0) => {}
+            result => assert_eq!(result.unwrap_err().kind(), ErrorKind::ConnectionReset),
         }
     });
 }

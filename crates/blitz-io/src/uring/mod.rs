@@ -22,8 +22,9 @@
 //! - **Positions.** A file that has a position is read and written at offsets that `fs` names, and `fs` moves the
 //!   position. The system would not move it for an operation that it gives up half-way.
 //! - **The end of the pool.** Writes of files that are under way are waited for; what the system gives up, because
-//!   the worker that began it has ended, is written by the last worker. Reads of files are cancelled: one that
-//!   would never come, from a FIFO for example, does not keep the pool. Whoever waits for them is told of the end.
+//!   the worker that began it has ended, is written by the last worker. All other operations are cancelled: a
+//!   read that would never come, from a FIFO for example, does not keep the pool, and no connection is accepted
+//!   afterwards. The tasks that wait for them are told of the end, and buffers come back.
 //! - **Wakers.** None is cloned, called or dropped under a lock.
 //! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the ring: it takes no
 //!   more operations. Files go on with threads and sockets with readiness. What was under way completes as it would

@@ -417,13 +417,14 @@ impl Uring {
         }
     }
 
-    /// The pool has ended. Writes of files are waited for, since they were promised; reads of files are cancelled and
-    /// then waited for, since they may never come otherwise; and tasks that wait for other operations are told.
+    /// The pool has ended. Writes of files are waited for, since they were promised. All other operations are
+    /// cancelled and then waited for: a read may never come otherwise, an accept would make a connection that
+    /// belongs to no task, and the tasks that wait are told of the end.
     pub(crate) fn end(&self, batch: &mut VecDeque<Waker>) {
         // Whatever is in the table was submitted, or its thread has `submitting`, which each cancellation needs: so
         // none comes before its operation.
-        let reads = self.slots().close();
-        reads.into_iter().for_each(|key| self.cancel(key));
+        let cancelled = self.slots().close();
+        cancelled.into_iter().for_each(|key| self.cancel(key));
         // Held, so that no other thread takes a completion that is waited for, or notes a waker afterwards.
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);

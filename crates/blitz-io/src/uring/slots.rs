@@ -33,13 +33,13 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// What an operation does, and what becomes of it when its future is dropped.
+/// What an operation does, and what becomes of it when its future is dropped. At the end of the pool,
+/// operations that would be cancelled then are cancelled as well, and the pool waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It is cancelled.
     Transfer,
-    /// It is cancelled, and so it is at the end of the pool, which waits for it then: it may be a read that never
-    /// comes.
+    /// It is cancelled.
     Read,
     /// It is cancelled; if it is too late, the descriptor that it has made is closed.
     Accept,
@@ -53,8 +53,7 @@ pub(super) struct Slots {
     table: Slab<Slot>,
     /// Operations that the system is at.
     under_way: usize,
-    /// Those among them that read and that write files.
-    reads: usize,
+    /// Those among them that write files.
     writes: usize,
     /// Completions that are still to come: of operations and of cancellations.
     owed: usize,
@@ -182,7 +181,6 @@ impl Slots {
         Slots {
             table: Slab::new(),
             under_way: 0,
-            reads: 0,
             writes: 0,
             owed: 0,
             room,
@@ -209,7 +207,6 @@ impl Slots {
         }
         let state = State::UnderWay(None);
         self.under_way += 1;
-        self.reads += usize::from(kind == Kind::Read);
         self.writes += usize::from(kind == Kind::Write);
         self.owe();
         Ok(self.table.insert(Slot { buffer, kind, write, state, cancelling: false }))
@@ -234,7 +231,6 @@ impl Slots {
     fn is_complete(&mut self, kind: Kind) {
         self.owed -= 1;
         self.under_way -= 1;
-        self.reads -= usize::from(kind == Kind::Read);
         self.writes -= usize::from(kind == Kind::Write);
     }
 
@@ -345,28 +341,29 @@ impl Slots {
         }
     }
 
-    /// The pool ends: no more operations begin. Returns the reads that are under way, to each of which the caller
-    /// sends a cancellation, or else calls [`cancelled`](Slots::cancelled).
+    /// Begins the end of the pool: no more operations begin. Returns the operations that are under way
+    /// and no writes. The caller sends a cancellation to each of them, or else calls
+    /// [`cancelled`](Slots::cancelled).
     pub(super) fn close(&mut self) -> Vec<usize> {
         self.closed = true;
-        let mut reads = Vec::new();
+        let mut keys = Vec::new();
         for (key, slot) in &mut self.table {
             let is_under_way = matches!(slot.state, State::UnderWay(_) | State::Abandoned);
-            if slot.kind == Kind::Read && is_under_way && !slot.cancelling {
+            if slot.kind != Kind::Write && is_under_way && !slot.cancelling {
                 slot.cancelling = true;
-                reads.push(key);
+                keys.push(key);
             }
         }
-        reads.iter().for_each(|_| self.owe());
-        reads
+        keys.iter().for_each(|_| self.owe());
+        keys
     }
 
     /// Nothing will tell of completions any more. Not yet, and false, if there are operations to be waited for:
-    /// writes, and reads that were cancelled.
+    /// writes, and all others, which were cancelled.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) -> bool {
-        // A broken ring cannot cancel, and reads may never come.
-        let reads = if self.is_broken() { 0 } else { self.reads };
-        if self.writes + reads > 0 && !self.deaf {
+        // A broken ring cannot cancel: what is not a write may never complete.
+        let awaited = if self.is_broken() { self.writes } else { self.under_way };
+        if awaited > 0 && !self.deaf {
             return false;
         }
         self.ended = true;
@@ -607,24 +604,41 @@ mod tests {
     }
 
     #[test]
-    fn the_end_tells_those_who_wait_and_those_who_come() {
+    fn the_end_waits_for_all_and_cancels_all_but_writes() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let key = insert(&mut slots, vec![7], Kind::Transfer).unwrap();
         assert_eq!(poll(&mut slots, key), Progress::Pending);
         let writes = insert(&mut slots, vec![6], Kind::Write).unwrap();
         let reads = insert(&mut slots, vec![5], Kind::Read).unwrap();
+        let accepts = insert(&mut slots, Vec::new(), Kind::Accept).unwrap();
         assert!(!slots.is_closed());
-        assert_eq!((slots.close(), slots.is_closed()), (vec![reads], true));
-        assert_eq!(slots.close(), [], "it is being cancelled");
-        assert!(!slots.end(&mut batch), "both are waited for");
+        assert_eq!((slots.close(), slots.is_closed()), (vec![key, reads, accepts], true));
+        assert_eq!(slots.close(), [], "they are being cancelled");
+        assert!(!slots.end(&mut batch), "all are waited for");
         assert!(slots.complete(writes, 1, &mut batch).is_none());
-        assert!(!slots.end(&mut batch), "the read is waited for");
+        assert!(slots.complete(accepts, -125, &mut batch).is_none());
+        assert!(!slots.end(&mut batch), "two are waited for");
         assert!(matches!(slots.leave(reads).0, Left::UnderWay), "it is being cancelled");
         assert_eq!(unwanted(&mut slots, reads, -125), None);
+        assert!(!slots.end(&mut batch), "one is waited for");
+        assert!(slots.complete(key, -125, &mut batch).is_none());
         assert!(slots.end(&mut batch));
         assert_eq!(batch.len(), 1);
-        assert_eq!(poll(&mut slots, key), Progress::Ended);
+        assert_eq!(poll(&mut slots, key), Progress::Done(-125, vec![7]), "its buffer comes back");
         assert_eq!(insert(&mut slots, vec![8], Kind::Transfer), Err(Refused::Ended(vec![8])));
+        assert_eq!(slots.under_way(), 0);
+    }
+
+    #[test]
+    fn the_end_of_a_broken_ring_tells_those_who_wait() {
+        let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
+        let key = insert(&mut slots, vec![7], Kind::Transfer).unwrap();
+        assert_eq!(poll(&mut slots, key), Progress::Pending);
+        slots.break_off("forbidden");
+        assert_eq!(slots.close(), [key]);
+        slots.cancelled(key);
+        assert!(slots.end(&mut batch));
+        assert_eq!((batch.len(), poll(&mut slots, key)), (1, Progress::Ended));
         assert!(matches!(slots.leave(key).0, Left::Cancel));
         assert_eq!(slots.under_way(), 1, "the system may still write to it");
     }
