@@ -204,17 +204,22 @@ impl Driver for IoDriver {
     }
 
     fn shut_down(&self) {
+        // A waker that panics keeps no other from being called, be it at a socket, a timer or the ring.
+        let mut panics = Vec::new();
+        let mut guard = |call: &mut dyn FnMut()| {
+            panics.extend(catch_unwind(AssertUnwindSafe(call)).err());
+        };
+        guard(&mut || wake_all(self.kept.take()));
+        guard(&mut || self.reactor.shut_down());
+        guard(&mut || self.timers.shut_down());
         // Waits for a ring that another thread is making, and keeps later ones from being made: a ring
         // that is not ended would never notify its users.
         let uring = self.uring.get_or_init(|| Err("the runtime has ended".to_owned()));
+        // The ring is last, for it waits for writes.
         if let Ok(uring) = uring {
-            self.reactor.note(|batch| uring.end(batch));
+            uring.end(|mut wakers| guard(&mut || wake_all(std::mem::take(&mut wakers))));
         }
-        // A waker that panics keeps nobody from being told, be it at a socket or at a timer.
-        let kept = catch_unwind(AssertUnwindSafe(|| wake_all(self.kept.take())));
-        let sockets = catch_unwind(AssertUnwindSafe(|| self.reactor.shut_down()));
-        self.timers.shut_down();
-        if let Err(panic) = sockets.and(kept) {
+        if let Some(panic) = panics.pop() {
             resume_unwind(panic);
         }
     }

@@ -5,16 +5,17 @@ mod common;
 
 use blitz::fs::File;
 use blitz::io::{AsyncReadExt, AsyncWriteExt};
-use blitz::net::TcpListener;
+use blitz::net::{TcpListener, UnixStream};
 use blitz::{Backend, Runtime};
 use blitz_io::IoDriver;
-use common::{Dir, io_metrics, jitter, wait_for, watched};
+use common::{Dir, Watch, io_metrics, jitter, wait_for, watched};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::OpenOptions;
 use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::pin::pin;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::time::Duration;
@@ -190,6 +191,54 @@ fn a_ring_that_is_made_while_the_runtime_ends_is_closed() {
             drop(runtime);
             thread.join().unwrap();
         }
+    });
+}
+
+/// A runtime with a task that the end cancels, and a write of it that goes on until the test reads from the FIFO.
+fn with_stuck_write(watch: &Watch, dir: &Dir, name: &str) -> Option<(Runtime, std::fs::File)> {
+    let runtime = watch.runtime(runtime(2, Backend::IoUring)?);
+    let mut file = File::from_std(fifo(dir, name));
+    let mut other = other_end(dir, name);
+    while other.write(&[7; 4_096]).is_ok() {}
+    let (done, is_done) = channel();
+    drop(runtime.spawn(async move {
+        file.write_all(b"hello").await.unwrap();
+        done.send(()).unwrap();
+        std::future::pending::<()>().await;
+    }));
+    is_done.recv().unwrap();
+    wait_for(|| io_metrics(&runtime.handle()).under_way == 1);
+    Some((runtime, other))
+}
+
+#[test]
+fn those_who_wait_are_told_of_the_end_before_it_waits_for_writes() {
+    let dir = Dir::new();
+    watched("told before writes", |watch| {
+        let Some((runtime, mut other)) = with_stuck_write(watch, &dir, "told") else { return };
+        let entered = runtime.enter();
+        let pairs = [UnixStream::pair().unwrap(), UnixStream::pair().unwrap()];
+        let ((here, mut reads), (silent, receives)) = pairs.into();
+        drop(entered);
+        let (handle, receiver) = (runtime.handle(), runtime.handle());
+        // One waits for readiness, one for an operation of the ring.
+        let read = std::thread::spawn(move || handle.block_on(async { reads.read_u8().await }));
+        let receive = std::thread::spawn(move || {
+            receiver.block_on(async { receives.recv_owned(vec![7; 8]).await })
+        });
+        wait_for(|| {
+            let metrics = io_metrics(&runtime.handle());
+            (metrics.waiting, metrics.under_way) == (1, 2)
+        });
+        assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it waits for the write");
+        let error = read.join().unwrap().unwrap_err();
+        assert!(error.to_string().contains("has ended"), "{error}");
+        let (received, buffer) = receive.join().unwrap();
+        let error = received.unwrap_err();
+        assert!(error.to_string().contains("has ended"), "{error}");
+        assert_eq!(buffer, [7; 8], "it comes back");
+        wait_for_bytes(&mut other, &mut Vec::new(), 5);
+        drop((here, silent));
     });
 }
 

@@ -24,7 +24,7 @@
 //! - **The end of the pool.** Writes of files that are under way are waited for; what the system gives up, because
 //!   the worker that began it has ended, is written by the last worker. All other operations are cancelled: a
 //!   read that would never come, from a FIFO for example, does not keep the pool, and no connection is accepted
-//!   afterwards. The tasks that wait for them are told of the end, and buffers come back.
+//!   afterwards. The tasks that wait for them are told of the end, before it waits for writes, and buffers come back.
 //! - **Wakers.** None is cloned, called or dropped under a lock.
 //! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the ring: it takes no
 //!   more operations. Files go on with threads and sockets with readiness. What was under way completes as it would

@@ -65,7 +65,7 @@ impl Uring {
         match self.0 {}
     }
 
-    pub(crate) fn end(&self, _: &mut VecDeque<Waker>) {
+    pub(crate) fn end(&self, _: impl FnMut(VecDeque<Waker>)) {
         match self.0 {}
     }
 

@@ -420,22 +420,40 @@ impl Uring {
     /// The pool has ended. Writes of files are waited for, since they were promised. All other operations are
     /// cancelled and then waited for: a read may never come otherwise, an accept would make a connection that
     /// belongs to no task, and the tasks that wait are told of the end.
-    pub(crate) fn end(&self, batch: &mut VecDeque<Waker>) {
+    ///
+    /// Calls `wake` with wakers as operations complete, without a lock, so that no task waits for writes of
+    /// another one.
+    pub(crate) fn end(&self, mut wake: impl FnMut(VecDeque<Waker>)) {
         // Whatever is in the table was submitted, or its thread has `submitting`, which each cancellation needs: so
         // none comes before its operation.
         let cancelled = self.slots().close();
         cancelled.into_iter().for_each(|key| self.cancel(key));
-        // Held, so that no other thread takes a completion that is waited for, or notes a waker afterwards.
-        let mut completing = lock(&self.completing);
-        self.collect_in(&mut completing);
+        let mut unwritten = Vec::new();
         loop {
-            completing.unwritten.drain(..).for_each(Unwritten::write);
-            if self.slots().end(&mut completing.late) {
-                break;
+            let mut completing = lock(&self.completing);
+            self.collect_in(&mut completing);
+            unwritten.append(&mut completing.unwritten);
+            let mut slots = self.slots();
+            // The rest of a write may block, so it comes after what was cancelled.
+            let writes = !unwritten.is_empty() && slots.has_only_writes();
+            // With the lock, so that no other thread notes a waker or a rest of a write afterwards.
+            let is_over = unwritten.is_empty() && slots.end(&mut completing.late);
+            drop(slots);
+            let wakers = std::mem::take(&mut completing.late);
+            if !is_over && !writes && wakers.is_empty() {
+                // With the lock, so that no other thread takes the completion that is waited for.
+                self.wait(&mut completing);
+                continue;
             }
-            self.wait(&mut completing);
+            drop(completing);
+            wake(wakers);
+            if writes {
+                unwritten.drain(..).for_each(Unwritten::write);
+            }
+            if is_over {
+                return;
+            }
         }
-        batch.append(&mut completing.late);
     }
 
     /// Waits for a completion, one of which is to come.

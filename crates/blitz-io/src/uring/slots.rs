@@ -358,12 +358,17 @@ impl Slots {
         keys
     }
 
+    /// Whether no operation but writes is to be waited for at the end.
+    pub(super) fn has_only_writes(&self) -> bool {
+        // A broken ring cannot cancel: what is not a write may never complete.
+        self.is_broken() || self.under_way == self.writes
+    }
+
     /// Nothing will tell of completions any more. Not yet, and false, if there are operations to be waited for:
     /// writes, and all others, which were cancelled.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) -> bool {
-        // A broken ring cannot cancel: what is not a write may never complete.
-        let awaited = if self.is_broken() { self.writes } else { self.under_way };
-        if awaited > 0 && !self.deaf {
+        let is_over = self.has_only_writes() && self.writes == 0;
+        if !is_over && !self.deaf {
             return false;
         }
         self.ended = true;
