@@ -56,6 +56,9 @@ struct State {
     news: Notify,
 }
 
+/// Something that runs, not described yet, and since when.
+type Undescribed = (Arc<dyn Debug + Send + Sync>, Instant);
+
 struct Tracked {
     /// Shared, so that it describes itself when no lock is held.
     what: Arc<dyn Debug + Send + Sync>,
@@ -138,13 +141,7 @@ impl Shutdown {
 
     /// What is running at this moment, the oldest first.
     pub fn report(&self) -> Report {
-        let mut running: Vec<_> = {
-            let tracked = self.state.tracked();
-            tracked.iter().map(|(_, tracked)| (tracked.what.clone(), tracked.since)).collect()
-        };
-        running.sort_by_key(|(_, since)| *since);
-        let describe = |(what, since)| Left { what: format!("{what:?}"), since };
-        Report { left: running.into_iter().map(describe).collect() }
+        Report::of(self.state.running())
     }
 
     /// Calls [`start`](Self::start), waits until nothing is running any more, but for no longer than `patience`,
@@ -155,10 +152,11 @@ impl Shutdown {
         match time::timeout(patience, self.drained()).await {
             Ok(()) => Report::default(),
             Err(_) => {
-                let report = self.report();
+                let running = self.state.running();
                 let _ = self.state.expired.set(());
                 self.state.news.notify_waiters();
-                report
+                // Descriptions are user code, which may panic or block: the connections have heard by now.
+                Report::of(running)
             }
         }
     }
@@ -183,6 +181,16 @@ impl State {
     fn tracked(&self) -> MutexGuard<'_, Slab<Tracked>> {
         // No user code runs under the lock.
         self.tracked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what is running, the oldest first.
+    fn running(&self) -> Vec<Undescribed> {
+        let mut running: Vec<_> = {
+            let tracked = self.tracked();
+            tracked.iter().map(|(_, tracked)| (tracked.what.clone(), tracked.since)).collect()
+        };
+        running.sort_by_key(|(_, since)| *since);
+        running
     }
 
     async fn until(&self, done: impl Fn(&State) -> bool) {
@@ -294,6 +302,12 @@ pub struct Left {
 }
 
 impl Report {
+    /// Describes what is running. That calls user code.
+    fn of(running: Vec<Undescribed>) -> Report {
+        let describe = |(what, since)| Left { what: format!("{what:?}"), since };
+        Report { left: running.into_iter().map(describe).collect() }
+    }
+
     /// Whether nothing was left.
     pub fn is_clean(&self) -> bool {
         self.left.is_empty()
@@ -380,6 +394,22 @@ mod tests {
             assert!(!report.is_clean());
             watch.await.unwrap();
         });
+    }
+
+    #[test]
+    fn a_description_that_panics_keeps_none_from_hearing_that_patience_is_over() {
+        struct Bomb;
+        impl Debug for Bomb {
+            fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+                panic!("on purpose")
+            }
+        }
+        let shutdown = Shutdown::new();
+        let _running = shutdown.track(Bomb);
+        let finish = || blitz::block_on(shutdown.finish(Duration::ZERO));
+        assert!(catch_unwind(AssertUnwindSafe(finish)).is_err());
+        assert!(shutdown.is_expired(), "connections go on for ever");
+        blitz::block_on(shutdown.expired());
     }
 
     #[test]
