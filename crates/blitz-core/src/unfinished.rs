@@ -27,8 +27,8 @@ pub struct Unfinished {
     pub jobs: usize,
     /// [Shielded](crate::task::shield) sections of tasks.
     pub shielded: usize,
-    /// Workers that have not left: they leave when there is none of the above. One that stays then is in a poll that
-    /// does not return.
+    /// Workers that have not left: they leave when there is none of the above. A worker that stays then is in a poll
+    /// that does not return, or it is the last one, and cancels tasks or waits for writes of files.
     pub workers: usize,
 }
 
@@ -38,11 +38,14 @@ impl Unfinished {
         let (blocking, shielded) = (team.blocking.unfinished(), team.sections.len());
         let handle = usize::from(!team.is_closing());
         let jobs = reasons.saturating_sub(blocking + shielded + handle);
-        let workers = team.leaving.load(Acquire).saturating_sub(handle);
+        let leaving = team.leaving.load(Acquire).saturating_sub(handle);
+        // The last worker has counted itself out, and ends tasks and the driver. That may take its time.
+        let is_ending = handle == 0 && !team.ended().probe();
+        let workers = leaving.max(usize::from(is_ending));
         Unfinished { blocking, jobs, shielded, workers }
     }
 
-    /// Whether nothing is left: the pool has ended, or its last threads are about to.
+    /// Whether nothing is left: the pool has ended.
     pub fn is_empty(&self) -> bool {
         self.blocking + self.jobs + self.shielded + self.workers == 0
     }
@@ -66,7 +69,7 @@ impl Handle {
 impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {
-            return f.write_str("the pool has ended, or its last threads are about to");
+            return f.write_str("the pool has ended");
         }
         let kinds = [
             (self.blocking, "closure of spawn_blocking", "closures of spawn_blocking"),

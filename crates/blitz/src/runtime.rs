@@ -182,7 +182,7 @@ impl Runtime {
     ///
     /// # Errors
     /// If something is left then: the error says what. It goes on in the background. If it says nothing, the
-    /// last threads are about to end.
+    /// runtime has ended meanwhile.
     pub fn shutdown_within(self, patience: Duration) -> Result<(), Unfinished> {
         let handle = self.handle();
         let (done, wait) = mpsc::channel();

@@ -243,6 +243,24 @@ fn those_who_wait_are_told_of_the_end_before_it_waits_for_writes() {
 }
 
 #[test]
+fn a_runtime_that_waits_for_a_write_says_that_it_has_not_ended() {
+    let dir = Dir::new();
+    watched("a write is left", |watch| {
+        let Some((runtime, mut other)) = with_stuck_write(watch, &dir, "left") else { return };
+        let handle = runtime.handle();
+        let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
+        assert!(!left.is_empty(), "{left}");
+        // However far it gets, the last worker stays.
+        for _ in 0..1_000 {
+            assert!(handle.unfinished().workers > 0, "{}", handle.unfinished());
+            std::thread::yield_now();
+        }
+        wait_for_bytes(&mut other, &mut Vec::new(), 5);
+        wait_for(|| handle.unfinished().is_empty());
+    });
+}
+
+#[test]
 fn a_connection_that_comes_after_the_end_belongs_to_its_listener() {
     watched("a late connection", |watch| {
         let Some(runtime) = runtime(2, Backend::IoUring) else { return };
