@@ -89,6 +89,11 @@ impl PoolView {
         self.team.upgrade().is_some_and(rests)
     }
 
+    /// Whether the workers stop: the pool ends.
+    pub fn is_stopping(&self) -> bool {
+        self.team.upgrade().is_some_and(|team| team.sleep().is_stopping())
+    }
+
     /// What [`PoolBuilder::driver_options`](crate::PoolBuilder::driver_options) said, if it is a `T`.
     pub fn options<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let options = self.team.upgrade()?.config.driver_options.clone()?;

@@ -131,6 +131,12 @@ impl IoDriver {
         }
     }
 
+    /// Whether the system reads or writes files: a clock that is stopped does not move on meanwhile, as it
+    /// does not while a thread is at a file.
+    fn is_at_files(&self) -> bool {
+        matches!(self.uring.get(), Some(Ok(uring)) if uring.is_at_files())
+    }
+
     /// The driver of the pool that `handle` leads to; the pool has one from now on.
     ///
     /// # Errors
@@ -165,14 +171,14 @@ impl Berth for IoDriver {
             // caller may have no room on its stack to call them.
             return self.poll();
         }
-        let timeout = self.timers.begin_wait();
+        let timeout = self.timers.begin_wait(|| self.is_at_files());
         let happened = self.wait(timeout);
         self.timers.end_wait();
         if happened {
             self.timers.collect();
             return true;
         }
-        self.timers.collect_when_idle()
+        self.timers.collect_when_idle(|| self.is_at_files())
     }
 
     fn wake(&self) {
@@ -184,7 +190,7 @@ impl Driver for IoDriver {
     fn poll(&self) -> bool {
         let happened = self.wait(Some(Duration::ZERO));
         // While the pool ends no worker blocks: a clock that stands moves on here.
-        self.timers.collect_when_idle() || happened || self.kept.has_any()
+        self.timers.collect_when_idle(|| self.is_at_files()) || happened || self.kept.has_any()
     }
 
     fn dispatch(&self) -> bool {
@@ -198,7 +204,7 @@ impl Driver for IoDriver {
     }
 
     fn pool_is_idle(&self) {
-        if self.timers.wants_to_know_of_idleness() {
+        if self.timers.wants_to_know_of_idleness(|| self.is_at_files()) {
             self.reactor.wake();
         }
     }

@@ -24,6 +24,44 @@ fn stopped<F: Future<Output = ()>>(name: &'static str, test: impl Fn() -> F) {
     });
 }
 
+/// Be it a thread or io_uring.
+#[cfg(target_os = "linux")]
+#[test]
+fn time_stands_while_a_file_is_read_or_written() {
+    use blitz::fs::File;
+    use blitz::io::{AsyncReadExt, AsyncWriteExt};
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::io::Write;
+    stopped("time_stands_while_a_file_is_read_or_written", || async {
+        let dir = common::Dir::new();
+        let start = Instant::now();
+        mknodat(CWD, dir.at("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let fifo = std::fs::OpenOptions::new().read(true).write(true).open(dir.at("fifo")).unwrap();
+        let mut file = File::from_std(fifo.try_clone().unwrap());
+        for _ in 0..20 {
+            let mut fifo = fifo.try_clone().unwrap();
+            let writer = std::thread::spawn(move || {
+                (0..1_000).for_each(|_| std::thread::yield_now());
+                fifo.write_all(b"x").unwrap();
+            });
+            let read = timeout(YEAR, file.read_u8()).await;
+            assert_eq!(read.expect("the clock stands").unwrap(), b'x');
+            writer.join().unwrap();
+        }
+        for _ in 0..20 {
+            let mut file = File::create(dir.at("written")).await.unwrap();
+            let write = async {
+                file.write_all(&vec![7; 1 << 20]).await.unwrap();
+                file.flush().await.unwrap();
+            };
+            timeout(YEAR, write).await.expect("the clock stands");
+        }
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        sleep(SECOND).await;
+        assert_eq!(start.elapsed(), SECOND);
+    });
+}
+
 #[test]
 fn time_stands_while_anybody_runs() {
     stopped("time_stands_while_anybody_runs", || async {

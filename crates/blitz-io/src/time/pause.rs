@@ -6,8 +6,8 @@ use super::{Duration, Timers};
 use crate::driver;
 
 /// Stops the clock of the current runtime: from now on time passes when [`advance`] says so, or when all of the
-/// runtime's workers have nothing to do and no closure of `spawn_blocking` runs; then the clock moves to when
-/// the next sleep ends. It does nothing if the clock is stopped already.
+/// runtime's workers have nothing to do, no closure of `spawn_blocking` runs and no file is read or written; then
+/// the clock moves to when the next sleep ends. It does nothing if the clock is stopped already.
 ///
 /// What runs outside of the runtime's workers, a future in `block_on` on a thread of its own for example, does
 /// not hold the clock. A runtime built with `Builder::start_paused` makes the thread that builds it a worker, so

@@ -88,15 +88,16 @@ impl Timers {
         wheel.insert(entry, tick, self.recent.load(Relaxed), waker)
     }
 
-    /// The driver is about to block: for how long at most, for ever if `None`.
-    pub(crate) fn begin_wait(&self) -> Option<Duration> {
+    /// The driver is about to block: for how long at most, for ever if `None`. `is_busy` says whether the
+    /// system is at something that counts as work of the pool.
+    pub(crate) fn begin_wait(&self, is_busy: impl FnOnce() -> bool) -> Option<Duration> {
         let until = self.bell.alarm.set(|| self.earliest());
         if until == NEVER {
             return None;
         }
         if self.clock.is_stopped() {
             // Time does not pass by itself: who waits is woken, or the clock moved when nothing else happens.
-            return self.pool.is_idle().then_some(Duration::ZERO);
+            return self.is_idle(is_busy).then_some(Duration::ZERO);
         }
         Some(Duration::from_nanos(clock::start_of(until).saturating_sub(self.clock.now())))
     }
@@ -118,12 +119,13 @@ impl Timers {
         !fired.is_empty()
     }
 
-    /// As [`Timers::collect`]. If the clock is stopped and nobody does anything, it moves on to the next timer.
-    pub(crate) fn collect_when_idle(&self) -> bool {
+    /// As [`Timers::collect`]. If the clock is stopped and the pool is idle, it moves on to the next timer. `is_busy` as
+    /// for [`begin_wait`](Timers::begin_wait).
+    pub(crate) fn collect_when_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
         if self.collect() {
             return true;
         }
-        if !self.clock.is_stopped() || self.earliest() == NEVER || !self.pool.is_idle() {
+        if !self.clock.is_stopped() || self.earliest() == NEVER || !self.is_idle(is_busy) {
             return false;
         }
         let next = self.wheels.iter().map(|wheel| wheel.next()).min().unwrap_or(NEVER);
@@ -136,9 +138,17 @@ impl Timers {
         !fired.is_empty()
     }
 
-    /// Every worker sleeps. Says whether the one in the driver should know.
-    pub(crate) fn wants_to_know_of_idleness(&self) -> bool {
-        self.clock.is_stopped() && self.earliest() != NEVER && self.pool.is_idle()
+    /// Every worker sleeps. Says whether the one in the driver should know. `is_busy` as for
+    /// [`begin_wait`](Timers::begin_wait).
+    pub(crate) fn wants_to_know_of_idleness(&self, is_busy: impl FnOnce() -> bool) -> bool {
+        self.clock.is_stopped() && self.earliest() != NEVER && self.is_idle(is_busy)
+    }
+
+    /// Whether nothing but a timer can go on. The completion of what the system is at brings the driver
+    /// back by itself. A pool that stops does not wait for it.
+    fn is_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
+        // In this order: a task begins an operation before its worker sleeps.
+        self.pool.is_idle() && (self.pool.is_stopping() || !is_busy())
     }
 
     /// Wakes the tasks whose time has come; other wakers go to `kept`.

@@ -77,6 +77,10 @@ impl Uring {
         match self.0 {}
     }
 
+    pub(crate) fn is_at_files(&self) -> bool {
+        match self.0 {}
+    }
+
     pub(crate) fn under_way(&self) -> usize {
         match self.0 {}
     }

@@ -494,6 +494,13 @@ impl Uring {
         !slots.is_closed() && !slots.is_broken()
     }
 
+    /// Whether operations of files are under way, or have completed and their tasks are not woken yet.
+    pub(crate) fn is_at_files(&self) -> bool {
+        // The lock keeps a completion from being neither under way nor noted.
+        let completing = lock(&self.completing);
+        !completing.late.is_empty() || self.slots().files() > 0
+    }
+
     /// How many operations the system is at.
     pub(crate) fn under_way(&self) -> usize {
         self.slots().under_way()

@@ -53,8 +53,9 @@ pub(super) struct Slots {
     table: Slab<Slot>,
     /// Operations that the system is at.
     under_way: usize,
-    /// Those among them that write files.
+    /// Those among them that write files, and that read them.
     writes: usize,
+    reads: usize,
     /// Completions that are still to come: of operations and of cancellations.
     owed: usize,
     /// How many completions the system's queue holds.
@@ -182,6 +183,7 @@ impl Slots {
             table: Slab::new(),
             under_way: 0,
             writes: 0,
+            reads: 0,
             owed: 0,
             room,
             crowded: false,
@@ -208,6 +210,7 @@ impl Slots {
         let state = State::UnderWay(None);
         self.under_way += 1;
         self.writes += usize::from(kind == Kind::Write);
+        self.reads += usize::from(kind == Kind::Read);
         self.owe();
         Ok(self.table.insert(Slot { buffer, kind, write, state, cancelling: false }))
     }
@@ -232,6 +235,7 @@ impl Slots {
         self.owed -= 1;
         self.under_way -= 1;
         self.writes -= usize::from(kind == Kind::Write);
+        self.reads -= usize::from(kind == Kind::Read);
     }
 
     /// Whether there may be completions that the system keeps apart, since its queue was full.
@@ -410,6 +414,11 @@ impl Slots {
         self.closed
     }
 
+    /// How many operations of files the system is at; none if their completions are lost.
+    pub(super) fn files(&self) -> usize {
+        if self.deaf { 0 } else { self.reads + self.writes }
+    }
+
     /// How many operations the system is at.
     pub(super) fn under_way(&self) -> usize {
         self.under_way
@@ -468,7 +477,7 @@ mod tests {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let key = insert(&mut slots, vec![1, 2, 3], Kind::Transfer).unwrap();
         assert_eq!(poll(&mut slots, key), Progress::Pending);
-        assert_eq!((slots.under_way(), slots.buffer(key).1), (1, 3));
+        assert_eq!((slots.under_way(), slots.files(), slots.buffer(key).1), (1, 0, 3));
         assert!(slots.complete(key, 2, &mut batch).is_none());
         assert_eq!((batch.len(), slots.under_way()), (1, 0));
         assert_eq!(poll(&mut slots, key), Progress::Done(2, vec![1, 2, 3]));
@@ -619,6 +628,7 @@ mod tests {
         assert!(!slots.is_closed());
         assert_eq!((slots.close(), slots.is_closed()), (vec![key, reads, accepts], true));
         assert_eq!(slots.close(), [], "they are being cancelled");
+        assert_eq!(slots.files(), 2);
         assert!(!slots.end(&mut batch), "all are waited for");
         assert!(slots.complete(writes, 1, &mut batch).is_none());
         assert!(slots.complete(accepts, -125, &mut batch).is_none());
