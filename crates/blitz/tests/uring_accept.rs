@@ -5,8 +5,11 @@ mod common;
 
 use blitz::net::TcpListener;
 use blitz::{Backend, Runtime};
-use common::watched;
+use common::{io_metrics, wait_for, watched};
+use std::future::{Future, poll_fn};
 use std::net::TcpStream;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// A runtime whose sockets use io_uring; none if this system has none.
@@ -17,6 +20,12 @@ fn runtime(workers: usize) -> Option<Runtime> {
 
 fn connect(listener: &TcpListener) -> TcpStream {
     TcpStream::connect(listener.local_addr().unwrap()).unwrap()
+}
+
+/// Begins to accept a connection and drops the future; the operation goes on.
+fn begin_and_leave(listener: &TcpListener) {
+    let accept = pin!(listener.accept());
+    assert!(accept.poll(&mut Context::from_waker(Waker::noop())).is_pending());
 }
 
 #[test]
@@ -38,6 +47,63 @@ fn a_connection_that_its_client_has_reset_is_accepted_with_its_address() {
                     assert_eq!(address, next.local_addr().unwrap());
                     assert_eq!(stream.peer_addr().unwrap(), address);
                 }
+            });
+        });
+    }
+}
+
+#[test]
+fn an_accept_that_is_not_polled_keeps_connections_from_no_other() {
+    for workers in [1, 2, 8] {
+        let Some(runtime) = runtime(workers) else { return };
+        watched("an accept that is not polled", |watch| {
+            watch.runtime(runtime).block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let mut accepts: Vec<_> = (0..3).map(|_| Box::pin(listener.accept())).collect();
+                poll_fn(|cx| {
+                    accepts.iter_mut().for_each(|accept| {
+                        assert!(accept.as_mut().poll(cx).is_pending());
+                    });
+                    Poll::Ready(())
+                })
+                .await;
+                // Neither the first nor the last of them takes its turn.
+                let client = connect(&listener);
+                let (_, address) = accepts.remove(1).await.unwrap();
+                assert_eq!(address, client.local_addr().unwrap());
+                let client = connect(&listener);
+                let (_, address) = listener.accept().await.unwrap();
+                assert_eq!(address, client.local_addr().unwrap());
+            });
+        });
+    }
+}
+
+#[test]
+fn what_a_dropped_accept_has_begun_is_seen_by_poll_accept() {
+    for workers in [1, 2, 8] {
+        let Some(runtime) = runtime(workers) else { return };
+        watched("poll_accept after accept", |watch| {
+            let runtime = watch.runtime(runtime);
+            let handle = runtime.handle();
+            runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                // The connection comes before it is asked for.
+                begin_and_leave(&listener);
+                let client = connect(&listener);
+                wait_for(|| io_metrics(&handle).under_way == 0);
+                let (_, address) = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
+                assert_eq!(address, client.local_addr().unwrap());
+                // The connection comes afterwards.
+                begin_and_leave(&listener);
+                let mut client = None;
+                let accepted = poll_fn(|cx| {
+                    let accepted = listener.poll_accept(cx);
+                    client.get_or_insert_with(|| connect(&listener));
+                    accepted
+                });
+                let (_, address) = accepted.await.unwrap();
+                assert_eq!(address, client.unwrap().local_addr().unwrap());
             });
         });
     }

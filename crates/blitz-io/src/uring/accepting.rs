@@ -1,4 +1,14 @@
 //! A connection that the system accepts for a listener.
+//!
+//! ```text
+//!  accept ────────┐ locks for one poll               ┌▶ every task in `accept`
+//!                 ├───────────▶ operation ──▶ Bell ──┤
+//!  poll_accept ───┘                                  └▶ the newest task in `poll_accept`
+//! ```
+//!
+//! The operation belongs to the listener, not to the task that began it: no connection is lost if the task goes
+//! away. It is polled with a waker of the listener's own, which notifies every task that waits. The first of them
+//! that polls gets the connection: a task that was notified and does not poll keeps no other from it.
 
 #![forbid(unsafe_code)]
 
@@ -9,17 +19,30 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::pin::Pin;
-use std::sync::Arc;
-use tokio::sync::Mutex;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use tokio::sync::Notify;
 
-type Accepted = Pin<Box<dyn Future<Output = io::Result<(OwnedFd, SocketAddr)>> + Send>>;
+/// A connection, and the address of its peer.
+type Accepted = (OwnedFd, SocketAddr);
+type Operation = Pin<Box<dyn Future<Output = io::Result<Accepted>> + Send>>;
 
-/// What is under way belongs to the listener, not to the task that waits for it: so no connection is lost if the
-/// task goes away, and the next one waits for the same. Tasks take turns.
+/// What io_uring does for a listener.
 #[derive(Default)]
 pub(crate) struct Accepting {
-    under_way: Mutex<Option<Accepted>>,
+    /// Locked for one poll, which calls no waker but the bell's.
+    under_way: Mutex<Option<Operation>>,
+    bell: Arc<Bell>,
+}
+
+/// Notifies the tasks that wait for the operation.
+#[derive(Default)]
+struct Bell {
+    /// Those in `accept`.
+    accepting: Notify,
+    /// The newest one in `poll_accept`.
+    polling: Mutex<Option<Waker>>,
 }
 
 impl Accepting {
@@ -28,22 +51,79 @@ impl Accepting {
         &self,
         uring: Arc<Uring>,
         listener: BorrowedFd<'_>,
-    ) -> Option<io::Result<(OwnedFd, SocketAddr)>> {
-        let mut under_way = self.under_way.lock().await;
+    ) -> Option<io::Result<Accepted>> {
         let mut restarts = 0;
         loop {
-            let accepted = match under_way.take() {
-                Some(accepted) => under_way.insert(accepted),
-                None => under_way.insert(Box::pin(uring.accept(listener)?)),
-            };
-            let result = accepted.await;
-            *under_way = None;
-            match &result {
-                Err(error) if is_cancelled(error) && restarts < RESTARTS => restarts += 1,
-                _ => return Some(result),
+            let mut news = pin!(self.bell.accepting.notified());
+            // From here on no completion is missed.
+            news.as_mut().enable();
+            match self.poll(|| uring.accept(listener).map(|op| Box::pin(op) as Operation))? {
+                Poll::Ready(Err(error)) if is_cancelled(&error) && restarts < RESTARTS => {
+                    restarts += 1;
+                }
+                Poll::Ready(result) => return Some(result),
+                Poll::Pending => news.await,
             }
         }
     }
+
+    /// The connection that a task has begun to accept which is gone; none if there is no such operation. If it is
+    /// pending, the task of `cx` is woken when it completes.
+    pub(crate) fn poll_begun(&self, cx: &mut Context<'_>) -> Option<Poll<io::Result<Accepted>>> {
+        if self.lock().is_none() {
+            return None;
+        }
+        // Cloned and dropped without a lock: that is user code.
+        let waker = cx.waker().clone();
+        let before = lock(&self.bell.polling).replace(waker);
+        drop(before);
+        match self.poll(|| None)? {
+            // The thread that began it has ended.
+            Poll::Ready(Err(error)) if is_cancelled(&error) => None,
+            progress => Some(progress),
+        }
+    }
+
+    /// Polls what is under way, or what `begin` begins; none if that is nothing.
+    fn poll(
+        &self,
+        begin: impl FnOnce() -> Option<Operation>,
+    ) -> Option<Poll<io::Result<Accepted>>> {
+        let mut under_way = self.lock();
+        let mut operation = match under_way.take() {
+            Some(operation) => operation,
+            None => begin()?,
+        };
+        let waker = Waker::from(self.bell.clone());
+        let progress = operation.as_mut().poll(&mut Context::from_waker(&waker));
+        if progress.is_pending() {
+            *under_way = Some(operation);
+            return Some(progress);
+        }
+        // Without the lock: the operation may be the last that has the ring.
+        drop(under_way);
+        drop(operation);
+        Some(progress)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Operation>> {
+        lock(&self.under_way)
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        let polling = lock(&self.polling).take();
+        self.accepting.notify_waiters();
+        if let Some(waker) = polling {
+            waker.wake();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing under these locks is left half done by a panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Accepting {

@@ -9,7 +9,7 @@ use crate::poll::Polled;
 use crate::uring::Accepting;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::task::{Context, Poll};
 
 /// A TCP socket that waits for connections.
@@ -62,8 +62,7 @@ impl TcpListener {
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         if let Some(uring) = driver::uring_for_sockets() {
             if let Some(accepted) = self.accepting.next(uring, self.as_fd()).await {
-                let (stream, address) = accepted?;
-                return Ok((TcpStream::from_std(stream.into())?, address));
+                return of_uring(accepted);
             }
         }
         let (stream, address) =
@@ -76,6 +75,10 @@ impl TcpListener {
     /// # Errors
     /// As [`accept`](TcpListener::accept).
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        // A dropped `accept` may have left an operation that takes the next connection.
+        if let Some(Poll::Ready(accepted)) = self.accepting.poll_begun(cx) {
+            return Poll::Ready(of_uring(accepted));
+        }
         let accepted = self.io.poll_io(cx, Interest::READABLE, |listener| listener.accept());
         accepted.map(|accepted| {
             let (stream, address) = accepted?;
@@ -112,10 +115,14 @@ impl TcpListener {
 
     /// The listener as one of the standard library; it stays non-blocking.
     ///
+    /// With io_uring, a dropped [`accept`](TcpListener::accept) leaves an operation behind that may have taken a
+    /// connection meanwhile. A listener of the standard library cannot hold it: it is closed. To have it, call
+    /// [`poll_accept`](TcpListener::poll_accept) before.
+    ///
     /// # Errors
     /// If the system refuses.
     pub fn into_std(self) -> io::Result<std::net::TcpListener> {
-        Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
+        Ok(OwnedFd::from(self.io.into_inner()?).into())
     }
 
     /// How many hops a packet may take (`IP_TTL`).
@@ -133,6 +140,12 @@ impl TcpListener {
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.io.get().set_ttl(ttl)
     }
+}
+
+/// What io_uring has accepted, as a stream of the current runtime.
+fn of_uring(accepted: io::Result<(OwnedFd, SocketAddr)>) -> io::Result<(TcpStream, SocketAddr)> {
+    let (stream, address) = accepted?;
+    Ok((TcpStream::from_std(stream.into())?, address))
 }
 
 impl TryFrom<std::net::TcpListener> for TcpListener {
