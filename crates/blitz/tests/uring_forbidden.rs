@@ -50,10 +50,16 @@ fn prefix() -> String {
     }
 }
 
+/// io_uring_setup, io_uring_enter, io_uring_register: the same numbers everywhere.
+const IO_URING: [i64; 3] = [425, 426, 427];
+
 /// A filter under which the calls of io_uring return `error`.
 fn filter(error: Errno) -> BpfProgram {
-    // io_uring_setup, io_uring_enter, io_uring_register: the same numbers everywhere.
-    let rules = (425..=427).map(|call| (call, Vec::new())).collect();
+    filter_of(&IO_URING, error)
+}
+
+fn filter_of(calls: &[i64], error: Errno) -> BpfProgram {
+    let rules = calls.iter().map(|&call| (call, Vec::new())).collect();
     let error = SeccompAction::Errno(error.raw_os_error().unsigned_abs());
     let arch = std::env::consts::ARCH.try_into().unwrap();
     SeccompFilter::new(rules, SeccompAction::Allow, error, arch).unwrap().try_into().unwrap()
@@ -255,6 +261,43 @@ fn completions_that_cannot_be_fetched_are_errors() {
                     assert!(error.to_string().contains("io_uring was forbidden"), "{error}");
                 }
                 drop((runtime, there));
+            }
+        });
+    });
+}
+
+/// Where the system does not even say whether completions are kept back, none is taken for lost.
+#[test]
+fn nothing_is_lost_unless_completions_were_kept_back() {
+    let name = "nothing_is_lost_unless_completions_were_kept_back";
+    // poll, ppoll.
+    let polls: &[i64] = match std::env::consts::ARCH {
+        "x86_64" => &[7, 271],
+        "aarch64" => &[73],
+        _ => return,
+    };
+    in_child(name, &[Errno::PERM, Errno::NOSYS], |error| {
+        watched(name, |watch| {
+            let Some(runtime) = runtime(2, Backend::IoUring) else { return };
+            let runtime = watch.runtime(runtime);
+            let entered = runtime.enter();
+            let (here, there) = UnixStream::pair().unwrap();
+            drop(entered);
+            // More than the completion queue holds.
+            let operations = 1_100;
+            let (there, (send, received)) = (Arc::new(there), channel());
+            for _ in 0..operations {
+                let (there, send) = (there.clone(), send.clone());
+                drop(runtime.spawn(async move {
+                    send.send(there.recv_owned(vec![0; 1]).await.0).unwrap();
+                }));
+            }
+            wait_for(|| io_metrics(&runtime.handle()).under_way == operations);
+            apply_filter_all_threads(&filter_of(&[&IO_URING, polls].concat(), error)).unwrap();
+            // One by one, so that the queue has room for all.
+            for _ in 0..operations {
+                assert_eq!(here.try_write(b"x").unwrap(), 1);
+                assert_eq!(received.recv().unwrap().unwrap(), 1);
             }
         });
     });

@@ -33,6 +33,8 @@ const ENTRIES: u32 = 64;
 const COMPLETIONS: u32 = 1024;
 /// How often an operation is offered to a system that has no memory for it, before the ring is given up.
 const TRIES: u32 = 1_000;
+/// How long to wait before the completion queue is looked at again where the system does not wait for it.
+const GLANCE: Duration = Duration::from_millis(1);
 /// The offset that means the position of the file, which moves on.
 const WHERE_IT_IS: u64 = u64::MAX;
 
@@ -363,8 +365,9 @@ impl Uring {
     /// under way cannot be waited for any more.
     #[cold]
     fn collect_without_flush(&self, completing: &mut Completing, error: &io::Error) {
-        // The descriptor of a ring whose queue is empty is readable if the system keeps completions apart.
-        while self.is_readable(Some(Duration::ZERO)) {
+        // The descriptor of a ring whose queue is empty is readable if the system keeps completions apart. Where
+        // the system does not say, they are not taken for lost.
+        while let Ok(true) = self.is_readable(Some(Duration::ZERO)) {
             if !self.take_queued(completing) {
                 let why = format!("io_uring keeps completions back: {error}");
                 self.slots().deafen(&why, &mut completing.late);
@@ -458,13 +461,19 @@ impl Uring {
 
     /// Waits for a completion, one of which is to come.
     fn wait(&self, completing: &mut Completing) {
-        self.is_readable(None);
+        if self.is_readable(None).is_err() {
+            // The queue is memory, and can be looked at all the same.
+            std::thread::sleep(GLANCE);
+        }
         self.collect_in(completing);
     }
 
     /// Whether there are completions, in the queue or apart; waits for them for as long as `patience`, else for
     /// ever. It works even where io_uring itself was forbidden meanwhile.
-    fn is_readable(&self, patience: Option<Duration>) -> bool {
+    ///
+    /// # Errors
+    /// If the system has no memory for it, or a filter or a limit forbids it.
+    fn is_readable(&self, patience: Option<Duration>) -> io::Result<bool> {
         let patience = patience.map(|patience| Timespec {
             tv_sec: patience.as_secs() as _,
             tv_nsec: patience.subsec_nanos().into(),
@@ -472,13 +481,9 @@ impl Uring {
         loop {
             let ring = self.ring.as_fd();
             match poll(&mut [PollFd::new(&ring, PollFlags::IN)], patience.as_ref()) {
-                Ok(ready) => return ready > 0,
+                Ok(ready) => return Ok(ready > 0),
                 Err(Errno::INTR) => {}
-                // There is no memory, or a limit forbids it: the caller looks again.
-                Err(_) => {
-                    std::thread::yield_now();
-                    return true;
-                }
+                Err(error) => return Err(error.into()),
             }
         }
     }
