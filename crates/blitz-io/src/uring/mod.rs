@@ -16,7 +16,8 @@
 //! - **Submission.** The system has taken an operation, or will never take it, when `Uring::start` returns. So its
 //!   descriptor need not stay open any longer, and a buffer that comes back is the caller's alone.
 //! - **Completions.** None is lost, however many come at once: what finds the completion queue full is kept by the
-//!   system, and fetched when the queue has been drained.
+//!   system, and fetched when the queue has been drained. If the system has no memory for that it counts what it
+//!   loses, and then every operation that is under way is an error.
 //! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What the system gives up
 //!   by itself, because the thread that began it has ended, is begun anew.
 //! - **Positions.** A file that has a position is read and written at offsets that `fs` names, and `fs` moves the

@@ -95,6 +95,8 @@ struct Completing {
     late: VecDeque<Waker>,
     /// Written at the end of the pool.
     unwritten: Vec<Unwritten>,
+    /// How many completions the system has lost so far.
+    lost: u32,
 }
 
 impl Uring {
@@ -354,6 +356,7 @@ impl Uring {
             if let Err(error) = self.flush() {
                 return self.collect_without_flush(completing, &error);
             }
+            self.deafen_if_lost(completing);
             flushed = true;
         }
         if flushed {
@@ -376,10 +379,21 @@ impl Uring {
         }
     }
 
-    /// Takes what is in the completion queue; says whether there was anything.
-    fn take_queued(&self, Completing { late, unwritten }: &mut Completing) -> bool {
+    /// The system loses a completion if the queue is full and there is no memory to keep it apart. It counts
+    /// them, and says nothing else to a thread that does not wait for completions.
+    fn deafen_if_lost(&self, completing: &mut Completing) {
         // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only completion queue; it
-        // is made nowhere else.
+        // is dropped before the next one is made.
+        let lost = unsafe { self.ring.completion_shared() }.overflow();
+        if std::mem::replace(&mut completing.lost, lost) != lost {
+            let why = "io_uring has lost completions, since there was no memory for them";
+            self.slots().deafen(why, &mut completing.late);
+        }
+    }
+
+    /// Takes what is in the completion queue; says whether there was anything.
+    fn take_queued(&self, Completing { late, unwritten, .. }: &mut Completing) -> bool {
+        // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only completion queue.
         let queue = unsafe { self.ring.completion_shared() };
         if queue.is_empty() {
             return false;
@@ -406,7 +420,8 @@ impl Uring {
     /// Has the system move the completions that it keeps apart into the completion queue, as many as fit.
     ///
     /// # Errors
-    /// If it is forbidden, or if completions are lost because there was no memory for them.
+    /// If it is forbidden. Completions that are lost are no error here: see
+    /// [`deafen_if_lost`](Uring::deafen_if_lost).
     fn flush(&self) -> io::Result<()> {
         loop {
             // SAFETY: nothing is submitted, and there is no argument.
@@ -520,7 +535,7 @@ impl Uring {
 #[cold]
 fn lost() -> io::Error {
     io::Error::other(
-        "io_uring was forbidden while this operation was under way, which may have happened or not",
+        "io_uring was forbidden or had no memory while this operation was under way, which may have happened or not",
     )
 }
 
