@@ -12,7 +12,7 @@ use common::{Dir, Watch, io_metrics, jitter, wait_for, watched};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::OpenOptions;
 use std::future::poll_fn;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::pin::pin;
 use std::sync::mpsc::channel;
@@ -212,13 +212,16 @@ fn with_stuck_write(watch: &Watch, dir: &Dir, name: &str) -> Option<(Runtime, st
 }
 
 #[test]
-fn those_who_wait_are_told_of_the_end_before_it_waits_for_writes() {
+fn those_who_wait_are_served_or_told_while_the_end_waits_for_a_write() {
     let dir = Dir::new();
-    watched("told before writes", |watch| {
+    watched("served before writes", |watch| {
         let Some((runtime, mut other)) = with_stuck_write(watch, &dir, "told") else { return };
         let entered = runtime.enter();
-        let pairs = [UnixStream::pair().unwrap(), UnixStream::pair().unwrap()];
-        let ((here, mut reads), (silent, receives)) = pairs.into();
+        let [(mut to_read, mut reads), (mut to_receive, receives)] = [(); 2].map(|()| {
+            let (here, there) = std::os::unix::net::UnixStream::pair().unwrap();
+            there.set_nonblocking(true).unwrap();
+            (here, UnixStream::from_std(there).unwrap())
+        });
         drop(entered);
         let (handle, receiver) = (runtime.handle(), runtime.handle());
         // One waits for readiness, one for an operation of the ring.
@@ -231,14 +234,22 @@ fn those_who_wait_are_told_of_the_end_before_it_waits_for_writes() {
             (metrics.waiting, metrics.under_way) == (1, 2)
         });
         assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it waits for the write");
-        let error = read.join().unwrap().unwrap_err();
-        assert!(error.to_string().contains("has ended"), "{error}");
-        let (received, buffer) = receive.join().unwrap();
-        let error = received.unwrap_err();
-        assert!(error.to_string().contains("has ended"), "{error}");
-        assert_eq!(buffer, [7; 8], "it comes back");
+        // Workers that wait for the write serve them; if the pool is further, they have been told.
+        to_read.write_all(&[3]).unwrap();
+        to_receive.write_all(&[4; 8]).unwrap();
+        let told = |error: io::Error| assert!(error.to_string().contains("has ended"), "{error}");
+        match read.join().unwrap() {
+            Ok(byte) => assert_eq!(byte, 3),
+            Err(error) => told(error),
+        }
+        match receive.join().unwrap() {
+            (Ok(count), buffer) => assert_eq!((count, buffer), (8, vec![4; 8])),
+            (Err(error), buffer) => {
+                told(error);
+                assert_eq!(buffer, [7; 8], "it comes back");
+            }
+        }
         wait_for_bytes(&mut other, &mut Vec::new(), 5);
-        drop((here, silent));
     });
 }
 
