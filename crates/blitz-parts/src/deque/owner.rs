@@ -270,18 +270,20 @@ impl<T: Linked> Owner<'_, T> {
         if !broken(Step::DequeShrinkFence) {
             barrier::after_exchange(); // O19
         }
-        for turn in 0..=tuning::SHRINK_TURNS {
+        let mut turns = tuning::SHRINK_TURNS;
+        loop {
             // O20
             if deque.rings.readers.load(Acquire) == 0 {
                 // SAFETY: no thief reads them, and who comes now finds the small one (DEQUE-5).
                 unsafe { Buffer::free(deque.rings.left.replace(core::ptr::null_mut())) };
                 return true;
             }
-            if turn < tuning::SHRINK_TURNS {
-                yield_now();
+            match turns.checked_sub(1) {
+                Some(left) => turns = left,
+                None => return false,
             }
+            yield_now();
         }
-        false
     }
 }
 
