@@ -31,6 +31,11 @@ impl Rng {
         value
     }
 
+    /// Returns true or false, either equally likely.
+    pub fn coin(&mut self) -> bool {
+        self.next_u64() >> 63 == 1
+    }
+
     /// Puts `items` into a random order, each order equally likely (up to the tiny bias of `%`).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

@@ -6,7 +6,7 @@ mod tasks;
 
 use crate::{
     case::{Case, Comparison, Contestant, Measure, View},
-    rival::RivalKind::{self, Blitz, Chili, Condvar, Floor, Forte, Halves, Rayon, Seq},
+    rival::RivalKind::{self, Blitz, Chili, Condvar, Floor, Forte, Halves, Rayon, Seq, SeqRight},
     workload::{Caller, Idle, Metric, Pace, RayonProgram, SpawnShape, UtsShape, Workload},
 };
 
@@ -164,7 +164,20 @@ fn tree_sum(levels: u32) -> Case {
         WALL,
         &[(Rayon, Some(0.3)), (Chili, Some(1.0)), (Forte, None)],
     );
-    above(&[Floor, Halves], 2, case)
+    in_both_orders(above(&[Floor, Halves], 2, case))
+}
+
+/// Lets the sequential twin walk in both orders, and tells the ratio: about one, unless the data favours
+/// pools that run one half before the other.
+fn in_both_orders(mut case: Case) -> Case {
+    let Some(twin) = case.twin() else { return case };
+    let mirrored = Contestant::new(SeqRight, twin.workers);
+    case.contestants.push(mirrored);
+    for view in &mut case.views {
+        let told = Comparison { subject: mirrored, reference: twin, goal: None };
+        view.comparisons.push(told);
+    }
+    case
 }
 
 /// At least the speed-up of the best peer: no slower than any of them.

@@ -18,7 +18,7 @@ pub use condvar::Condvar;
 pub use floor::Floor;
 pub use forte::Forte;
 pub use rayon::Rayon;
-pub use seq::Seq;
+pub use seq::{Seq, SeqRight};
 
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,9 @@ pub enum RivalKind {
     Signal,
     /// The sequential twin: the same source, every fork a plain call.
     Seq,
+    /// The sequential twin with the second half of each fork first.
+    #[serde(rename = "seq-right")]
+    SeqRight,
     /// `rayon`.
     Rayon,
     /// `chili`.
@@ -121,10 +124,11 @@ pub enum RivalKind {
 
 impl RivalKind {
     /// Every rival.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Blitz,
         Self::Signal,
         Self::Seq,
+        Self::SeqRight,
         Self::Rayon,
         Self::Chili,
         Self::Forte,
@@ -145,6 +149,7 @@ impl RivalKind {
             Self::Blitz => "blitz",
             Self::Signal => "blitz-signal",
             Self::Seq => "seq",
+            Self::SeqRight => "seq-right",
             Self::Rayon => "rayon",
             Self::Chili => "chili",
             Self::Forte => "forte",
@@ -200,7 +205,7 @@ impl RivalKind {
     /// ```
     #[must_use]
     pub fn is_floor(self) -> bool {
-        matches!(self, Self::Floor | Self::Halves | Self::Bare)
+        matches!(self, Self::Floor | Self::Halves | Self::Bare | Self::SeqRight)
     }
 
     /// The rival called `name`.
@@ -220,9 +225,8 @@ impl RivalKind {
             Self::Tokio => Some(env!("BLITZ_BENCH_TOKIO")),
             Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
             // The signal scheduler has the version of the pool.
-            Self::Signal | Self::Seq | Self::Floor | Self::Halves | Self::Condvar | Self::Bare => {
-                None
-            }
+            Self::Signal | Self::Seq | Self::SeqRight | Self::Condvar => None,
+            Self::Floor | Self::Halves | Self::Bare => None,
             // The program that was named on the command line knows its own.
             Self::Before | Self::SignalBefore => None,
         }
@@ -254,6 +258,10 @@ macro_rules! with_rival {
             }
             RivalKind::Seq => {
                 type $rival = $crate::rival::Seq;
+                $body
+            }
+            RivalKind::SeqRight => {
+                type $rival = $crate::rival::SeqRight;
                 $body
             }
             RivalKind::Rayon => {

@@ -45,3 +45,34 @@ impl Scoped for Seq {
         job(scope);
     }
 }
+
+/// The same with the second half of each fork first: which order suits the data better.
+#[derive(Debug)]
+pub struct SeqRight;
+
+impl Build for SeqRight {
+    fn build(_workers: usize) -> Result<Self, String> {
+        Ok(Self)
+    }
+}
+
+impl Rival for SeqRight {
+    type Ctx<'c> = ();
+
+    #[inline]
+    fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {
+        f(&mut ())
+    }
+
+    #[inline]
+    fn join<A, B, RA, RB>(ctx: &mut (), a: A, b: B) -> (RA, RB)
+    where
+        RA: Send,
+        RB: Send,
+        A: Work<Self, RA>,
+        B: Work<Self, RB>,
+    {
+        let b = b(ctx);
+        (a(ctx), b)
+    }
+}

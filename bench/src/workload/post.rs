@@ -29,7 +29,7 @@ pub(super) fn open(
         RivalKind::Blitz => start::<Blitz>(workers, worker, pace),
         RivalKind::Rayon => start::<Rayon>(workers, worker, pace),
         RivalKind::Condvar => start::<Condvar>(workers, worker, pace),
-        RivalKind::Seq | RivalKind::Chili | RivalKind::Forte => {
+        RivalKind::Seq | RivalKind::SeqRight | RivalKind::Chili | RivalKind::Forte => {
             Err(format!("{} runs posted jobs on the poster", rival.name()))
         }
         RivalKind::Signal | RivalKind::Tokio | RivalKind::Smol => {
