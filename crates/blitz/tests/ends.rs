@@ -3,7 +3,7 @@
 mod common;
 
 use blitz::sync::oneshot;
-use common::{Dir, fib, pool, runtime, wait_for, wait_for_parked, watched};
+use common::{Dir, fib, forget, pool, runtime, wait_for, wait_for_parked, watched};
 use std::future::{Future, pending, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
@@ -126,7 +126,7 @@ fn a_shutdown_with_a_limit_says_which_shields_are_left() {
             let mut section = Box::pin(blitz::task::shield(pending::<()>()));
             let begins = poll_fn(|cx| Poll::Ready(section.as_mut().poll(cx)));
             assert!(begins.await.is_pending());
-            std::mem::forget(section);
+            forget(section);
             wait.await.unwrap()
         });
         wait_for_parked(&handle, 1);

@@ -4,7 +4,7 @@ mod common;
 
 use blitz::sync::oneshot;
 use blitz::task::{shield, yield_now};
-use common::{Tally, wait_for, wait_for_parked, watched};
+use common::{Tally, forget, wait_for, wait_for_parked, watched};
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -265,7 +265,7 @@ fn a_forgotten_shield_ends_with_its_task() {
             for depth in 1..4 {
                 let forgets = runtime.spawn(async move {
                     for _ in 0..depth {
-                        std::mem::forget(begin().await);
+                        forget(begin().await);
                     }
                 });
                 forgets.join().unwrap();
@@ -274,7 +274,7 @@ fn a_forgotten_shield_ends_with_its_task() {
             let token = tally.token();
             let panics = runtime.spawn(async move {
                 let _token = token;
-                std::mem::forget(begin().await);
+                forget(begin().await);
                 panic!("expected");
             });
             assert!(panics.join().unwrap_err().is_panic());
@@ -291,7 +291,7 @@ fn a_forgotten_shield_ends_with_its_task_while_the_runtime_ends() {
             let runtime = watch.workers(workers);
             let (go, wait) = oneshot::channel();
             let task = runtime.spawn(async move {
-                std::mem::forget(begin().await);
+                forget(begin().await);
                 wait.await.unwrap()
             });
             let other = runtime.spawn(pending::<()>());

@@ -4,7 +4,7 @@ mod common;
 
 use blitz::task::{shield, yield_now};
 use blitz::{Builder, Pool, Runtime, WaitPolicy, block_on};
-use common::{wait_for, watched};
+use common::{forget, wait_for, watched};
 use std::future::{Future, pending, poll_fn};
 use std::hint::black_box;
 use std::pin::Pin;
@@ -190,7 +190,7 @@ async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
 async fn forget_a_section() {
     let mut section = Box::pin(shield(pending::<()>()));
     assert!(poll_once(section.as_mut()).await.is_pending());
-    std::mem::forget(section);
+    forget(section);
 }
 
 /// No worker is ever idle, and still one gives the forgotten section back.

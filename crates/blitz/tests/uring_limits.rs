@@ -4,7 +4,7 @@ mod common;
 
 use blitz::net::UnixStream;
 use blitz::{Backend, JoinSet, Runtime};
-use common::{io_metrics, wait_for, watched};
+use common::{forget, io_metrics, wait_for, watched};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 
@@ -98,7 +98,7 @@ fn the_end_of_a_runtime_collects_all_that_is_cancelled() {
                 .unwrap();
                 // Those that are left run when the runtime ends, and cancel their operations.
                 tasks.detach_all();
-                std::mem::forget(here);
+                forget(here);
             });
             drop(runtime);
         });
