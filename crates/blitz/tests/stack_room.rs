@@ -52,7 +52,7 @@ fn pool(workers: usize) -> Pool {
 
 /// The caller's own share lies in no mail that only the caller could open.
 #[test]
-fn broadcast_with_a_fifth_of_the_stack_free() {
+fn broadcast_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     let all = within(|| {
         let pool = pool(2);
         pool.install(|| dig(here(), STACK / 5 * 4, || blitz::broadcast(|context| context.index())))
@@ -62,7 +62,7 @@ fn broadcast_with_a_fifth_of_the_stack_free() {
 
 /// The half that was stolen waits for the mail of the worker that waits for it.
 #[test]
-fn a_stolen_half_broadcasts_with_a_fifth_of_the_stack_free() {
+fn a_stolen_half_broadcasts_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     let all = within(|| {
         let pool = pool(2);
         pool.install(|| {
@@ -86,7 +86,7 @@ fn a_stolen_half_broadcasts_with_a_fifth_of_the_stack_free() {
 
 /// The job lies in the caller's own deque, below what the wait may pop.
 #[test]
-fn block_on_for_an_own_job_with_two_fifths_of_the_stack_free() {
+fn block_on_for_an_own_job_with_two_fifths_of_the_stack_free_in_deep_nesting() {
     let seven = within(|| {
         let pool = pool(1);
         pool.install(|| dig(here(), STACK / 5 * 3, || block_on(blitz::spawn_cpu(|| 7))))
@@ -96,7 +96,7 @@ fn block_on_for_an_own_job_with_two_fifths_of_the_stack_free() {
 
 /// The same on all workers at once: none of them could steal the job of another.
 #[test]
-fn block_on_for_own_jobs_on_all_workers_with_two_fifths_of_the_stack_free() {
+fn block_on_for_own_jobs_on_all_workers_with_two_fifths_of_the_stack_free_in_deep_nesting() {
     let all = within(|| {
         let pool = pool(2);
         let entered = AtomicUsize::new(0);
@@ -116,7 +116,7 @@ fn block_on_for_own_jobs_on_all_workers_with_two_fifths_of_the_stack_free() {
 
 /// Jobs of a scope nest as the program does.
 #[test]
-fn a_scope_with_a_tenth_of_the_stack_free() {
+fn a_scope_with_a_tenth_of_the_stack_free_in_deep_nesting() {
     let ran = within(|| {
         let pool = pool(1);
         let ran = AtomicUsize::new(0);
@@ -160,7 +160,7 @@ fn a_task_that_yields_beside_a_wait_for_the_outside_lets_others_go() {
 
 /// The same for the default policy, on a stack that is more than half used.
 #[test]
-fn a_task_that_yields_beside_a_wait_deep_in_the_stack_lets_others_go() {
+fn a_task_that_yields_beside_a_wait_deep_in_the_stack_lets_others_go_in_deep_nesting() {
     within(|| {
         let pool = pool(1);
         pool.install(|| {

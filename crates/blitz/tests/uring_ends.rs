@@ -171,7 +171,7 @@ fn a_read_on_a_thread_that_never_comes_is_bounded_and_reported() {
 }
 
 #[test]
-fn a_ring_that_is_made_while_the_runtime_ends_is_closed() {
+fn stress_a_ring_that_is_made_while_the_runtime_ends_is_closed() {
     watched("a ring that is made meanwhile", |watch| {
         let mut seed = 7;
         for _ in 0..100 {
