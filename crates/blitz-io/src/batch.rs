@@ -55,7 +55,7 @@ impl Drop for Rest<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     wakers: Mutex<VecDeque<Waker>>,
-    /// Whether there are any. Set by whoever has the seat, so that the next one that has it knows.
+    /// Whether there are any. Set with the seat, so that the next worker that has it knows.
     any: AtomicBool,
 }
 

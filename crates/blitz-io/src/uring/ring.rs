@@ -91,7 +91,7 @@ pub(crate) struct Uring {
 /// The right to use the completion queue: there is one of them, and it is behind a lock.
 #[derive(Default)]
 struct Completing {
-    /// Wakers of completed operations. The driver calls them: whoever collects may hold a lock.
+    /// Wakers of completed operations. The driver calls them, since the thread that collects may hold a lock.
     late: VecDeque<Waker>,
     /// Written at the end of the pool.
     unwritten: Vec<Unwritten>,

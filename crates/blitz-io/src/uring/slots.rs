@@ -64,7 +64,7 @@ pub(super) struct Slots {
     crowded: bool,
     /// No more operations begin, for the pool ends.
     closed: bool,
-    /// The pool has ended, and with it whoever tells of completions.
+    /// The pool has ended, and no worker collects completions any more.
     ended: bool,
     /// Why the system takes no more operations, if it does not.
     broken: Option<String>,

@@ -136,7 +136,7 @@ impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         let mut at = self.retired.get();
         while !at.is_null() {
-            // SAFETY: the row is this buffer's, and with it gone nobody reads them.
+            // SAFETY: the row is this buffer's, and with it gone no thief reads them.
             let buffer = unsafe { Box::from_raw(at) };
             at = buffer.retired.replace(null_mut());
         }

@@ -36,7 +36,7 @@ impl Attributes {
 
 impl Drop for Attributes {
     fn drop(&mut self) {
-        // SAFETY: the attributes are initialised, and nobody uses them any more.
+        // SAFETY: the attributes are initialised, and no call uses them any more.
         unsafe { pthread_attr_destroy(&raw mut self.0) };
     }
 }

@@ -322,7 +322,7 @@ fn wheel_12_no_turn_touches_more_than_its_share_of_a_million_timers() {
     let (mut turns, mut inserted) = (0, 0);
     while wheel.expire(TICK, TIMERS_AT_ONCE, &mut fired) {
         turns += 1;
-        // Whoever inserts comes between two turns.
+        // Threads that insert come between two turns.
         if let Some(other) = others.next() {
             wheel.insert(other, TICK, TICK, Waker::noop().clone()).unwrap();
             inserted += 1;
