@@ -5,9 +5,9 @@ use std::hint::black_box;
 
 use blitz_contestant::{Clock, Repeat, Repeated, Spent, rng::Rng};
 use blitz_parts::{
+    bitmap::{Bitmap, Cursor},
     queue::Queue,
     ring::Ring,
-    signal::{Cursor, Signals},
     slots::Slots,
     tuning::{BATCH_SLOTS, RING_SLOTS},
 };
@@ -35,14 +35,14 @@ trait Place: 'static {
 
 /// The signal tree, as the signal scheduler looks at it.
 struct Tree {
-    signals: Signals,
+    signals: Bitmap,
     cursor: Cursor,
     workers: usize,
 }
 
 impl Tree {
     fn new(workers: usize) -> Self {
-        Self { signals: Signals::new(workers), cursor: Cursor::default(), workers }
+        Self { signals: Bitmap::new(workers), cursor: Cursor::default(), workers }
     }
 }
 

@@ -1,24 +1,24 @@
 //! The driver slot: where what waits for the outside world, sockets and timers, is plugged into a pool.
 //!
 //! ```text
-//!  idle worker ──the seat is free──▶ poll: what is there already?
+//!  idle worker ──the lease is free──▶ poll: what is there already?
 //!       │                              │ nothing
 //!       │ taken: sleeps on its word    ▼
 //!       │                            sleep in the driver: block
 //!       ▼                              │ something happened, or somebody woke this worker
 //!  busy worker ──each interval──▶ poll │
 //!                                      ▼
-//!                    dispatch: queues the tasks; gives the seat back; calls other wakers; runs
+//!                    dispatch: queues the tasks; gives the lease back; calls other wakers; runs
 //! ```
 //!
-//! The seat is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and if all sleep
+//! The lease is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and if all sleep
 //! one of them sleeps in the driver. It is given back before anything runs, and any worker that runs out of
 //! work takes it. If none does, because one runs something long and the others sleep already, the watch wakes
-//! one of them after a millisecond: handing the seat on each time would cost a wake-up per event. So whoever
-//! gives the seat back tells the watch, even if it only had a look.
+//! one of them after a millisecond: handing the lease on each time would cost a wake-up per event. So whoever
+//! gives the lease back tells the watch, even if it only had a look.
 //!
-//! With the seat a worker calls only wakers that queue a task of a pool or end a `block_on` ([`is_prompt`]). Any other waker is
-//! the user's code and may block. The driver keeps it until the worker has left the seat and is counted as active;
+//! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on` ([`is_prompt`]). Any other waker is
+//! the user's code and may block. The driver keeps it until the worker has left the lease and is counted as active;
 //! then the worker calls it. Kept wakers stay in the driver until they are called, one by one: while
 //! one of them blocks, the next worker that polls the driver calls the others.
 //!
@@ -34,37 +34,12 @@ pub use crate::task::budget::{Spent, poll_spend};
 use crate::task::context;
 use crate::team::Team;
 use crate::worker::{Aside, Room, Worker, current};
-pub use blitz_parts::sleep::Berth;
-use blitz_parts::sleep::Seat;
+pub use blitz_parts::sleep::Driver;
+use blitz_parts::sleep::{DriverLease, downcast, downcast_arc};
 use std::any::Any;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-
-/// What waits for events on behalf of a pool's tasks. [`Berth::block`] waits for events and notes them; it wakes
-/// no task.
-///
-/// `block`, `poll` and `dispatch` are called by one thread at a time, the one that has the seat.
-pub trait Driver: Berth + Any {
-    /// As [`Berth::block`], but does not block.
-    fn poll(&self) -> bool;
-
-    /// Wakes the tasks that wait for what was noted, and keeps every waker that does more than
-    /// queue a task or end a `block_on` ([`is_prompt`]). Returns whether any is kept.
-    fn dispatch(&self) -> bool;
-
-    /// Calls the wakers that [`dispatch`](Driver::dispatch) has kept, until none is left. If one of them panics, the
-    /// next call goes on behind it. Any thread; several may be in here at once. While any is kept, `poll` and
-    /// `block` say so.
-    fn call_kept(&self);
-
-    /// Every worker but the one in `block` has just gone to sleep, or the last closure that may block has ended
-    /// while they sleep.
-    fn pool_is_idle(&self);
-
-    /// The pool has ended: nobody will call `block` any more. What waits is told so.
-    fn shut_down(&self);
-}
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// What a driver may know of its pool.
 #[derive(Clone)]
@@ -107,18 +82,10 @@ impl fmt::Debug for PoolView {
     }
 }
 
-/// A pool's driver, once there is one.
+/// What keeps a driver from being plugged in once the pool has ended.
 #[derive(Default)]
-pub(crate) struct Slot {
-    plugged: OnceLock<Plugged>,
-    /// Whether it is too late to plug one in.
+pub(crate) struct Plugging {
     over: Mutex<bool>,
-}
-
-/// The same driver, as what the pool needs and as what its users know.
-struct Plugged {
-    driver: Arc<dyn Driver>,
-    any: Arc<dyn Any + Send + Sync>,
 }
 
 /// Calls `f` with the driver of the current pool, or of the global one, and with the index of the worker that
@@ -142,7 +109,7 @@ pub fn with_current<D: Driver, R>(
 
 /// Calls `f` with the driver of the pool that [`with_current`] would use, if there is one already.
 pub fn with_plugged<D: Driver, R>(f: impl FnOnce(&D) -> R) -> Option<R> {
-    let call = |team: &Team| team.driver.plugged.get()?.any.downcast_ref().map(f);
+    let call = |team: &Team| downcast(team.driver()?).map(f);
     handle::try_with_current_team(call).flatten()
 }
 
@@ -155,8 +122,8 @@ impl Handle {
         &self,
         make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
     ) -> io::Result<Arc<D>> {
-        let plugged = self.team().driver_or_make(make)?;
-        plugged.any.clone().downcast().map_err(|_| other_kind())
+        let driver = self.team().driver_or_make(make)?;
+        downcast_arc(driver.clone()).ok_or_else(other_kind)
     }
 }
 
@@ -172,7 +139,7 @@ impl Team {
         make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
         f: impl FnOnce(&D) -> R,
     ) -> io::Result<R> {
-        match self.driver_or_make(make)?.any.downcast_ref() {
+        match downcast(&**self.driver_or_make(make)?) {
             Some(driver) => Ok(f(driver)),
             None => Err(other_kind()),
         }
@@ -182,9 +149,9 @@ impl Team {
     fn driver_or_make<D: Driver>(
         &self,
         make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
-    ) -> io::Result<&Plugged> {
-        match self.driver.plugged.get() {
-            Some(plugged) => Ok(plugged),
+    ) -> io::Result<&Arc<dyn Driver>> {
+        match self.sleep().driver() {
+            Some(driver) => Ok(driver),
             None => self.plug(make),
         }
     }
@@ -193,25 +160,25 @@ impl Team {
     fn plug<D: Driver>(
         &self,
         make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
-    ) -> io::Result<&Plugged> {
-        let over = self.driver.over.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plugged) = self.driver.plugged.get() {
-            return Ok(plugged);
+    ) -> io::Result<&Arc<dyn Driver>> {
+        let over = self.plugging.over.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(driver) = self.sleep().driver() {
+            return Ok(driver);
         }
         if *over {
             return Err(io::Error::other(
                 "the pool has ended: keep its Runtime or Pool as long as it is used",
             ));
         }
-        let driver = make(PoolView { team: self.weak() })?;
-        let plugged = Plugged { driver: driver.clone(), any: driver.clone() };
-        let plugged = self.driver.plugged.get_or_init(|| plugged);
-        self.sleep().plug(driver);
-        Ok(plugged)
+        self.sleep().plug(make(PoolView { team: self.weak() })?);
+        match self.sleep().driver() {
+            Some(driver) => Ok(driver),
+            None => unreachable!("it was just plugged in"),
+        }
     }
 
-    fn plugged(&self) -> Option<&dyn Driver> {
-        self.driver.plugged.get().map(|plugged| &*plugged.driver)
+    fn driver(&self) -> Option<&dyn Driver> {
+        self.sleep().driver().map(|driver| &**driver)
     }
 
     /// Whether no worker runs anything.
@@ -233,17 +200,17 @@ impl Team {
 
     /// The last closure that may block has ended.
     pub(crate) fn tell_driver_of_end(&self) {
-        if let Some(driver) = self.plugged().filter(|_| self.is_asleep()) {
+        if let Some(driver) = self.driver().filter(|_| self.is_asleep()) {
             driver.pool_is_idle();
         }
     }
 
     /// Tells the driver, once, that the pool has ended; from now on none can be plugged in.
     pub(crate) fn shut_driver_down(&self) {
-        let mut over = self.driver.over.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut over = self.plugging.over.lock().unwrap_or_else(PoisonError::into_inner);
         let was_over = std::mem::replace(&mut *over, true);
         drop(over);
-        if let Some(driver) = self.plugged().filter(|_| !was_over) {
+        if let Some(driver) = self.driver().filter(|_| !was_over) {
             self.catch("a waker", || driver.shut_down());
         }
     }
@@ -253,7 +220,7 @@ impl Team {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "kept wakers have to be called"]
 pub(crate) enum Visit {
-    /// Nothing had happened, or another worker has the seat.
+    /// Nothing had happened, or another worker has the lease.
     Nothing,
     /// Tasks were woken.
     Tasks,
@@ -274,22 +241,22 @@ impl Worker {
 
     /// As `poll_driver`, but leaves it to the caller to call kept wakers. Own thread only.
     pub(crate) fn visit_driver(&self) -> Visit {
-        let Some(seat) = self.team().sleep().try_seat(self.bed()) else { return Visit::Nothing };
-        if self.team().plugged().is_some_and(Driver::poll) {
-            return self.dispatch(seat);
+        let Some(lease) = self.team().sleep().try_lease(self.bed()) else { return Visit::Nothing };
+        if self.team().driver().is_some_and(|driver| driver.poll()) {
+            return self.dispatch(lease);
         }
-        self.leave(seat);
+        self.leave(lease);
         Visit::Nothing
     }
 
-    /// Wakes the tasks for which something happened, and leaves the seat to others. If they are many, others
+    /// Wakes the tasks for which something happened, and leaves the lease to others. If they are many, others
     /// are told of them. Few are this worker's: they are done before a sleeper would have taken one, and if they are
     /// not, the watch tells of them. Own thread only.
-    pub(crate) fn dispatch(&self, seat: Seat<'_>) -> Visit {
+    pub(crate) fn dispatch(&self, lease: DriverLease<'_>) -> Visit {
         let outer = self.set_dispatching(true);
-        let keeps = self.team().plugged().is_some_and(Driver::dispatch);
+        let keeps = self.team().driver().is_some_and(|driver| driver.dispatch());
         self.set_dispatching(outer);
-        self.leave(seat);
+        self.leave(lease);
         if !self.has_few_tasks() {
             self.tell_of_ring();
         }
@@ -302,7 +269,7 @@ impl Worker {
     #[cold]
     pub(crate) fn call_wakers(&self) {
         let team = self.team();
-        let Some(driver) = team.plugged() else { return };
+        let Some(driver) = team.driver() else { return };
         let _aside = Aside::begin();
         let depth = self.in_wakers.get();
         self.in_wakers.set(depth + 1);
@@ -324,16 +291,16 @@ impl Worker {
         self.in_wakers.get() == 0 || room >= Room::Needed
     }
 
-    /// Leaves the seat to others. One that found it taken may sleep on its word now, and this worker may be about
+    /// Leaves the lease to others. One that found it taken may sleep on its word now, and this worker may be about
     /// to run something long.
-    fn leave(&self, seat: Seat<'_>) {
-        drop(seat);
-        self.team().watch.seat_is_free(self.team());
+    fn leave(&self, lease: DriverLease<'_>) {
+        drop(lease);
+        self.team().watch.lease_is_free(self.team());
     }
 
     /// This worker is about to sleep: if it is the last one, the driver may want to know. Own thread only.
     pub(crate) fn tell_idle_driver(&self) {
-        if let Some(driver) = self.team().plugged().filter(|_| self.team().all_inactive()) {
+        if let Some(driver) = self.team().driver().filter(|_| self.team().all_inactive()) {
             driver.pool_is_idle();
         }
     }

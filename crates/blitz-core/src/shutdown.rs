@@ -9,7 +9,7 @@
 //!    before it gives up its own, so the count is zero only if nothing is left.
 //! 4. Whoever brings that count to zero stops the sleep protocol: every worker wakes and stays awake.
 //! 5. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and what
-//!    that spawned, gives up its seat and counts itself out. Mail that comes later its sender runs.
+//!    that spawned, gives up its scope and counts itself out. Mail that comes later its sender runs.
 //!    The last to leave cancels the tasks that are left.
 //! 6. The handle's drop joins the threads, so their thread-local destructors have run, too. Threads
 //!    from a custom spawner are waited for up to step 5 only: their handles are the spawner's.
@@ -25,7 +25,7 @@
 use crate::ops::latch::AnyLatch;
 use crate::panic::AbortOnUnwind;
 use crate::team::Team;
-use crate::worker::current::{self, Seat};
+use crate::worker::current::{self, WorkerScope};
 use crate::worker::{Aside, Worker, stack};
 use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
 use blitz_parts::stock::Stock;
@@ -255,7 +255,7 @@ impl Team {
         };
         // SAFETY: a worker that was not adopted has one thread, which calls this once; of one that was, the thread that
         // answers for it once the adoption is over (see `adoption`). The caller keeps the team.
-        let seat = unsafe { Seat::take(worker) };
+        let scope = unsafe { WorkerScope::take(worker) };
         stack::begin(self.config.stack_size);
         // A worker that is gone without a word would leave others waiting for it.
         let guard = AbortOnUnwind("a worker's loop");
@@ -263,7 +263,7 @@ impl Team {
         // What the exit handler spawned, or another worker posted to this one while it left.
         worker.retire();
         std::mem::forget(guard);
-        drop(seat);
+        drop(scope);
     }
 
     pub(crate) fn run_start_handler(&self, index: usize) {

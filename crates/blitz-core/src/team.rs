@@ -2,11 +2,11 @@
 
 use crate::blocking::Blocking;
 use crate::builder::{Config, WaitPolicy, default_workers};
-use crate::driver::Slot;
+use crate::driver::Plugging;
 use crate::ops::fifo::Fifo;
 use crate::ops::latch::AnyLatch;
 use crate::sched::watch::Watch;
-use crate::sched::{Scheduler, Shared, SignalPart, SignalTotals, TaskCounters, TaskQueues};
+use crate::sched::{BitmapPart, BitmapTotals, Scheduler, TaskCounters, TaskQueue, WorkerTasks};
 use crate::task::{Sections, context};
 use crate::worker::{Adoption, Help, Worker, current};
 use blitz_parts::barrier;
@@ -61,8 +61,8 @@ pub(crate) struct Team {
     /// What workers look at that publish every fork.
     always_demanding: CachePadded<Counters>,
     /// Tasks that no worker has yet.
-    pub(crate) tasks: CachePadded<Shared>,
-    pub(crate) signal_totals: SignalTotals,
+    pub(crate) tasks: CachePadded<TaskQueue>,
+    pub(crate) signal_totals: BitmapTotals,
     /// How many lists of waiting tasks there are: one per worker that there was at first.
     pub(crate) lists: usize,
     /// What was counted outside of the workers.
@@ -70,7 +70,7 @@ pub(crate) struct Team {
     pub(crate) watch: Watch,
     pub(crate) blocking: Blocking,
     pub(crate) adoption: Adoption,
-    pub(crate) driver: Slot,
+    pub(crate) plugging: Plugging,
     /// Workers that may still work, and the handle: the last one to leave cancels the tasks that are left.
     pub(crate) leaving: AtomicUsize,
     /// Threads that cancel a task of this team while the team is being dropped.
@@ -119,7 +119,7 @@ impl Team {
         let threads = workers - usize::from(config.use_current_thread);
         let asymmetric = barrier::available() && !config.publish_all;
         let blocking = Blocking::new(config.blocking_threads, config.blocking_keep_alive);
-        let tasks = Shared::new(scheduler, workers);
+        let tasks = TaskQueue::new(scheduler, workers);
         let adoption = Adoption::new(config.use_current_thread);
         let team = Arc::new_cyclic(|me| Team {
             sleep: Sleep::new(config.sleep, asymmetric, default_workers()),
@@ -143,13 +143,13 @@ impl Team {
             asymmetric: AtomicBool::new(asymmetric),
             always_demanding: CachePadded::new(Counters::always_demanding()),
             tasks: CachePadded::new(tasks),
-            signal_totals: SignalTotals::default(),
+            signal_totals: BitmapTotals::default(),
             lists: workers,
             outside: CachePadded::default(),
             watch: Watch::new(workers, asymmetric),
             blocking,
             adoption,
-            driver: Slot::default(),
+            plugging: Plugging::default(),
             leaving: AtomicUsize::new(workers + 1),
             late: AtomicUsize::new(0),
             me: me.clone(),
@@ -165,8 +165,8 @@ impl Team {
         let demand = if asymmetric { self.sleep.counters() } else { &self.always_demanding };
         let bed = self.sleep.add_bed();
         let all_timed = self.config.slow_poll.is_some();
-        let part = self.signals().map(|_| SignalPart::new(bed.index()));
-        let tasks = TaskQueues::new(all_timed, part);
+        let part = self.signals().map(|_| BitmapPart::new(bed.index()));
+        let tasks = WorkerTasks::new(all_timed, part);
         let worker = Worker::new(NonNull::from(self), bed, demand, tasks);
         self.fifos.add(Fifo::default());
         self.workers.add(CachePadded::new(worker));

@@ -1,6 +1,6 @@
 //! The driver slot, with the smallest driver there is: events are wakers in a list.
 
-use blitz_core::driver::{self, Berth, Driver, PoolView};
+use blitz_core::driver::{self, Driver, PoolView};
 use blitz_core::{Handle, Pool, Scheduler};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -58,14 +58,14 @@ impl Window {
 
     /// Only one thread at a time may be in here.
     fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
-        assert!(!self.inside.swap(true, SeqCst), "two have the seat");
+        assert!(!self.inside.swap(true, SeqCst), "two have the lease");
         let result = f();
         self.inside.store(false, SeqCst);
         result
     }
 }
 
-impl Berth for Window {
+impl Driver for Window {
     fn block(&self) -> bool {
         self.blocks.fetch_add(1, SeqCst);
         self.alone(|| {
@@ -80,9 +80,7 @@ impl Berth for Window {
         self.state.lock().unwrap().woken = true;
         self.news.notify_all();
     }
-}
 
-impl Driver for Window {
     fn poll(&self) -> bool {
         self.alone(|| {
             let happened = self.state.lock().unwrap().note();
@@ -494,22 +492,17 @@ fn an_ended_pool_gets_no_driver_and_a_pool_has_one_kind() {
 
     #[derive(Debug)]
     struct Other;
-    impl Berth for Other {
+    impl Driver for Other {
         fn block(&self) -> bool {
             unreachable!("it is never plugged in")
         }
         fn wake(&self) {}
-    }
-    impl Driver for Other {
         fn poll(&self) -> bool {
             unreachable!("it is never plugged in")
         }
         fn dispatch(&self) -> bool {
             false
         }
-        fn call_kept(&self) {}
-        fn pool_is_idle(&self) {}
-        fn shut_down(&self) {}
     }
     let error = failing.handle().driver(|_| Ok(Arc::new(Other))).unwrap_err();
     assert!(error.to_string().contains("another kind"), "{error}");

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-/// Wakers that are noted now and called later. Used by whoever has the driver's seat, so the lock is always free.
+/// Wakers that are noted now and called later. Used by whoever has the driver's lease, so the lock is always free.
 #[derive(Debug, Default)]
 pub(crate) struct Batch(Mutex<VecDeque<Waker>>);
 
@@ -51,23 +51,23 @@ impl Drop for Rest<'_> {
     }
 }
 
-/// Wakers that may do anything: they are called without the driver's seat.
+/// Wakers that may do anything: they are called without the driver's lease.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     wakers: Mutex<VecDeque<Waker>>,
-    /// Whether there are any. Set with the seat, so that the next worker that has it knows.
+    /// Whether there are any. Set with the lease, so that the next worker that has it knows.
     any: AtomicBool,
 }
 
 impl Kept {
-    /// Adds a waker. With the driver's seat only.
+    /// Adds a waker. With the driver's lease only.
     fn add(&self, waker: Waker) {
         let mut wakers = lock(&self.wakers);
         wakers.push_back(waker);
         self.any.store(true, Relaxed);
     }
 
-    /// Whether there are any: exact with the driver's seat, but that others may call the last one meanwhile.
+    /// Whether there are any: exact with the driver's lease, but that others may call the last one meanwhile.
     pub(crate) fn has_any(&self) -> bool {
         self.any.load(Relaxed)
     }

@@ -16,7 +16,7 @@ use crate::poll::Reactor;
 use crate::time::Timers;
 use crate::uring::Uring;
 use blitz_core::Handle;
-use blitz_core::driver::{self, Berth, Driver, PoolView};
+use blitz_core::driver::{self, Driver, PoolView};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
@@ -164,7 +164,7 @@ impl IoDriver {
     }
 }
 
-impl Berth for IoDriver {
+impl Driver for IoDriver {
     fn block(&self) -> bool {
         if self.kept.has_any() {
             // The worker that was to call them is in one that blocks. What else has happened is seen to as well: the
@@ -184,9 +184,7 @@ impl Berth for IoDriver {
     fn wake(&self) {
         self.reactor.wake();
     }
-}
 
-impl Driver for IoDriver {
     fn poll(&self) -> bool {
         let happened = self.wait(Some(Duration::ZERO));
         // While the pool ends no worker blocks: a clock that stands moves on here.

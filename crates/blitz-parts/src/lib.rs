@@ -11,6 +11,7 @@ mod compose {
     //! Beside it are the models for loom, which are not compiled here.
     mod runtime;
 }
+pub mod bitmap;
 pub mod counter;
 pub mod cycles;
 pub mod deque;
@@ -25,7 +26,6 @@ pub mod queue;
 pub mod readiness;
 pub mod ring;
 pub mod rng;
-pub mod signal;
 pub mod sleep;
 pub mod slots;
 pub mod stack;

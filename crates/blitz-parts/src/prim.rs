@@ -517,9 +517,9 @@ pub enum Step {
     SleepTaskWakes,
     /// `sleep`: stopping wakes every worker.
     SleepStopWakes,
-    /// `sleep`: a sleeper says that it blocks in the berth before it is SLEEPING.
-    SleepBerthFirst,
-    /// `sleep`: the fence between plugging a berth in and looking for sleepers.
+    /// `sleep`: a sleeper says that it blocks in the driver before it is SLEEPING.
+    SleepDriverFirst,
+    /// `sleep`: the fence between plugging a driver in and looking for sleepers.
     SleepPlugFence,
     /// `job`: the closure has run and its result is written before the latch is set.
     JobResultFirst,
@@ -645,36 +645,36 @@ pub enum Step {
     WheelLookAgain,
     /// `wheel`: a slot that is being cleared comes before those of lower levels.
     WheelClearFirst,
-    /// `signal`: setting a task's bit releases, clearing it acquires.
+    /// `bitmap`: setting a task's bit releases, clearing it acquires.
     SignalSetRelease,
-    /// `signal`: the fence between setting a signal bit and reading the leaf.
+    /// `bitmap`: the fence between setting a signal bit and reading the leaf.
     SignalSetFence,
-    /// `signal`: the fence between setting a leaf bit and reading the root.
+    /// `bitmap`: the fence between setting a leaf bit and reading the root.
     SignalLeafFence,
-    /// `signal`: every setter looks at the root.
+    /// `bitmap`: every setter looks at the root.
     SignalRootSet,
-    /// `signal`: the fence between setting a root bit and reading who sleeps.
+    /// `bitmap`: the fence between setting a root bit and reading who sleeps.
     SignalRootFence,
-    /// `signal`: the fence between clearing a leaf bit and looking below.
+    /// `bitmap`: the fence between clearing a leaf bit and looking below.
     SignalClearFence,
-    /// `signal`: who has cleared a leaf bit looks below.
+    /// `bitmap`: who has cleared a leaf bit looks below.
     SignalClearLooks,
-    /// `signal`: the fence between clearing a root bit and looking below.
+    /// `bitmap`: the fence between clearing a root bit and looking below.
     SignalRootClearFence,
-    /// `signal`: who has cleared a root bit looks below.
+    /// `bitmap`: who has cleared a root bit looks below.
     SignalRootClearLooks,
-    /// `signal`: who has set a summary bit again tells of it.
+    /// `bitmap`: who has set a summary bit again tells of it.
     SignalAgainTells,
-    /// `signal`: no more permits than sleepers.
+    /// `bitmap`: no more permits than sleepers.
     SignalPermitCap,
-    /// `signal`: who gets up takes a permit.
+    /// `bitmap`: who gets up takes a permit.
     SignalPermitTaken,
-    /// `signal`: the fence between being counted as a sleeper and the last look.
+    /// `bitmap`: the fence between being counted as a sleeper and the last look.
     SignalSleeperFence,
-    /// `signal`: the fence between getting up and looking.
+    /// `bitmap`: the fence between getting up and looking.
     SignalUpFence,
-    /// `signal`: the fence between closing and the last look.
+    /// `bitmap`: the fence between closing and the last look.
     SignalCloseFence,
-    /// `signal`: giving a slot back releases.
+    /// `bitmap`: giving a slot back releases.
     SignalGiveBackRelease,
 }

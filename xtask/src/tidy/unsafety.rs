@@ -24,7 +24,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-core/src/ops/scope.rs",
     "crates/blitz-core/src/ops/scope_fifo.rs",
     "crates/blitz-core/src/sched/mod.rs",
-    "crates/blitz-core/src/sched/steal.rs",
+    "crates/blitz-core/src/sched/stealing.rs",
     "crates/blitz-core/src/shutdown.rs",
     "crates/blitz-core/src/task/context.rs",
     "crates/blitz-core/src/task/local/locals.rs",

@@ -10,8 +10,8 @@ use crate::sched::Scheduler;
 use crate::task::Id;
 use crate::team::Team;
 use crate::worker::Worker;
+use blitz_parts::bitmap::{Bitmap, Position, SummaryTree};
 use blitz_parts::prim::Relaxed;
-use blitz_parts::signal::{Position, Signals, SummaryTree};
 use blitz_parts::task::TaskRef;
 
 /// The state of a pool, read piece by piece while it works: what a watchdog prints. [`Display`](std::fmt::Display)
@@ -194,7 +194,7 @@ fn tasks(team: &Team) -> Vec<TaskDump> {
 type Slot = Option<(usize, usize, usize, u32)>;
 
 fn in_slots(
-    signals: &Signals,
+    signals: &Bitmap,
     waiting: &[TaskRef],
     known: impl Fn(&TaskRef, Slot) -> TaskDump,
 ) -> Vec<TaskDump> {
@@ -204,7 +204,7 @@ fn in_slots(
         let at = by_address.binary_search_by_key(&address, |&(id, _)| id.get());
         at.ok().map(|at| by_address[at].1)
     };
-    let of_tenant = |tenant: blitz_parts::signal::Tenant| {
+    let of_tenant = |tenant: blitz_parts::bitmap::Tenant| {
         let Position { leaf, word, bit } = Position::of(tenant.id.place());
         let slot = Some((leaf, word, bit, tenant.id.generation()));
         match find(tenant.address as u64) {

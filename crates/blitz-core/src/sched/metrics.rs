@@ -150,7 +150,7 @@ pub struct TaskMetrics {
 pub struct SignalMetrics {
     /// Tasks that were signalled: put into the tree.
     pub signals: u64,
-    /// Signals whose leaf was not in the root yet.
+    /// Bitmap whose leaf was not in the root yet.
     pub leaves_activated: u64,
     /// Tasks that workers took from their own part of the tree.
     pub taken_own: u64,

@@ -15,32 +15,32 @@
 //! nobody looks for work. A LIFO slot is its owner's: if the owner is stuck, `watch` moves what is in it
 //! to the queue.
 
+mod bitmap;
 pub(crate) mod cancel;
 mod choice;
 mod crowd;
 mod histogram;
 mod metrics;
-mod shared;
-mod signal;
-mod steal;
+mod queue;
+mod stealing;
 mod tick;
 mod trace;
 pub(crate) mod watch;
 
+pub(crate) use bitmap::{BitmapPart, BitmapTotals};
 pub use choice::Scheduler;
 pub use histogram::Histogram;
 pub(crate) use metrics::TaskCounters;
 pub use metrics::{SignalMetrics, TaskMetrics};
-pub(crate) use shared::Shared;
-pub(crate) use signal::{SignalPart, SignalTotals};
+pub(crate) use queue::TaskQueue;
 
 use crate::panic::Payload;
 use crate::task::context;
 use crate::team::Team;
 use crate::worker::{Worker, current};
+use blitz_parts::bitmap::Position;
 use blitz_parts::lifo::LifoSlot;
 use blitz_parts::ring::Ring;
-use blitz_parts::signal::Position;
 use blitz_parts::task::{self, Header, LateReport, Owned, Place, Runnable};
 use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
 use crowd::Crowd;
@@ -50,13 +50,13 @@ use std::ptr::NonNull;
 use tick::Tick;
 
 /// One worker's tasks. The fields below the line are touched by its own thread only.
-pub(crate) struct TaskQueues {
+pub(crate) struct WorkerTasks {
     lifo: LifoSlot,
     /// Taken from the queue in one batch; a ring, so that others can take them back.
     batch: Ring<BATCH_SLOTS>,
     ring: Ring<RING_SLOTS>,
     /// What the signal scheduler adds; `None` in the stealing one.
-    pub(crate) signal: Option<Box<SignalPart>>,
+    pub(crate) signal: Option<Box<BitmapPart>>,
     /// Tasks that wait after a first poll on this worker.
     pub(crate) owned: Owned,
     pub(crate) counters: TaskCounters,
@@ -73,10 +73,10 @@ pub(crate) struct TaskQueues {
     suspect: Cell<(usize, u64)>,
 }
 
-impl TaskQueues {
+impl WorkerTasks {
     /// `all_timed`: every poll is timed. `signal`: this worker's part in the signal scheduler.
-    pub(crate) fn new(all_timed: bool, signal: Option<SignalPart>) -> TaskQueues {
-        TaskQueues {
+    pub(crate) fn new(all_timed: bool, signal: Option<BitmapPart>) -> WorkerTasks {
+        WorkerTasks {
             lifo: LifoSlot::new(),
             batch: Ring::new(),
             ring: Ring::new(),
@@ -103,9 +103,9 @@ impl TaskQueues {
     }
 }
 
-impl fmt::Debug for TaskQueues {
+impl fmt::Debug for WorkerTasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskQueues")
+        f.debug_struct("WorkerTasks")
             .field("lifo", &!self.lifo.is_empty())
             .field("batch", &self.batch.len())
             .field("ring", &self.ring.len())

@@ -64,7 +64,7 @@ impl Watch {
     }
 
     /// A worker has just left the driver.
-    pub(crate) fn seat_is_free(&self, team: &Team) {
+    pub(crate) fn lease_is_free(&self, team: &Team) {
         self.be_on(team);
     }
 
@@ -154,10 +154,10 @@ impl Pace {
         Pace(WATCH_PERIOD)
     }
 
-    /// A look has found these. Only tasks that are brisk make it slower: a free seat alone may belong to a worker
+    /// A look has found these. Only tasks that are brisk make it slower: a free lease alone may belong to a worker
     /// that has just got stuck.
-    fn adapt(&mut self, tasks: Finding, seat: Finding) {
-        self.0 = match (tasks, seat) {
+    fn adapt(&mut self, tasks: Finding, lease: Finding) {
+        self.0 = match (tasks, lease) {
             (Finding::Brisk, Finding::Nothing | Finding::Brisk) => {
                 (self.0 * 2).min(WATCH_PERIOD_MAX)
             }
@@ -183,7 +183,7 @@ impl Team {
 
     fn watch_until_stopped(self: Arc<Team>) {
         let mut polls: Vec<u64> = Vec::new();
-        let mut seat_left_at = None;
+        let mut lease_free_since = None;
         let mut idle_looks = 0;
         let mut pace = Pace::new();
         while !self.watch.is_stopping() {
@@ -194,9 +194,9 @@ impl Team {
             }
             pace.wait();
             let tasks = self.rescue_tasks(&mut polls);
-            let seat = self.fill_seat(&mut seat_left_at);
-            pace.adapt(tasks, seat);
-            let in_use = tasks.max(seat) > Finding::Nothing;
+            let lease = self.fill_lease(&mut lease_free_since);
+            pace.adapt(tasks, lease);
+            let in_use = tasks.max(lease) > Finding::Nothing;
             idle_looks = if in_use { 0 } else { idle_looks + 1 };
             if idle_looks >= WATCH_LOOKS_IDLE && self.turn_watch_off() {
                 idle_looks = 0;
@@ -236,8 +236,8 @@ impl Team {
     }
 
     /// Has somebody sit down in the driver, if nobody has been there since the last look.
-    fn fill_seat(&self, left_at: &mut Option<usize>) -> Finding {
-        let now = self.sleep().seat_left_at();
+    fn fill_lease(&self, left_at: &mut Option<usize>) -> Finding {
+        let now = self.sleep().lease_free_since();
         if std::mem::replace(left_at, now) != now {
             return now.map_or(Finding::Nothing, |_| Finding::Brisk);
         }
@@ -252,10 +252,10 @@ impl Team {
     /// the heavy fence.
     fn turn_watch_off(&self) -> bool {
         self.watch.on.store(false, Release);
-        // Pairs with `be_on`: either we see the task or the free seat, or whoever left it so sees us off.
+        // Pairs with `be_on`: either we see the task or the free lease, or whoever left it so sees us off.
         let fenced = barrier::heavy() || !self.watch.began_asymmetric;
         let in_use = !fenced
-            || self.sleep().seat_is_free()
+            || self.sleep().lease_is_free()
             || self.workers().any(|worker| worker.tasks().has_any());
         if in_use {
             self.watch.on.store(true, Release);
@@ -307,13 +307,13 @@ mod tests {
     }
 
     #[test]
-    fn one_slow_worker_or_an_empty_seat_makes_it_look_as_often_as_before() {
+    fn one_slow_worker_or_an_empty_lease_makes_it_look_as_often_as_before() {
         let unlike_brisk =
             [(Slow, Nothing), (Slow, Brisk), (Brisk, Slow), (Nothing, Brisk), (Nothing, Nothing)];
-        for (tasks, seat) in unlike_brisk {
+        for (tasks, lease) in unlike_brisk {
             let mut pace = Pace(WATCH_PERIOD_MAX);
-            pace.adapt(tasks, seat);
-            assert_eq!(pace.0, WATCH_PERIOD, "{tasks:?} tasks, {seat:?} seat");
+            pace.adapt(tasks, lease);
+            assert_eq!(pace.0, WATCH_PERIOD, "{tasks:?} tasks, {lease:?} lease");
         }
     }
 }

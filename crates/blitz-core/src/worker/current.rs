@@ -12,30 +12,30 @@ thread_local! {
 /// The worker that the current thread is, if it is one.
 ///
 /// The reference must not leave the current call: a thread stops being a worker only outside of every
-/// job, in `Seat::drop`.
+/// job, in `WorkerScope::drop`.
 #[inline(always)]
 pub(crate) fn current<'a>() -> Option<&'a Worker> {
-    // SAFETY: while the pointer is set, the seat's owner keeps the worker's team alive.
+    // SAFETY: while the pointer is set, the scope's owner keeps the worker's team alive.
     CURRENT.with(|current| unsafe { current.get().as_ref() })
 }
 
-/// The current thread is this worker until the seat is dropped.
-pub(crate) struct Seat {
+/// The current thread is this worker until the scope is dropped.
+pub(crate) struct WorkerScope {
     before: *const Worker,
 }
 
-impl Seat {
+impl WorkerScope {
     /// Makes the current thread the worker.
     ///
     /// # Safety
     /// 1. No other thread is this worker at the same time.
-    /// 2. The worker outlives the seat, which is dropped on this thread.
-    pub(crate) unsafe fn take(worker: &Worker) -> Seat {
-        Seat { before: CURRENT.with(|current| current.replace(worker)) }
+    /// 2. The worker outlives the scope, which is dropped on this thread.
+    pub(crate) unsafe fn take(worker: &Worker) -> WorkerScope {
+        WorkerScope { before: CURRENT.with(|current| current.replace(worker)) }
     }
 }
 
-impl Drop for Seat {
+impl Drop for WorkerScope {
     fn drop(&mut self) {
         CURRENT.with(|current| current.set(self.before));
     }
@@ -102,16 +102,16 @@ pub(crate) fn visit() -> Option<Visit> {
         return None;
     }
     // SAFETY: worker 0 of a team that adopts gets a thread of its own only when the adoption is over, which it is not
-    // while this thread sits (see `adoption`); the team is kept beside the seat.
-    let seat = unsafe { Seat::take(team.worker(0)?) };
+    // while this thread sits (see `adoption`); the team is kept beside the scope.
+    let scope = unsafe { WorkerScope::take(team.worker(0)?) };
     stack::begin(None);
-    Some(Visit { seat: Some(seat), team })
+    Some(Visit { scope: Some(scope), team })
 }
 
 /// An adopted thread inside one of its pool's operations.
 pub(crate) struct Visit {
-    // Dropped in this order: the seat before what it sits in.
-    seat: Option<Seat>,
+    // Dropped in this order: the scope before what it sits in.
+    scope: Option<WorkerScope>,
     team: Arc<Team>,
 }
 
@@ -120,9 +120,9 @@ impl Drop for Visit {
         let Some(worker) = current() else { return };
         // No thread polls these until the next visit, if there is one.
         worker.give_tasks_away();
-        let (team, seat) = (&self.team, &mut self.seat);
+        let (team, scope) = (&self.team, &mut self.scope);
         let mut stand_up = |makes_room| {
-            team.adoption.stand_up(|| team.is_closing(), makes_room, || drop(seat.take()))
+            team.adoption.stand_up(|| team.is_closing(), makes_room, || drop(scope.take()))
         };
         let mut leaves = stand_up(true);
         // If this thread is only in the way, and no other can be started, it stays.

@@ -16,7 +16,7 @@ pub(crate) use stack::Room;
 pub(crate) use wait::Help;
 
 use crate::metrics::WorkerCounters;
-use crate::sched::TaskQueues;
+use crate::sched::WorkerTasks;
 use crate::team::Team;
 use backoff::Backoff;
 use blitz_parts::barrier;
@@ -55,7 +55,7 @@ pub(crate) struct Worker {
     /// How many jobs this worker had pushed when somebody last wanted to force one into the open.
     watched: AtomicU64,
     pub(crate) counters: WorkerCounters,
-    tasks: TaskQueues,
+    tasks: WorkerTasks,
     // ------
     pub(crate) rng: XorShift64Star,
     runs: Cell<u32>,
@@ -85,7 +85,7 @@ impl Worker {
         team: NonNull<Team>,
         bed: &Bed,
         demand: &CachePadded<Counters>,
-        tasks: TaskQueues,
+        tasks: WorkerTasks,
     ) -> Worker {
         Worker {
             deque: Deque::new(),
@@ -160,7 +160,7 @@ impl Worker {
 
     /// This worker's tasks.
     #[inline]
-    pub(crate) fn tasks(&self) -> &TaskQueues {
+    pub(crate) fn tasks(&self) -> &WorkerTasks {
         &self.tasks
     }
 

@@ -32,7 +32,7 @@ impl Worker {
                 if idle.is_driver_turn() {
                     let visit = self.visit_driver();
                     if visit != Visit::Nothing {
-                        self.bed().found_in_berth();
+                        self.bed().found_in_driver();
                         dispatched = true;
                     }
                     if visit == Visit::Wakers {
@@ -75,7 +75,7 @@ impl Worker {
             self.team().end_orphaned_sections();
         }
         let mut sleeper = None;
-        let seat = self.while_parking(|| {
+        let lease = self.while_parking(|| {
             let look = || {
                 sleeper = self.lie_down();
                 self.sees_work()
@@ -83,7 +83,7 @@ impl Worker {
             self.team().sleep().no_work_found(self.bed(), idle, latch, look)
         });
         self.get_up(sleeper);
-        seat.map_or(Visit::Nothing, |seat| self.dispatch(seat))
+        lease.map_or(Visit::Nothing, |lease| self.dispatch(lease))
     }
 
     /// Frees what this worker needed for a burst of jobs: it has found none for a while. Own thread only.

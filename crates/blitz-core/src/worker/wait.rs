@@ -300,10 +300,10 @@ impl Worker {
             }
             sees
         };
-        let (woken, seat) = team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
+        let (woken, lease) = team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
         self.counters.wakes_sent.add(woken as u64);
-        let see_to_driver = || match seat {
-            Some(seat) => self.dispatch(seat),
+        let see_to_driver = || match lease {
+            Some(lease) => self.dispatch(lease),
             // No worker sleeps in the driver while the pool ends.
             None if team.sleep().is_stopping() => self.visit_driver(),
             None => Visit::Nothing,

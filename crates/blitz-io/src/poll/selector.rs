@@ -24,7 +24,7 @@ const READING: Interest = Interest::READABLE;
 pub(super) struct Selector {
     registry: Registry,
     waker: Waker,
-    /// Used by whoever has the seat, so the lock is always free.
+    /// Used by whoever has the lease, so the lock is always free.
     queue: Mutex<Queue>,
 }
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each worker has a wheel, so that workers do not wait for each other's locks; threads outside have one together.
-//! Whoever has the driver's seat fires the timers of all, so none is late behind a worker that computes.
+//! Whoever has the driver's lease fires the timers of all, so none is late behind a worker that computes.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +17,7 @@ use blitz_core::driver::PoolView;
 use blitz_parts::alarm::{Alarm, NEVER};
 use blitz_parts::prim::{AtomicU64, Relaxed};
 use blitz_parts::tuning::TIMERS_AT_ONCE;
-use blitz_parts::wheel::{Closed, Entry, Ring, Wheel};
+use blitz_parts::wheel::{Closed, Entry, OnEarlier, Wheel};
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
@@ -43,7 +43,7 @@ struct Bell {
     reactor: Arc<Reactor>,
 }
 
-impl Ring for Bell {
+impl OnEarlier for Bell {
     fn is_earlier(&self, tick: u64) {
         if self.alarm.is_early(tick) {
             self.reactor.wake();

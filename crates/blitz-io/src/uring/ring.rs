@@ -322,7 +322,7 @@ impl Uring {
         }
     }
 
-    /// Notes what the system has done. Called by the worker that has the driver's seat.
+    /// Notes what the system has done. Called by the worker that has the driver's lease.
     pub(crate) fn collect(&self, batch: &mut VecDeque<Waker>) {
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);

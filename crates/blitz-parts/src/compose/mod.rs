@@ -4,12 +4,12 @@
 //! injector, jobs, latches and sleep protocol; only statistics, mail, leapfrogging and the random
 //! start of a search are left out. A lost wake-up shows as a deadlock.
 
+mod bitmap_vs_sleep;
 mod cascade;
 mod latch_set_vs_sleep;
 mod post_vs_sleep;
 mod private_push_vs_sleep;
 mod shutdown_vs_sleep;
-mod signal_vs_sleep;
 mod steal_vs_pop_vs_sleep;
 mod tasks;
 

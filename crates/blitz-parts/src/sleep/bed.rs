@@ -1,7 +1,7 @@
 //! Where one worker sleeps: its word, and what others need to wake it.
 
 use super::Counters;
-use super::berth::{Berth, SeatWord};
+use super::driver::{Driver, DriverSlot};
 use crate::counter::Counter;
 use crate::latch::{CoreLatch, Notice};
 use crate::prim::{self, AtomicBool, Step, broken};
@@ -16,15 +16,15 @@ pub struct Bed {
     core: CoreLatch,
     index: usize,
     counters: Arc<CachePadded<Counters>>,
-    seat: Arc<SeatWord>,
-    /// The worker blocks in the berth, not on its word. Written by the worker before SLEEPING, read by who takes
+    slot: Arc<DriverSlot>,
+    /// The worker blocks in the driver, not on its word. Written by the worker before SLEEPING, read by who takes
     /// it out of that.
-    in_berth: AtomicBool,
+    in_driver: AtomicBool,
     /// Rounds until sleepy; the worker's own, atomic only to be shareable.
     patience: AtomicU32,
-    /// What this worker last waited for happened in the berth: it did not sleep there in vain until somebody had
+    /// What this worker last waited for happened in the driver: it did not sleep there in vain until somebody had
     /// work for it. The worker's own, too.
-    berth_pays: atomic::AtomicBool,
+    driver_pays: atomic::AtomicBool,
     stats: SleepStats,
 }
 
@@ -47,17 +47,17 @@ impl Bed {
     pub(super) fn new(
         index: usize,
         counters: Arc<CachePadded<Counters>>,
-        seat: Arc<SeatWord>,
+        slot: Arc<DriverSlot>,
         patience: u32,
     ) -> Bed {
         Bed {
             core: CoreLatch::new(),
             index,
             counters,
-            seat,
-            in_berth: AtomicBool::new(false),
+            slot,
+            in_driver: AtomicBool::new(false),
             patience: AtomicU32::new(patience),
-            berth_pays: atomic::AtomicBool::new(false),
+            driver_pays: atomic::AtomicBool::new(false),
             stats: SleepStats::default(),
         }
     }
@@ -98,8 +98,8 @@ impl Bed {
             }
             Notice::MustWake => {
                 self.counters.sub_sleeping();
-                match self.berth() {
-                    Some(berth) => berth.wake(),
+                match self.driver() {
+                    Some(driver) => driver.wake(),
                     None => self.core.unpark(),
                 }
             }
@@ -108,23 +108,23 @@ impl Bed {
         true
     }
 
-    /// The berth, if the worker blocks there (O10).
-    fn berth(&self) -> Option<&Arc<dyn Berth>> {
-        if self.in_berth.load(prim::Relaxed) { self.seat.berth() } else { None }
+    /// The driver, if the worker blocks there (O10).
+    fn driver(&self) -> Option<&Arc<dyn Driver>> {
+        if self.in_driver.load(prim::Relaxed) { self.slot.driver() } else { None }
     }
 
-    /// Where the worker is going to block: in the berth or on its word.
-    pub(super) fn choose(&self, berth: bool) {
-        self.in_berth.store(berth, prim::Relaxed);
+    /// Where the worker is going to block: in the driver or on its word.
+    pub(super) fn choose(&self, driver: bool) {
+        self.in_driver.store(driver, prim::Relaxed);
     }
 
-    /// Blocks until notified, or until something happens in the berth if that was chosen; returns for how
+    /// Blocks until notified, or until something happens in the driver if that was chosen; returns for how
     /// long.
     pub(super) fn park(&self) -> Duration {
         let since = Instant::now();
         self.stats.parks.add(1);
-        match self.berth() {
-            Some(berth) => self.block(berth),
+        match self.driver() {
+            Some(driver) => self.block(driver),
             None => self.core.wait(),
         }
         let slept = since.elapsed();
@@ -132,16 +132,16 @@ impl Bed {
         slept
     }
 
-    fn block(&self, berth: &Arc<dyn Berth>) {
+    fn block(&self, driver: &Arc<dyn Driver>) {
         let mut by_event = false;
         while self.core.is_sleeping() {
-            if berth.block() && self.core.notify() == Notice::MustWake {
+            if driver.block() && self.core.notify() == Notice::MustWake {
                 // Nobody else woke us, so the books are ours to keep (SLEEP-2).
                 self.counters.sub_sleeping();
                 by_event = true;
             }
         }
-        self.berth_pays.store(by_event, Relaxed);
+        self.driver_pays.store(by_event, Relaxed);
     }
 
     pub(super) fn caught_by_jec(&self) {
@@ -154,14 +154,14 @@ impl Bed {
         self.patience.store(patience_full, Relaxed);
     }
 
-    /// The worker was idle and found that something had happened in the berth. Own thread only.
-    pub fn found_in_berth(&self) {
-        self.berth_pays.store(true, Relaxed);
+    /// The worker was idle and found that something had happened in the driver. Own thread only.
+    pub fn found_in_driver(&self) {
+        self.driver_pays.store(true, Relaxed);
     }
 
     /// Whether what comes next comes from the outside world, by experience.
-    pub(super) fn berth_pays(&self) -> bool {
-        self.berth_pays.load(Relaxed)
+    pub(super) fn driver_pays(&self) -> bool {
+        self.driver_pays.load(Relaxed)
     }
 
     pub(super) fn patience(&self) -> u32 {

@@ -3,8 +3,8 @@
 //!
 //! # Who calls it
 //! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
-//! `work_found`, `wait_parked`, `new_task`, `try_seat`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's
-//! watch: `seat_left_at`, `relieve`. Whoever signals a task: `somebody_looks`, `wake_one`. Whoever brings a berth:
+//! `work_found`, `wait_parked`, `new_task`, `try_lease`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's
+//! watch: `lease_free_since`, `relieve`. Whoever signals a task: `somebody_looks`, `wake_one`. Whoever brings a driver:
 //! `plug`. The pool's end: `stop`.
 //!
 //! # State
@@ -15,9 +15,9 @@
 //! | counters | JEC, 32-63 | even: somebody is sleepy; odd: posted since | poster even→odd | sleeper odd→even |
 //! | parked | bit i | worker i may be SLEEPY or SLEEPING | worker i | worker i |
 //! | bed i | core word | see `latch` | worker i | notifiers |
-//! | seat | worker, 0-16 | who waits in the berth, or may | that worker | that worker |
-//! | seat | visits, the rest | how often somebody did | who leaves | never |
-//! | bed i | in_berth | worker i blocks in the berth, not on its word | worker i | worker i |
+//! | lease | worker, 0-16 | who waits in the driver, or may | that worker | that worker |
+//! | lease | visits, the rest | how often somebody did | who leaves | never |
+//! | bed i | in_driver | worker i blocks in the driver, not on its word | worker i | worker i |
 //! | stopping | flag | the pool ends | `stop` | never |
 //!
 //! # Transitions
@@ -30,12 +30,12 @@
 //!     ├──── found ◀─── look ◀─ left: 3 JEC unchanged? count +1 sleeping, in one exchange
 //!     │                          ▲   4 fence (heavy if anybody may hold private jobs)
 //!     │                          │   5 last look at everything, stopping
-//!     └──────────────────────────┴── 6 the seat, if it is free; SLEEPY→SLEEPING
-//!                                    7 block, with the seat in the berth
+//!     └──────────────────────────┴── 6 the lease, if it is free; SLEEPY→SLEEPING
+//!                                    7 block, with the lease in the driver
 //! ```
-//! The berth is where workers wait for the outside world: for sockets and timers. There is none until one is
-//! plugged in. Who comes back from it keeps the seat until it has queued the tasks for which something happened
-//! there. Wakers that may do more than that, and so may block, it calls later: without the seat, and after
+//! The driver is where workers wait for the outside world: for sockets and timers. There is none until one is
+//! plugged in. Who comes back from it keeps the lease until it has queued the tasks for which something happened
+//! there. Wakers that may do more than that, and so may block, it calls later: without the lease, and after
 //! `work_found`, since a worker that runs something is not inactive.
 //!
 //! # Invariants
@@ -59,11 +59,11 @@
 //!   last look could see them.
 //! - **SLEEP-9** A worker may keep a job private although somebody is idle, as long as one of the idle
 //!   is awake: that one finds the job before it sleeps, or passes on when it leaves (SLEEP-3).
-//! - **SLEEP-10** If there is a berth and every worker sleeps, one of them sleeps in the berth.
-//! - **SLEEP-11** A worker that sleeps in the berth is woken like any other, and wakes itself if something
+//! - **SLEEP-10** If there is a driver and every worker sleeps, one of them sleeps in the driver.
+//! - **SLEEP-11** A worker that sleeps in the driver is woken like any other, and wakes itself if something
 //!   happens there.
-//! - **SLEEP-12** Whoever had the seat is handed it when it is awake again, even if it did not get to sleep: one
-//!   that found the seat taken sleeps elsewhere, and somebody has to say that it is free.
+//! - **SLEEP-12** Whoever had the lease is handed it when it is awake again, even if it did not get to sleep: one
+//!   that found the lease taken sleeps elsewhere, and somebody has to say that it is free.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -75,9 +75,9 @@
 //! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job tells nobody, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
-//! | O8 | seat freed when a berth is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no berth is seen |
-//! | O9 | seat: taken, given back | AcqRel, Release | each other | what happened in the berth is seen to by one after the other |
-//! | O10 | in_berth, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: who takes a worker out of SLEEPING knows where it blocks. One that reads a later sleep's choice is late: the sleep that it ended is over |
+//! | O8 | lease freed when a driver is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
+//! | O9 | lease: taken, given back | AcqRel, Release | each other | what happened in the driver is seen to by one after the other |
+//! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: who takes a worker out of SLEEPING knows where it blocks. One that reads a later sleep's choice is late: the sleep that it ended is over |
 //!
 //! No fence is needed after waking, although a poster that finds a worker notified already leaves its
 //! job to that worker: before the worker blocks again it passes O2, and before it runs something O5.
@@ -89,13 +89,13 @@
 //! # Lineage
 //! Seeds 000 and 001 (JEC, packed counters, smart and cascade wake), as corrected by this project's
 //! models, with seed 002's futex instead of mutex and condition variable. Added: the asymmetric
-//! fence, the bitmap, the cascade that looks before it wakes, adaptive patience, the berth.
+//! fence, the bitmap, the cascade that looks before it wakes, adaptive patience, the driver.
 
 mod bed;
-mod berth;
-#[cfg(all(test, blitz_loom))]
-mod berth_model;
 mod counters;
+mod driver;
+#[cfg(all(test, blitz_loom))]
+mod driver_model;
 #[cfg(all(test, blitz_loom))]
 mod model;
 mod policy;
@@ -103,8 +103,8 @@ mod policy;
 mod test;
 
 pub use bed::{Bed, SleepStats};
-pub use berth::{Berth, Seat};
 pub use counters::{Counters, Counts, WORKERS_MAX};
+pub use driver::{Driver, DriverLease, downcast, downcast_arc};
 pub use policy::SleepPolicy;
 
 use crate::barrier;
@@ -115,8 +115,8 @@ use crate::prim::{
 };
 use crate::slots::Slots;
 use crate::tuning;
-use berth::SeatWord;
 use crossbeam_utils::CachePadded;
+use driver::DriverSlot;
 use std::sync::Arc;
 
 /// What all workers of a pool share to sleep and to be woken.
@@ -125,7 +125,7 @@ pub struct Sleep {
     counters: Arc<CachePadded<Counters>>,
     beds: Slots<CachePadded<Bed>>,
     parked: Slots<AtomicU64>,
-    seat: Arc<SeatWord>,
+    slot: Arc<DriverSlot>,
     stopping: AtomicBool,
     policy: SleepPolicy,
     /// At first; models know nothing else.
@@ -182,7 +182,7 @@ impl Sleep {
             counters: Arc::new(CachePadded::new(Counters::new())),
             beds: Slots::new(),
             parked: Slots::new(),
-            seat: Arc::new(SeatWord::new()),
+            slot: Arc::new(DriverSlot::new()),
             stopping: AtomicBool::new(false),
             policy,
             asymmetric,
@@ -207,8 +207,8 @@ impl Sleep {
         while self.parked.len() * 64 <= index {
             self.parked.add(AtomicU64::new(0));
         }
-        let (counters, seat) = (self.counters.clone(), self.seat.clone());
-        let bed = Bed::new(index, counters, seat, self.policy.sleepy_at);
+        let (counters, lease) = (self.counters.clone(), self.slot.clone());
+        let bed = Bed::new(index, counters, lease, self.policy.sleepy_at);
         self.beds.add(CachePadded::new(bed)).1
     }
 
@@ -250,7 +250,7 @@ impl Sleep {
     }
 
     /// As `start_looking`, for a worker that waits for nothing in particular. If experience says that its work
-    /// comes from the berth, and the seat is free, it goes straight there: what happens wakes it as soon as it
+    /// comes from the driver, and the lease is free, it goes straight there: what happens wakes it as soon as it
     /// would notice by looking, and meanwhile others, perhaps whoever is to cause it, have the core.
     pub fn start_looking_outside(&self, bed: &Bed) -> Idle {
         let mut idle = self.start_looking(bed);
@@ -260,8 +260,8 @@ impl Sleep {
     }
 
     fn go_straight(&self, bed: &Bed, idle: &mut Idle) {
-        let pays = self.policy.is_adaptive() && bed.berth_pays();
-        idle.straight = idle.outside && pays && self.seat.visits_if_free().is_some();
+        let pays = self.policy.is_adaptive() && bed.driver_pays();
+        idle.straight = idle.outside && pays && self.slot.visits_if_free().is_some();
         if idle.straight {
             idle.sleepy_at = 0;
         }
@@ -312,17 +312,17 @@ impl Sleep {
 
     /// One idle round: spin, yield, announce or sleep, by policy. `look` says whether there is any
     /// work that the worker could take, or another reason not to sleep; it must see everything. A worker
-    /// that slept in the berth, or was about to, has the seat then: others may sleep elsewhere because of it.
+    /// that slept in the driver, or was about to, has the lease then: others may sleep elsewhere because of it.
     pub fn no_work_found(
         &self,
         bed: &Bed,
         idle: &mut Idle,
         latch: Option<&JobLatch>,
         look: impl FnOnce() -> bool,
-    ) -> Option<Seat<'_>> {
+    ) -> Option<DriverLease<'_>> {
         let round = idle.rounds;
         idle.rounds += 1;
-        // Who goes straight to the berth is sleepy before it would spin.
+        // Who goes straight to the driver is sleepy before it would spin.
         if round < self.policy.spins.min(idle.sleepy_at) {
             spin_loop();
         } else if round < idle.sleepy_at {
@@ -344,7 +344,7 @@ impl Sleep {
         idle: &mut Idle,
         latch: Option<&JobLatch>,
         look: impl FnOnce() -> bool,
-    ) -> Option<Seat<'_>> {
+    ) -> Option<DriverLease<'_>> {
         // Unless we really sleep, we only announce again: nothing says that waiting is in vain.
         idle.rounds = idle.sleepy_at;
         let parked = self.parked_bit(bed.index());
@@ -352,19 +352,19 @@ impl Sleep {
         if mark_first && !latch.is_none_or(JobLatch::mark_sleeping) {
             return None;
         }
-        let mut seat = None;
+        let mut lease = None;
         // 1 and 2; the word first, for the setter notifies it once it sees the latch marked.
         if bed.core().get_sleepy() {
             if !broken(Step::SleepBitFirst) {
                 parked.0.fetch_or(parked.1, AcqRel); // O4
             }
             if mark_first || latch.is_none_or(JobLatch::mark_sleeping) {
-                seat = self.sleep_registered(bed, idle, look);
+                lease = self.sleep_registered(bed, idle, look);
             }
             parked.0.fetch_and(!parked.1, AcqRel);
         }
         self.leave(bed, latch);
-        seat
+        lease
     }
 
     /// Steps 3 to 7.
@@ -373,7 +373,7 @@ impl Sleep {
         bed: &Bed,
         idle: &mut Idle,
         look: impl FnOnce() -> bool,
-    ) -> Option<Seat<'_>> {
+    ) -> Option<DriverLease<'_>> {
         let registered = loop {
             let seen = self.counters.load();
             if seen.jec() != idle.snapshot && !broken(Step::SleepJecRecheck) {
@@ -404,31 +404,31 @@ impl Sleep {
             idle.rounds = 0;
         }
         let stay = sees_work || self.is_stopping();
-        let seat = if stay { None } else { self.seat.try_take(bed.index()) };
-        if !broken(Step::SleepBerthFirst) {
-            bed.choose(seat.is_some()); // O10
+        let lease = if stay { None } else { self.slot.try_take(bed.index()) };
+        if !broken(Step::SleepDriverFirst) {
+            bed.choose(lease.is_some()); // O10
         }
         if stay || !bed.core().fall_asleep() {
             // Nobody saw us SLEEPING, so nobody decrements for us (SLEEP-2).
             if !broken(Step::SleepWakerDecrements) {
                 self.counters.sub_sleeping();
             }
-            return seat;
+            return lease;
         }
-        if broken(Step::SleepBerthFirst) {
-            bed.choose(seat.is_some());
+        if broken(Step::SleepDriverFirst) {
+            bed.choose(lease.is_some());
         }
         let slept = bed.park();
         bed.set_patience(self.policy.patience_after(bed.patience(), slept));
         idle.rounds = 0;
         idle.sleepy_at = self.patience(bed, registered);
         self.go_straight(bed, idle);
-        seat
+        lease
     }
 
-    /// From now on the last sleeper waits in `berth`. False if there was one already.
-    pub fn plug(&self, berth: Arc<dyn Berth>) -> bool {
-        let first = self.seat.plug(berth);
+    /// From now on the last sleeper waits in `driver`. False if there was one already.
+    pub fn plug(&self, driver: Arc<dyn Driver>) -> bool {
+        let first = self.slot.plug(driver);
         if first {
             if !broken(Step::SleepPlugFence) {
                 fence(SeqCst); // O8
@@ -441,23 +441,29 @@ impl Sleep {
         first
     }
 
-    /// The seat for a worker that is awake, if nobody has it and there is a berth.
-    pub fn try_seat(&self, bed: &Bed) -> Option<Seat<'_>> {
-        self.seat.try_take(bed.index())
+    /// The pool's driver, once there is one.
+    #[inline]
+    pub fn driver(&self) -> Option<&Arc<dyn Driver>> {
+        self.slot.driver()
     }
 
-    /// Whether there is a berth, and nobody in it.
-    pub fn seat_is_free(&self) -> bool {
-        self.seat_left_at().is_some()
+    /// The lease for a worker that is awake, if nobody has it and there is a driver.
+    pub fn try_lease(&self, bed: &Bed) -> Option<DriverLease<'_>> {
+        self.slot.try_take(bed.index())
     }
 
-    /// If there is a berth and nobody in it: since which visit. The same twice means that nobody was there between.
-    pub fn seat_left_at(&self) -> Option<usize> {
-        self.seat.visits_if_free()
+    /// Whether there is a driver, and nobody in it.
+    pub fn lease_is_free(&self) -> bool {
+        self.lease_free_since().is_some()
     }
 
-    /// Wakes a sleeper: for when whoever left the berth does not come back, or does not get to its tasks. If the one
-    /// that is woken finds no work it sits down in the berth. Returns how many it woke.
+    /// If there is a driver and nobody in it: since which visit. The same twice means that nobody was there between.
+    pub fn lease_free_since(&self) -> Option<usize> {
+        self.slot.visits_if_free()
+    }
+
+    /// Wakes a sleeper: for when whoever left the driver does not come back, or does not get to its tasks. If the one
+    /// that is woken finds no work it sits down in the driver. Returns how many it woke.
     pub fn relieve(&self) -> usize {
         let woken = if self.counters.load().sleeping() > 0 { self.wake_any(1) } else { return 0 };
         let of_parked = || usize::from(self.beds.iter().any(|bed| bed.notify()));
@@ -473,24 +479,24 @@ impl Sleep {
 
     /// Blocks until `latch` is set or somebody notifies the worker, without taking part in finding
     /// work: the worker waits for descendants only. Not for workers that are counted as inactive.
-    /// `more` says whether there is work that others could take. Returns how many it woke, and the seat if it
-    /// was in the berth or about to be.
+    /// `more` says whether there is work that others could take. Returns how many it woke, and the lease if it
+    /// was in the driver or about to be.
     pub fn wait_parked(
         &self,
         bed: &Bed,
         latch: &JobLatch,
         look: impl FnOnce() -> bool,
         more: impl Fn() -> bool,
-    ) -> (usize, Option<Seat<'_>>) {
-        let (mut woken, mut seat) = (0, None);
+    ) -> (usize, Option<DriverLease<'_>>) {
+        let (mut woken, mut lease) = (0, None);
         if bed.core().get_sleepy() && latch.mark_sleeping() {
             self.counters.add_parked();
             if !broken(Step::SleepLookFence) {
                 fence(SeqCst); // O2
             }
             let stay = look() || self.is_stopping();
-            seat = if stay { None } else { self.seat.try_take(bed.index()) };
-            bed.choose(seat.is_some()); // O10
+            lease = if stay { None } else { self.slot.try_take(bed.index()) };
+            bed.choose(lease.is_some()); // O10
             if stay || !bed.core().fall_asleep() {
                 self.counters.sub_parked();
             } else {
@@ -501,7 +507,7 @@ impl Sleep {
             }
         }
         self.leave(bed, Some(latch));
-        (woken, seat)
+        (woken, lease)
     }
 
     /// Tells sleepers about `count` jobs that were just posted; `was_empty`: the queue they were
@@ -556,7 +562,7 @@ impl Sleep {
         self.wake_any(1)
     }
 
-    /// Notifies up to `count` parked workers, lowest index first, but the one in the berth last: whoever takes
+    /// Notifies up to `count` parked workers, lowest index first, but the one in the driver last: whoever takes
     /// its place there has to be woken, too. Returns how many.
     fn wake_any(&self, count: usize) -> usize {
         if count == 0 {
@@ -567,21 +573,21 @@ impl Sleep {
             woken += usize::from(self.bed(index).is_some_and(Bed::notify));
             woken == count
         };
-        let holder = self.seat.holder();
-        let mut in_berth = None;
+        let holder = self.slot.holder();
+        let mut in_driver = None;
         for (row, word) in self.parked.iter().enumerate() {
             let mut bits = word.load(Acquire);
             while bits != 0 {
                 let index = row * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
                 if holder == Some(index) {
-                    in_berth = holder;
+                    in_driver = holder;
                 } else if notify(index) {
                     return woken;
                 }
             }
         }
-        in_berth.map(notify);
+        in_driver.map(notify);
         woken
     }
 

@@ -1,6 +1,6 @@
 //! The counters, the policies, the choice of whom to wake, and a pool of real threads.
 
-use super::{Bed, Berth, Counters, Idle, Sleep, SleepPolicy};
+use super::{Bed, Counters, Driver, Idle, Sleep, SleepPolicy};
 use crate::latch::{JobLatch, Latch};
 use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed};
 use crate::tuning;
@@ -315,7 +315,7 @@ fn at_most_half_search_unless_they_are_about_to_sleep() {
     assert!(sleep.start_looking(sleep.bed_of(0)).may_search());
 }
 
-/// A berth that is a pair of flags.
+/// A driver that is a pair of flags.
 #[derive(Default)]
 struct Window {
     happened: Mutex<(bool, bool)>,
@@ -329,7 +329,7 @@ impl Window {
     }
 }
 
-impl Berth for Window {
+impl Driver for Window {
     fn block(&self) -> bool {
         let seen = self.happened.lock().unwrap();
         let mut seen = self.news.wait_while(seen, |seen| *seen == (false, false)).unwrap();
@@ -339,54 +339,62 @@ impl Berth for Window {
     fn wake(&self) {
         self.change(|seen| seen.1 = true);
     }
+
+    fn poll(&self) -> bool {
+        false
+    }
+
+    fn dispatch(&self) -> bool {
+        false
+    }
 }
 
 #[test]
-fn sleep_10_the_seat_is_one_workers_and_only_in_a_berth() {
+fn sleep_10_the_lease_is_one_workers_and_only_in_a_driver() {
     let sleep = sleep_with(SleepPolicy::rayon(), 2);
-    assert!(sleep.try_seat(sleep.bed_of(0)).is_none(), "there is no berth");
-    assert!(!sleep.seat_is_free());
+    assert!(sleep.try_lease(sleep.bed_of(0)).is_none(), "there is no driver");
+    assert!(!sleep.lease_is_free());
     assert!(sleep.plug(Arc::new(Window::default())));
     assert!(!sleep.plug(Arc::new(Window::default())), "one is enough");
-    let seat = sleep.try_seat(sleep.bed_of(0));
-    assert!(seat.is_some() && !sleep.seat_is_free());
-    assert!(sleep.try_seat(sleep.bed_of(1)).is_none());
-    drop(seat);
-    let left_at = sleep.seat_left_at();
-    assert!(left_at.is_some() && left_at == sleep.seat_left_at(), "nobody was there");
-    assert!(sleep.try_seat(sleep.bed_of(1)).is_some());
-    assert!(sleep.seat_is_free() && sleep.seat_left_at() != left_at, "somebody was");
+    let lease = sleep.try_lease(sleep.bed_of(0));
+    assert!(lease.is_some() && !sleep.lease_is_free());
+    assert!(sleep.try_lease(sleep.bed_of(1)).is_none());
+    drop(lease);
+    let left_at = sleep.lease_free_since();
+    assert!(left_at.is_some() && left_at == sleep.lease_free_since(), "nobody was there");
+    assert!(sleep.try_lease(sleep.bed_of(1)).is_some());
+    assert!(sleep.lease_is_free() && sleep.lease_free_since() != left_at, "somebody was");
 }
 
 #[test]
-fn sleep_12_whoever_is_caught_on_its_way_into_the_berth_has_the_seat() {
+fn sleep_12_whoever_is_caught_on_its_way_into_the_driver_has_the_lease() {
     let sleep = sleep_with(SleepPolicy::rayon(), 2);
     sleep.plug(Arc::new(Window::default()));
     let bed = sleep.bed_of(0);
     let mut idle = sleep.start_looking(bed);
     let mut looks = 0;
-    let seat = loop {
+    let lease = loop {
         let look = || {
             looks += 1;
             assert!(bed.notify(), "it is about to sleep");
             false
         };
-        let seat = sleep.no_work_found(bed, &mut idle, None, look);
+        let lease = sleep.no_work_found(bed, &mut idle, None, look);
         if looks > 0 {
-            break seat;
+            break lease;
         }
     };
-    assert!(seat.is_some() && bed.stats().parks.get() == 0);
-    drop(seat);
+    assert!(lease.is_some() && bed.stats().parks.get() == 0);
+    drop(lease);
     sleep.work_found(bed, idle, || false);
 
     let latch = JobLatch::new(NonNull::from(bed));
-    let (_, seat) = sleep.wait_parked(bed, &latch, || !bed.notify(), || false);
-    assert!(seat.is_some() && bed.stats().parks.get() == 0);
-    drop(seat);
+    let (_, lease) = sleep.wait_parked(bed, &latch, || !bed.notify(), || false);
+    assert!(lease.is_some() && bed.stats().parks.get() == 0);
+    drop(lease);
     let counts = sleep.counters().load();
     assert_eq!((counts.sleeping(), counts.inactive()), (0, 0));
-    assert!(sleep.seat_is_free());
+    assert!(sleep.lease_is_free());
 }
 
 #[test]
@@ -397,24 +405,24 @@ fn who_finds_its_work_outside_goes_straight_there() {
     let outside = || attempt(&sleep, sleep.start_looking_outside(bed));
     sleep.plug(Arc::new(Window::default()));
     assert_eq!(outside(), patient, "nothing has come from there yet");
-    bed.found_in_berth();
+    bed.found_in_driver();
     assert_eq!(outside(), 1 + tuning::ROUNDS_AFTER_SLEEPY);
     assert_eq!(attempt(&sleep, sleep.start_looking(bed)), patient, "a fork may be back soon");
-    let seat = sleep.try_seat(sleep.bed_of(1));
+    let lease = sleep.try_lease(sleep.bed_of(1));
     assert_eq!(outside(), patient, "somebody else is there");
-    drop(seat);
+    drop(lease);
 
     for policy in [SleepPolicy::rayon(), SleepPolicy::low_latency()] {
         let sleep = sleep_with(policy, 1);
         sleep.plug(Arc::new(Window::default()));
-        sleep.bed_of(0).found_in_berth();
+        sleep.bed_of(0).found_in_driver();
         let idle = sleep.start_looking_outside(sleep.bed_of(0));
         assert_eq!(attempt(&sleep, idle), first_attempt(policy), "these do as they are told");
     }
 }
 
 #[test]
-fn whoever_is_woken_in_the_berth_expects_more_of_the_same_kind() {
+fn whoever_is_woken_in_the_driver_expects_more_of_the_same_kind() {
     let sleep = sleep_with(SleepPolicy::adaptive(), 1);
     let window = Arc::new(Window::default());
     sleep.plug(window.clone());
@@ -432,26 +440,26 @@ fn whoever_is_woken_in_the_berth_expects_more_of_the_same_kind() {
             wake();
             sleeper.join().unwrap();
         });
-        bed.berth_pays()
+        bed.driver_pays()
     };
     assert!(pays_after(&|| window.change(|seen| seen.0 = true)), "something happened there");
     assert!(!pays_after(&|| assert!(bed.notify())), "somebody had work for it");
 }
 
 #[test]
-fn sleep_11_the_one_in_the_berth_is_woken_last_and_by_what_happens_there() {
+fn sleep_11_the_one_in_the_driver_is_woken_last_and_by_what_happens_there() {
     let sleep = sleep_with(SleepPolicy::rayon(), 2);
     let window = Arc::new(Window::default());
     sleep.plug(window.clone());
-    // Idles until it has slept once; returns whether that was in the berth.
+    // Idles until it has slept once; returns whether that was in the driver.
     let sleeper = |index| {
         let bed = sleep.bed_of(index);
         let mut idle = sleep.start_looking(bed);
         let slept = loop {
             let parks = bed.stats().parks.get();
-            let seat = sleep.no_work_found(bed, &mut idle, None, || false);
+            let lease = sleep.no_work_found(bed, &mut idle, None, || false);
             if bed.stats().parks.get() > parks {
-                break seat.is_some();
+                break lease.is_some();
             }
         };
         sleep.work_found(bed, idle, || false);
@@ -468,7 +476,7 @@ fn sleep_11_the_one_in_the_berth_is_woken_last_and_by_what_happens_there() {
         let second = scope.spawn(|| sleeper(1));
         wait_for_sleepers(2);
         assert_eq!(sleep.new_jobs(1, false), 1);
-        assert!(!second.join().unwrap(), "the lowest index is in the berth, and spared");
+        assert!(!second.join().unwrap(), "the lowest index is in the driver, and spared");
         window.change(|seen| seen.0 = true);
         assert!(first.join().unwrap());
         let third = scope.spawn(|| sleeper(1));

@@ -42,7 +42,7 @@
 //! - **WHEEL-6** Nobody but its owner touches an entry that is FIRED or CLOSED: it may be freed without a lock.
 //! - **WHEEL-7** The waker of an entry is called once if the entry is fired or its wheel closed, and not if it was
 //!   cancelled before. None is called, cloned or dropped under the lock.
-//! - **WHEEL-8** `earliest` is not after the tick of any entry, and whoever lowers it tells the wheel's [`Ring`].
+//! - **WHEEL-8** `earliest` is not after the tick of any entry, and whoever lowers it tells the wheel's [`OnEarlier`].
 //! - **WHEEL-9** A closed wheel takes no entry. Its memory stays a wheel's for ever, so that one that finds its
 //!   entry WAITING may take the lock, whatever has happened to the wheel since.
 //! - **WHEEL-10** A slot that is being cleared is the first slot until it is empty: `elapsed` is its `soonest` and no
@@ -93,7 +93,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Who is told that a wheel's first timer is now an earlier one.
-pub trait Ring: Send + Sync {
+pub trait OnEarlier: Send + Sync {
     /// Something is due at `tick`, and nothing of this wheel before.
     fn is_earlier(&self, tick: u64);
 }
@@ -108,7 +108,7 @@ pub struct Wheel {
 struct Timers {
     levels: Levels,
     /// None if the wheel is closed.
-    ring: Option<Arc<dyn Ring>>,
+    on_earlier: Option<Arc<dyn OnEarlier>>,
 }
 
 /// What a closed wheel says to a new timer.
@@ -117,13 +117,13 @@ pub struct Closed;
 
 /// Whom to tell of an earlier tick, once the lock is given back.
 #[must_use]
-struct Earlier(Option<Arc<dyn Ring>>, u64);
+struct Earlier(Option<Arc<dyn OnEarlier>>, u64);
 
 impl Earlier {
     #[inline]
     fn tell(self) {
-        if let Some(ring) = self.0 {
-            ring.is_earlier(self.1);
+        if let Some(on_earlier) = self.0 {
+            on_earlier.is_earlier(self.1);
         }
     }
 }
@@ -131,18 +131,18 @@ impl Earlier {
 impl Wheel {
     /// A wheel for ever, closed.
     fn new() -> Wheel {
-        let timers = Timers { levels: Levels::new(), ring: None };
+        let timers = Timers { levels: Levels::new(), on_earlier: None };
         Wheel { earliest: Earliest::new(), timers: Lock::new(timers) }
     }
 
     /// An empty wheel at tick `now`. It is the caller's until it is closed.
     ///
     /// ```
-    /// use blitz_parts::wheel::{Entry, Ring, Waiting, Wheel};
+    /// use blitz_parts::wheel::{Entry, OnEarlier, Waiting, Wheel};
     /// use std::{pin::pin, sync::Arc, task::Waker};
     ///
     /// struct Nobody;
-    /// impl Ring for Nobody {
+    /// impl OnEarlier for Nobody {
     ///     fn is_earlier(&self, _: u64) {}
     /// }
     /// let wheel = Wheel::open(0, Arc::new(Nobody));
@@ -157,16 +157,16 @@ impl Wheel {
     /// wheel.close(&mut fired);
     /// wheel.give_back();
     /// ```
-    pub fn open(now: u64, ring: Arc<dyn Ring>) -> &'static Wheel {
+    pub fn open(now: u64, on_earlier: Arc<dyn OnEarlier>) -> &'static Wheel {
         let wheel = spare::take();
-        wheel.begin(now, ring);
+        wheel.begin(now, on_earlier);
         wheel
     }
 
-    fn begin(&self, now: u64, ring: Arc<dyn Ring>) {
+    fn begin(&self, now: u64, on_earlier: Arc<dyn OnEarlier>) {
         let mut timers = self.lock();
         timers.levels.forward(now);
-        timers.ring = Some(ring);
+        timers.on_earlier = Some(on_earlier);
     }
 
     /// Puts `entry`, which is in no wheel afterwards but this one, where it is fired at `tick`. `now` is some
@@ -185,7 +185,7 @@ impl Wheel {
         entry.as_mut().cancel();
         let earlier = {
             let mut timers = self.lock();
-            if timers.ring.is_none() {
+            if timers.on_earlier.is_none() {
                 return Err(Closed);
             }
             timers.levels.forward(now);
@@ -207,8 +207,8 @@ impl Wheel {
     unsafe fn place(&self, timers: &mut Timers, entry: NonNull<Entry>, tick: u64) -> Earlier {
         // SAFETY: obligations 1 and 2.
         unsafe { timers.levels.place(entry, tick) };
-        let ring = if self.earliest.lower(tick) { timers.ring.clone() } else { None };
-        Earlier(ring, tick)
+        let on_earlier = if self.earliest.lower(tick) { timers.on_earlier.clone() } else { None };
+        Earlier(on_earlier, tick)
     }
 
     /// Moves the wakers of entries that are due at `now` to `fired`, and entries of coarse slots to finer ones: at most
@@ -254,9 +254,9 @@ impl Wheel {
 
     /// Ends the wheel: moves the wakers of all its entries to `woken`, and takes no more.
     pub fn close(&self, woken: &mut VecDeque<Waker>) {
-        let ring = self.lock().ring.take();
+        let on_earlier = self.lock().on_earlier.take();
         // Without the lock: it may be the last one of somebody else's things.
-        drop(ring);
+        drop(on_earlier);
         loop {
             woken.reserve(TIMERS_AT_ONCE);
             {
@@ -272,7 +272,7 @@ impl Wheel {
 
     /// Leaves a closed wheel to whoever opens the next one.
     pub fn give_back(&'static self) {
-        debug_assert!(self.lock().ring.is_none(), "the wheel is open");
+        debug_assert!(self.lock().on_earlier.is_none(), "the wheel is open");
         spare::give_back(self);
     }
 

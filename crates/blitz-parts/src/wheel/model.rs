@@ -1,6 +1,6 @@
 //! The driver against the owner of a timer.
 
-use super::{Entry, Ring, Waiting, Wheel};
+use super::{Entry, OnEarlier, Waiting, Wheel};
 use crate::prim::{AtomicUsize, Relaxed, Step, canary, check, thread};
 use core::pin::Pin;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ impl Wake for Count {
 
 struct Nobody;
 
-impl Ring for Nobody {
+impl OnEarlier for Nobody {
     fn is_earlier(&self, _: u64) {}
 }
 
@@ -34,7 +34,7 @@ fn counter() -> (Arc<Count>, Waker) {
     (count.clone(), Waker::from(count))
 }
 
-/// Whoever has the driver's seat fires what is due at `now`, or closes the wheel.
+/// Whoever has the driver's lease fires what is due at `now`, or closes the wheel.
 fn drive(wheel: &'static Wheel, now: u64, close: bool) {
     let mut wakers = VecDeque::new();
     if close {

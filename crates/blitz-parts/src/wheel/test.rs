@@ -1,6 +1,6 @@
 //! The wheel against a sorted map, and beside other threads.
 
-use super::{Closed, Entry, Ring, Waiting, Wheel};
+use super::{Closed, Entry, OnEarlier, Waiting, Wheel};
 use crate::alarm::NEVER;
 use crate::tuning::TIMERS_AT_ONCE;
 use core::pin::Pin;
@@ -15,7 +15,7 @@ use std::task::{Wake, Waker};
 #[derive(Default)]
 struct Told(AtomicU64, AtomicUsize);
 
-impl Ring for Told {
+impl OnEarlier for Told {
     fn is_earlier(&self, tick: u64) {
         self.0.store(tick, Relaxed);
         self.1.fetch_add(1, Relaxed);

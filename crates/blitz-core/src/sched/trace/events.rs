@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use blitz_parts::signal::Position;
+use blitz_parts::bitmap::Position;
 use blitz_parts::task::Place;
 use tracing::trace;
 

@@ -3,9 +3,9 @@
 
 use super::team::Team;
 use super::worker::Worker;
+use crate::bitmap::{Bitmap, Cursor, Marked, Sleeper, SlotId, Stock, Told};
 use crate::prim::{Step, any_below, broken};
 use crate::queue::{Chain, Queue};
-use crate::signal::{Cursor, Marked, Signals, Sleeper, SlotId, Stock, Told};
 use crate::task::{Header, Place, Runnable};
 use crate::tuning::SIGNAL_BATCH;
 use core::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ use core::ptr::NonNull;
 #[expect(clippy::large_enum_variant, reason = "as in blitz-core")]
 pub(super) enum Shared {
     Queue(Queue),
-    Signals(Signals),
+    Bitmap(Bitmap),
 }
 
 /// One worker's part in the signal scheduler; its own thread only.
@@ -47,7 +47,7 @@ impl Shared {
     }
 
     pub(super) fn signals(workers: usize) -> Shared {
-        Shared::Signals(Signals::new(workers))
+        Shared::Bitmap(Bitmap::new(workers))
     }
 
     pub(super) fn queue() -> Shared {
@@ -58,7 +58,7 @@ impl Shared {
     pub(super) fn may_have(&self) -> bool {
         match self {
             Shared::Queue(queue) => !queue.is_empty(),
-            Shared::Signals(signals) => signals.has_task(),
+            Shared::Bitmap(signals) => signals.has_task(),
         }
     }
 
@@ -66,13 +66,13 @@ impl Shared {
     fn take_one(&self) -> Option<Runnable> {
         match self {
             Shared::Queue(queue) => queue.pop_batch(1).next(),
-            Shared::Signals(signals) => signals.take_left(),
+            Shared::Bitmap(signals) => signals.take_left(),
         }
     }
 
     /// Asserts that nobody sleeps, and that no wake-up is on its way.
     pub(super) fn assert_over(&self) {
-        if let Shared::Signals(signals) = self {
+        if let Shared::Bitmap(signals) = self {
             let tree = signals.tree();
             assert_eq!((tree.sleepers(), tree.permits()), (0, 0), "sleepers and permits");
             assert_eq!(signals.count(), 0, "a signal is left");
@@ -81,7 +81,7 @@ impl Shared {
 }
 
 /// Sees to it that a task has a slot; on any thread.
-fn settle(signals: &Signals, task: &Runnable) {
+fn settle(signals: &Bitmap, task: &Runnable) {
     if task.place().is_none() {
         task.set_place(signals.reserve_outside(task.header()));
     }
@@ -89,9 +89,9 @@ fn settle(signals: &Signals, task: &Runnable) {
 
 impl Team {
     /// The signal tree, if this team has one.
-    pub(super) fn signals(&self) -> Option<&Signals> {
+    pub(super) fn signals(&self) -> Option<&Bitmap> {
         match &self.tasks {
-            Shared::Signals(signals) => Some(signals),
+            Shared::Bitmap(signals) => Some(signals),
             Shared::Queue(_) => None,
         }
     }
@@ -103,7 +103,7 @@ impl Team {
                 Ok(_) => self.tell_of_queued(),
                 Err(task) => self.cancel(task),
             },
-            Shared::Signals(signals) => {
+            Shared::Bitmap(signals) => {
                 settle(signals, &task);
                 self.signal(signals, task);
             }
@@ -132,7 +132,7 @@ impl Team {
                     self.cancel(task);
                 }
             }
-            Shared::Signals(signals) => {
+            Shared::Bitmap(signals) => {
                 settle(signals, &task);
                 if signals.signal(task, || true).told == Told::Closed {
                     self.cancel_queued();
@@ -145,7 +145,7 @@ impl Team {
     pub(super) fn close_tasks(&self) {
         match &self.tasks {
             Shared::Queue(queue) => queue.close().for_each(|task| self.cancel(task)),
-            Shared::Signals(signals) => {
+            Shared::Bitmap(signals) => {
                 signals.close();
                 self.cancel_queued();
             }
@@ -162,8 +162,8 @@ impl Team {
         cancelled
     }
 
-    /// Signals a task that has a slot, from any thread that keeps the team alive.
-    fn signal(&self, signals: &Signals, task: Runnable) {
+    /// Bitmap a task that has a slot, from any thread that keeps the team alive.
+    fn signal(&self, signals: &Bitmap, task: Runnable) {
         let signalled = signals.signal(task, || self.sleep.somebody_looks());
         self.act_on(signalled.told);
     }
@@ -185,7 +185,7 @@ impl Team {
     }
 
     /// Somebody has to be told of tasks that a look has found again.
-    fn tell_again(&self, signals: &Signals, again: Option<Marked>) {
+    fn tell_again(&self, signals: &Bitmap, again: Option<Marked>) {
         if let Some(marked) = again {
             self.act_on(signals.tell(marked, || self.sleep.somebody_looks()));
         }
@@ -194,7 +194,7 @@ impl Team {
 
 impl Worker<'_> {
     /// Puts a task into the tree.
-    pub(super) fn signal_task(self, signals: &Signals, task: Runnable) {
+    pub(super) fn signal_task(self, signals: &Bitmap, task: Runnable) {
         if task.place().is_none() {
             task.set_place(self.reserve_slot(signals, task.header()));
         }
@@ -202,7 +202,7 @@ impl Worker<'_> {
     }
 
     /// A slot for a task.
-    pub(super) fn reserve_slot(self, signals: &Signals, task: NonNull<Header>) -> Place {
+    pub(super) fn reserve_slot(self, signals: &Bitmap, task: NonNull<Header>) -> Place {
         let mut stock = self.signal_part().stock.borrow_mut();
         signals.reserve(&mut stock, self.team().workers.len(), task)
     }
@@ -222,7 +222,7 @@ impl Worker<'_> {
     }
 
     /// `Worker::next_signalled`: the next task when the LIFO slot has had its turn.
-    pub(super) fn next_signalled(self, signals: &Signals) -> Option<Runnable> {
+    pub(super) fn next_signalled(self, signals: &Bitmap) -> Option<Runnable> {
         let part = self.signal_part();
         let turns = part.queue_turns.get();
         if turns > 0 {
@@ -246,7 +246,7 @@ impl Worker<'_> {
         if turns > 0 { None } else { self.pop_ring() }
     }
 
-    fn take_own(self, signals: &Signals) -> Option<Runnable> {
+    fn take_own(self, signals: &Bitmap) -> Option<Runnable> {
         let (team, cursor) = (self.team(), &self.signal_part().cursor);
         let scan = signals.take_own(cursor, self.index(), team.workers.len());
         team.tell_again(signals, scan.again);
@@ -254,7 +254,7 @@ impl Worker<'_> {
     }
 
     /// `Worker::take_signalled`: a task of any part of the tree.
-    pub(super) fn take_signalled(self, signals: &Signals) -> Option<Runnable> {
+    pub(super) fn take_signalled(self, signals: &Bitmap) -> Option<Runnable> {
         let start = self.any_of(signals.tree().leaf_count());
         let scan = signals.take_any(&self.signal_part().cursor, start);
         self.team().tell_again(signals, scan.again);
@@ -268,7 +268,7 @@ impl Worker<'_> {
     }
 
     /// `Worker::take_in_turn`: the next task of the whole tree.
-    pub(super) fn take_in_turn(self, signals: &Signals) -> Option<Runnable> {
+    pub(super) fn take_in_turn(self, signals: &Bitmap) -> Option<Runnable> {
         let scan = signals.take_in_turn(&self.signal_part().round);
         self.team().tell_again(signals, scan.again);
         scan.task
@@ -276,7 +276,7 @@ impl Worker<'_> {
 
     /// This worker is about to look for the last time before it sleeps.
     pub(super) fn lie_down(self) -> Option<Sleeper> {
-        self.team().signals().map(Signals::lie_down)
+        self.team().signals().map(Bitmap::lie_down)
     }
 
     /// This worker may have slept, or been notified.

@@ -3,13 +3,13 @@
 use super::ledger::Ledger;
 use super::shared::Shared;
 use super::worker::{self, Queues, Worker};
+use crate::bitmap::Position;
 use crate::inject::Injector;
 use crate::job::{HeapJob, Work};
 use crate::prim::{
     AcqRel, Acquire, AtomicBool, AtomicUsize, Mutex, Relaxed, Release, SeqCst, Step, broken, fence,
     yield_now,
 };
-use crate::signal::Position;
 use crate::sleep::{Sleep, SleepPolicy};
 use crate::task::{Header, Owned, Payload, Place, Runnable, Scheduler, TaskRef};
 use core::ptr::NonNull;

@@ -3,6 +3,7 @@
 use super::shared::{Shared, SignalPart};
 use super::team::Team;
 use crate::barrier;
+use crate::bitmap::Bitmap;
 use crate::deque::{Deque, Mark, Owner, Place, Steal, TakeBack};
 use crate::inject::Injector;
 use crate::job::{Armed, Header, StackJob, Work};
@@ -15,7 +16,6 @@ use crate::prim::{
 use crate::queue::{Chain, fair_batch};
 use crate::ring::{Pushed, Ring, RingOwner};
 use crate::rng::XorShift64Star;
-use crate::signal::Signals;
 use crate::sleep::{Bed, Idle};
 use crate::task::{self, Owned, Ran, Runnable, TaskRef};
 use crate::tuning::LIFO_POLLS_MAX;
@@ -123,13 +123,13 @@ thread_local! {
 /// The worker that this thread is.
 pub(super) fn current() -> Option<Worker<'static>> {
     let (team, index) = SEAT.with(Cell::get)?;
-    // SAFETY: whoever runs a worker keeps its team until it has left the seat.
+    // SAFETY: whoever runs a worker keeps its team until it has left the lease.
     Some(Worker { team: unsafe { team.as_ref() }, index })
 }
 
 /// The thread is no worker any more.
 pub(super) fn stand_up() {
-    SEAT.with(|seat| seat.set(None));
+    SEAT.with(|lease| lease.set(None));
 }
 
 /// A worker, seen from its own thread unless a method says otherwise.
@@ -146,7 +146,7 @@ impl<'t> Worker<'t> {
 
     /// Makes this thread a worker.
     pub(super) fn sit_down(team: &'t Team, index: usize) -> Worker<'t> {
-        SEAT.with(|seat| seat.set(Some((NonNull::from(team), index))));
+        SEAT.with(|lease| lease.set(Some((NonNull::from(team), index))));
         Worker { team, index }
     }
 
@@ -213,7 +213,7 @@ impl<'t> Worker<'t> {
     }
 
     /// `Worker::overflow_into_tree`.
-    fn overflow_into_tree(self, signals: &Signals, task: Runnable) {
+    fn overflow_into_tree(self, signals: &Bitmap, task: Runnable) {
         let older = core::iter::from_fn(|| self.pop_ring()).take(RING / 2);
         older.chain([task]).for_each(|task| self.signal_task(signals, task));
     }
@@ -288,7 +288,7 @@ impl<'t> Worker<'t> {
     pub(super) fn take_queued(self, most: usize) -> Option<Runnable> {
         let queue = match &self.team.tasks {
             Shared::Queue(queue) => queue,
-            Shared::Signals(signals) => return self.take_signalled(signals),
+            Shared::Bitmap(signals) => return self.take_signalled(signals),
         };
         let len = queue.len();
         if len == 0 {
@@ -364,7 +364,7 @@ impl<'t> Worker<'t> {
         Some(unsafe { TaskRef::from_header(task) })
     }
 
-    /// `TaskQueues::rescue`, by a thread that found this worker stuck in a poll.
+    /// `WorkerTasks::rescue`, by a thread that found this worker stuck in a poll.
     pub(super) fn rescue(self) {
         if let Some(task) = self.queues().lifo.take() {
             self.team.share(task);

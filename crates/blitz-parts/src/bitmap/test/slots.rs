@@ -1,8 +1,8 @@
 //! Slots: who has them, and that they stay where they are.
 
 use super::Arena;
-use crate::signal::arena::SLOTS_PER_LEAF;
-use crate::signal::{Position, Signals, Stock, SummaryTree};
+use crate::bitmap::arena::SLOTS_PER_LEAF;
+use crate::bitmap::{Bitmap, Position, SlotCache, SummaryTree};
 use crate::task::{Header, Place};
 use crate::tuning::{SLOTS_PER_SIGNAL, STOCK_MAX};
 use core::ptr::NonNull;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Slots do not look at their tasks.
 const SOMEBODY: NonNull<Header> = NonNull::dangling();
 
-fn reserve(signals: &Signals, stock: &mut Stock, count: usize) -> Vec<Place> {
+fn reserve(signals: &Bitmap, stock: &mut SlotCache, count: usize) -> Vec<Place> {
     (0..count).map(|_| signals.reserve(stock, 1, SOMEBODY)).collect()
 }
 
@@ -20,7 +20,7 @@ fn indices(places: &[Place]) -> BTreeSet<usize> {
 }
 
 #[test]
-fn signal_8_a_slot_has_one_tenant_at_a_time() {
+fn bitmap_8_a_slot_has_one_tenant_at_a_time() {
     let Arena { signals, mut stock } = Arena::new();
     let places = reserve(&signals, &mut stock, 500);
     assert_eq!(indices(&places).len(), 500);
@@ -32,7 +32,7 @@ fn signal_8_a_slot_has_one_tenant_at_a_time() {
 }
 
 #[test]
-fn signal_8_a_stale_identity_frees_nothing() {
+fn bitmap_8_a_stale_identity_frees_nothing() {
     let Arena { signals, mut stock } = Arena::new();
     let place = signals.reserve(&mut stock, 1, SOMEBODY);
     let first = signals.identity(place);
@@ -49,9 +49,9 @@ fn signal_8_a_stale_identity_frees_nothing() {
 }
 
 #[test]
-fn signal_8_a_stock_keeps_few_slots_and_gives_the_others_back() {
-    let signals = Signals::new(1);
-    let (mut one, mut other) = (Stock::of_worker(0), Stock::of_worker(0));
+fn bitmap_8_a_stock_keeps_few_slots_and_gives_the_others_back() {
+    let signals = Bitmap::new(1);
+    let (mut one, mut other) = (SlotCache::of_worker(0), SlotCache::of_worker(0));
     let places = reserve(&signals, &mut one, SLOTS_PER_LEAF);
     assert_eq!(signals.tree().leaf_count(), 1);
     for &place in &places[..STOCK_MAX] {
@@ -68,7 +68,7 @@ fn signal_8_a_stock_keeps_few_slots_and_gives_the_others_back() {
 }
 
 #[test]
-fn signal_9_growth_moves_nothing() {
+fn bitmap_9_growth_moves_nothing() {
     let Arena { signals, mut stock } = Arena::new();
     let address = |leaf: usize| signals.leaves.get(leaf).map(std::ptr::from_ref);
     let first = reserve(&signals, &mut stock, 1)[0];
@@ -86,11 +86,11 @@ fn signal_9_growth_moves_nothing() {
 }
 
 #[test]
-fn signal_9_workers_reserve_from_their_own_leaves() {
+fn bitmap_9_workers_reserve_from_their_own_leaves() {
     const WORKERS: usize = 3;
-    let signals = Signals::new(WORKERS);
+    let signals = Bitmap::new(WORKERS);
     for worker in 0..WORKERS {
-        let mut stock = Stock::of_worker(worker);
+        let mut stock = SlotCache::of_worker(worker);
         for _ in 0..=SLOTS_PER_LEAF {
             let place = signals.reserve(&mut stock, WORKERS, SOMEBODY);
             let leaf = Position::of(place).leaf;

@@ -1,7 +1,7 @@
 //! The work-stealing scheduler: putting tasks into queues, taking them out, polling them.
 
 use super::crowd::waited_for_core;
-use super::{Shared, TaskQueues};
+use super::{TaskQueue, WorkerTasks};
 use crate::task::Id;
 use crate::task::context::Polling;
 use crate::team::Team;
@@ -55,8 +55,8 @@ impl Worker {
     #[cold]
     fn put_beyond(&self, task: Runnable) {
         let queue = match &*self.team().tasks {
-            Shared::Queue(queue) => queue,
-            Shared::Signals(signals) => return self.overflow_into_tree(signals, task),
+            TaskQueue::Stealing(queue) => queue,
+            TaskQueue::Bitmap(signals) => return self.overflow_into_tree(signals, task),
         };
         // SAFETY: own thread.
         match unsafe { self.tasks().ring.owner() }.push(task) {
@@ -197,8 +197,8 @@ impl Worker {
     pub(crate) fn take_queued(&self, most: usize) -> Option<Runnable> {
         let team = self.team();
         let queue = match &*team.tasks {
-            Shared::Queue(queue) => queue,
-            Shared::Signals(signals) => return self.take_signalled(signals),
+            TaskQueue::Stealing(queue) => queue,
+            TaskQueue::Bitmap(signals) => return self.take_signalled(signals),
         };
         let len = queue.len();
         if len == 0 {
@@ -319,8 +319,8 @@ impl Worker {
     pub(crate) fn give_tasks_away(&self) {
         let all = || std::iter::from_fn(|| self.next_private());
         match &*self.team().tasks {
-            Shared::Signals(signals) => all().for_each(|task| self.signal_task(signals, task)),
-            Shared::Queue(queue) => {
+            TaskQueue::Bitmap(signals) => all().for_each(|task| self.signal_task(signals, task)),
+            TaskQueue::Stealing(queue) => {
                 let mut chain = Chain::new();
                 all().for_each(|task| chain.push(task));
                 if !chain.is_empty() {
@@ -331,7 +331,7 @@ impl Worker {
     }
 }
 
-impl TaskQueues {
+impl WorkerTasks {
     /// Takes the task that waits for an owner who is stuck. Any thread.
     pub(super) fn rescue(&self) -> Option<Runnable> {
         self.lifo.take()

@@ -8,7 +8,7 @@ use crate::prim::{AtomicU64, Relaxed};
 const YIELD: u64 = 1;
 const TASKS: u64 = 1 << 1;
 
-/// One worker's status, written by that worker only, read by dumps (SIGNAL-11).
+/// One worker's status, written by that worker only, read by dumps (BITMAP-11).
 ///
 /// | bit of `status` | meaning |
 /// |---|---|
@@ -24,7 +24,7 @@ impl SignalWaker {
     /// Nothing is there.
     ///
     /// ```
-    /// let waker = blitz_parts::signal::SignalWaker::new();
+    /// let waker = blitz_parts::bitmap::SignalWaker::new();
     /// assert_eq!((waker.status(), waker.partition_summary()), (0, 0));
     /// ```
     pub fn new() -> SignalWaker {
@@ -66,8 +66,8 @@ impl SignalWaker {
     /// Looks at the leaves of `worker`, one of `workers`, and says whether any has tasks. Own thread only.
     ///
     /// ```
-    /// use blitz_parts::signal::{SignalWaker, Signals};
-    /// let signals = Signals::new(2);
+    /// use blitz_parts::bitmap::{SignalWaker, Bitmap};
+    /// let signals = Bitmap::new(2);
     /// assert!(!SignalWaker::new().sync_partition_summary(signals.tree(), 0, 2));
     /// ```
     pub fn sync_partition_summary(

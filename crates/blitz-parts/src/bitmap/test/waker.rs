@@ -1,16 +1,16 @@
 //! What a worker knows of its own part of the tree.
 
 use super::Arena;
+use crate::bitmap::{Bitmap, Cursor, SignalWaker, SlotCache, SummaryTree, Told};
 use crate::queue::fixture::Numbered;
-use crate::signal::{Cursor, SignalWaker, Signals, Stock, SummaryTree, Told};
 
 #[test]
-fn signal_11_a_waker_is_small() {
+fn bitmap_11_a_waker_is_small() {
     assert!(size_of::<SignalWaker>() <= 384);
 }
 
 #[test]
-fn signal_11_a_workers_bits_are_its_own() {
+fn bitmap_11_a_workers_bits_are_its_own() {
     let waker = SignalWaker::new();
     assert!(!waker.try_unmark_yield());
     waker.mark_yield();
@@ -23,12 +23,12 @@ fn signal_11_a_workers_bits_are_its_own() {
 }
 
 #[test]
-fn signal_11_a_worker_knows_its_own_leaves() {
-    let signals = Signals::new(4);
+fn bitmap_11_a_worker_knows_its_own_leaves() {
+    let signals = Bitmap::new(4);
     let tasks = Numbered::new(2);
     for (number, worker) in [(0, 1), (1, 3)] {
         let task = tasks.give(number);
-        let mut stock = Stock::of_worker(worker);
+        let mut stock = SlotCache::of_worker(worker);
         task.set_place(signals.reserve(&mut stock, 4, task.header()));
         assert_eq!(signals.signal(task, || false).told, Told::Nobody);
     }
@@ -52,13 +52,13 @@ fn signal_11_a_worker_knows_its_own_leaves() {
 }
 
 #[test]
-fn signal_11_leaves_are_dealt_anew_when_workers_come_or_go() {
+fn bitmap_11_leaves_are_dealt_anew_when_workers_come_or_go() {
     const LEAVES: usize = 4;
-    let signals = Signals::new(LEAVES);
+    let signals = Bitmap::new(LEAVES);
     let tasks = Numbered::new(LEAVES);
     for number in 0..LEAVES {
         let task = tasks.give(number);
-        let mut stock = Stock::of_worker(number);
+        let mut stock = SlotCache::of_worker(number);
         task.set_place(signals.reserve(&mut stock, LEAVES, task.header()));
         assert_eq!(tasks.take(task), number);
     }
@@ -80,7 +80,7 @@ fn signal_11_leaves_are_dealt_anew_when_workers_come_or_go() {
 }
 
 #[test]
-fn signal_11_leaves_have_one_owner_each() {
+fn bitmap_11_leaves_have_one_owner_each() {
     for workers in 1..5 {
         let owners = (0..20).map(|leaf| SummaryTree::compute_partition_owner(leaf, workers));
         assert!(owners.enumerate().all(|(leaf, owner)| owner == leaf % workers));

@@ -1,4 +1,4 @@
-//! The signal scheduler: runnable tasks are bits in a tree; see `blitz_parts::signal`.
+//! The signal scheduler: runnable tasks are bits in a tree; see `blitz_parts::bitmap`.
 //!
 //! ```text
 //!  woken or spawned on a worker ─▶ its LIFO slot ─evicts─▶ the tree
@@ -21,21 +21,21 @@
 use super::trace;
 use crate::team::Team;
 use crate::worker::Worker;
-use blitz_parts::counter::Counter;
-use blitz_parts::signal::{
-    Cursor, Marked, Position, Scan, SignalWaker, Signals, Sleeper, Stock, SummaryTree, Told,
+use blitz_parts::bitmap::{
+    Bitmap, Cursor, Marked, Position, Scan, SignalWaker, Sleeper, SlotCache, SummaryTree, Told,
 };
+use blitz_parts::counter::Counter;
 use blitz_parts::task::{Header, Place, Runnable};
 use blitz_parts::tuning::{RING_SLOTS, SIGNAL_BATCH};
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 
 /// One worker's part in the signal scheduler. The fields below the line are touched by its own thread only.
-pub(crate) struct SignalPart {
+pub(crate) struct BitmapPart {
     pub(crate) waker: SignalWaker,
-    pub(crate) counters: SignalCounters,
+    pub(crate) counters: BitmapCounters,
     // ------
-    stock: RefCell<Stock>,
+    slots: RefCell<SlotCache>,
     cursor: Cursor,
     /// Goes round all parts of the tree, a task at a time.
     round: Cursor,
@@ -45,7 +45,7 @@ pub(crate) struct SignalPart {
 
 /// What one worker did with signals. Its own thread writes them.
 #[derive(Default)]
-pub(crate) struct SignalCounters {
+pub(crate) struct BitmapCounters {
     /// Permits taken.
     pub(crate) permits_taken: Counter,
     /// Tasks taken from the own part of the tree.
@@ -56,19 +56,19 @@ pub(crate) struct SignalCounters {
 
 /// What was done with signals by whomever: rare things, that any thread counts.
 #[derive(Default)]
-pub(crate) struct SignalTotals {
-    /// Signals that put their leaf into the root.
+pub(crate) struct BitmapTotals {
+    /// Bitmap that put their leaf into the root.
     pub(crate) activated: Counter,
     /// Permits given, each with a wake-up.
     pub(crate) permits_given: Counter,
 }
 
-impl SignalPart {
-    pub(crate) fn new(index: usize) -> SignalPart {
-        SignalPart {
+impl BitmapPart {
+    pub(crate) fn new(index: usize) -> BitmapPart {
+        BitmapPart {
             waker: SignalWaker::new(),
-            counters: SignalCounters::default(),
-            stock: RefCell::new(Stock::of_worker(index)),
+            counters: BitmapCounters::default(),
+            slots: RefCell::new(SlotCache::of_worker(index)),
             cursor: Cursor::default(),
             round: Cursor::default(),
             queue_turns: Cell::new(0),
@@ -77,8 +77,8 @@ impl SignalPart {
 }
 
 impl Team {
-    /// Signals a task that has a slot, from any thread that keeps the team alive.
-    pub(super) fn signal(&self, signals: &Signals, task: Runnable) {
+    /// Bitmap a task that has a slot, from any thread that keeps the team alive.
+    pub(super) fn signal(&self, signals: &Bitmap, task: Runnable) {
         let place = task.place();
         let signalled = signals.signal(task, || self.sleep().somebody_looks());
         trace::signal_set(place, signalled.activated);
@@ -103,7 +103,7 @@ impl Team {
     }
 
     /// Somebody has to be told of tasks that a look has found again.
-    fn tell_again(&self, signals: &Signals, again: Option<Marked>) {
+    fn tell_again(&self, signals: &Bitmap, again: Option<Marked>) {
         if let Some(marked) = again {
             self.act_on(signals.tell(marked, || self.sleep().somebody_looks()));
         }
@@ -111,7 +111,7 @@ impl Team {
 }
 
 impl Worker {
-    fn signal_part(&self) -> &SignalPart {
+    fn signal_part(&self) -> &BitmapPart {
         match &self.tasks().signal {
             Some(part) => part,
             None => unreachable!("a team with a signal tree has workers with a part in it"),
@@ -119,7 +119,7 @@ impl Worker {
     }
 
     /// Puts a task into the tree. Own thread only.
-    pub(super) fn signal_task(&self, signals: &Signals, task: Runnable) {
+    pub(super) fn signal_task(&self, signals: &Bitmap, task: Runnable) {
         if task.place().is_none() {
             task.set_place(self.reserve_slot(signals, task.header()));
         }
@@ -128,7 +128,7 @@ impl Worker {
 
     /// Puts the older half of a full yield queue, and a task that finds no room there, into the tree. One by one, since
     /// a row of them would have to be allocated. Own thread only.
-    pub(super) fn overflow_into_tree(&self, signals: &Signals, task: Runnable) {
+    pub(super) fn overflow_into_tree(&self, signals: &Bitmap, task: Runnable) {
         let older = std::iter::from_fn(|| self.pop_ring()).take(RING_SLOTS / 2);
         for task in older.chain([task]) {
             self.tasks().counters.overflowed.add(1);
@@ -137,9 +137,9 @@ impl Worker {
     }
 
     /// A slot for a task. Own thread only.
-    pub(super) fn reserve_slot(&self, signals: &Signals, task: NonNull<Header>) -> Place {
-        let mut stock = self.signal_part().stock.borrow_mut();
-        signals.reserve(&mut stock, self.team().num_workers(), task)
+    pub(super) fn reserve_slot(&self, signals: &Bitmap, task: NonNull<Header>) -> Place {
+        let mut slots = self.signal_part().slots.borrow_mut();
+        signals.reserve(&mut slots, self.team().num_workers(), task)
     }
 
     /// The slot of a task that is about to be run, if it has one. Own thread only.
@@ -155,13 +155,13 @@ impl Worker {
     pub(super) fn free_slot(&self, place: Place) {
         if let Some(signals) = self.team().signals() {
             let slot = signals.identity(place);
-            let freed = signals.free(&mut self.signal_part().stock.borrow_mut(), slot);
+            let freed = signals.free(&mut self.signal_part().slots.borrow_mut(), slot);
             debug_assert!(freed, "a slot is freed once");
         }
     }
 
     /// The next task in signal mode, when the LIFO slot has had its turn. Own thread only.
-    pub(super) fn next_signalled(&self, part: &SignalPart) -> Option<Runnable> {
+    pub(super) fn next_signalled(&self, part: &BitmapPart) -> Option<Runnable> {
         let signals = self.team().signals()?;
         let turns = part.queue_turns.get();
         if turns > 0 {
@@ -181,7 +181,7 @@ impl Worker {
         if turns > 0 { None } else { self.pop_yielded(part) }
     }
 
-    fn pop_yielded(&self, part: &SignalPart) -> Option<Runnable> {
+    fn pop_yielded(&self, part: &BitmapPart) -> Option<Runnable> {
         let task = self.pop_ring();
         if task.is_none() {
             part.waker.try_unmark_yield();
@@ -190,14 +190,14 @@ impl Worker {
     }
 
     /// A task of the own part of the tree. Own thread only.
-    fn take_own(&self, signals: &Signals, part: &SignalPart) -> Option<Runnable> {
+    fn take_own(&self, signals: &Bitmap, part: &BitmapPart) -> Option<Runnable> {
         let workers = self.team().num_workers();
         self.found(signals, signals.take_own(&part.cursor, self.index(), workers), |_| true)
     }
 
     /// The tasks behind one that was taken from the own part, into the yield queue; returns how many. Half of
     /// the queue is left to those that yield. Own thread only.
-    fn take_behind(&self, signals: &Signals, part: &SignalPart) -> usize {
+    fn take_behind(&self, signals: &Bitmap, part: &BitmapPart) -> usize {
         let most = self.room_for_others().saturating_sub(RING_SLOTS / 2).min(SIGNAL_BATCH);
         let taken = signals.take_behind(&part.cursor, most, |task| self.keep_signalled(task));
         self.count_kept(part, &part.counters.taken_own, taken);
@@ -205,7 +205,7 @@ impl Worker {
     }
 
     /// A task of any part of the tree, for a worker that has found none in its own. Own thread only.
-    pub(super) fn take_signalled(&self, signals: &Signals) -> Option<Runnable> {
+    pub(super) fn take_signalled(&self, signals: &Bitmap) -> Option<Runnable> {
         let part = self.signal_part();
         let start = self.rng.below(signals.tree().leaf_count());
         let scan = signals.take_any(&part.cursor, start);
@@ -219,7 +219,7 @@ impl Worker {
     /// What a look has found, counted; and somebody told of what it has found again. Own thread only.
     fn found(
         &self,
-        signals: &Signals,
+        signals: &Bitmap,
         scan: Scan,
         is_own: impl FnOnce(&Runnable) -> bool,
     ) -> Option<Runnable> {
@@ -240,7 +240,7 @@ impl Worker {
     }
 
     /// Half of the tasks beside one that was taken from another's part, into the yield queue. Own thread only.
-    fn take_beside(&self, signals: &Signals, part: &SignalPart, task: &Runnable) {
+    fn take_beside(&self, signals: &Bitmap, part: &BitmapPart, task: &Runnable) {
         let Some(place) = task.place() else { return };
         let room = self.room_for_others();
         let taken = signals.take_beside(place, room, |task| self.keep_signalled(task));
@@ -259,7 +259,7 @@ impl Worker {
         self.put_back(task, false);
     }
 
-    fn count_kept(&self, part: &SignalPart, counter: &Counter, taken: usize) {
+    fn count_kept(&self, part: &BitmapPart, counter: &Counter, taken: usize) {
         if taken > 0 {
             counter.add(taken as u64);
             part.waker.mark_yield();
@@ -268,7 +268,7 @@ impl Worker {
 
     /// The next task of the whole tree, in turn: its worker may be stuck, and all others have enough of their own.
     /// Own thread only.
-    pub(super) fn take_in_turn(&self, signals: &Signals) -> Option<Runnable> {
+    pub(super) fn take_in_turn(&self, signals: &Bitmap) -> Option<Runnable> {
         let scan = signals.take_in_turn(&self.signal_part().round);
         self.found(signals, scan, |task| self.owns(task))
     }

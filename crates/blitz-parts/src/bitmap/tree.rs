@@ -90,7 +90,7 @@ impl SummaryTree {
     /// The root words at about one moment, for those who want to know why nobody works.
     ///
     /// ```
-    /// use blitz_parts::signal::SummaryTree;
+    /// use blitz_parts::bitmap::SummaryTree;
     /// assert_eq!(SummaryTree::new().snapshot_summary(), []);
     /// ```
     pub fn snapshot_summary(&self) -> Vec<u64> {
@@ -106,7 +106,7 @@ impl SummaryTree {
     /// when more are added, and are dealt anew when the number of workers changes.
     ///
     /// ```
-    /// use blitz_parts::signal::SummaryTree;
+    /// use blitz_parts::bitmap::SummaryTree;
     /// assert_eq!(SummaryTree::compute_partition_owner(5, 4), 1);
     /// ```
     #[inline]

@@ -31,40 +31,40 @@
 //! Summary bits are cleared by who finds nothing below, not by who takes the last task: a word that is used again and
 //! again keeps its summaries, and signalling into it changes one word.
 //!
-//! Signals come from tasks only, since a bit is set by giving up a [`Runnable`]; permits from the tree only, since
+//! Bitmap come from tasks only, since a bit is set by giving up a [`Runnable`]; permits from the tree only, since
 //! [`Marked`] is made where a bit was set; and only who was a [`Sleeper`], or was awake, takes one.
 //!
 //! # Invariants
-//! - **SIGNAL-1** A task that was signalled leaves once: by one `take`, or with the arena, and is cancelled then.
-//! - **SIGNAL-2** What was written before `signal` is visible to whoever takes the task.
-//! - **SIGNAL-3** A bit in a signal word is in its leaf and in the root, unless a setter or a scanner is about to
+//! - **BITMAP-1** A task that was signalled leaves once: by one `take`, or with the arena, and is cancelled then.
+//! - **BITMAP-2** What was written before `signal` is visible to whoever takes the task.
+//! - **BITMAP-3** A bit in a signal word is in its leaf and in the root, unless a setter or a scanner is about to
 //!   see to it: no clearing loses a bit.
-//! - **SIGNAL-4** A task that was signalled is taken by somebody awake, seen by a sleeper in its last look, or its
+//! - **BITMAP-4** A task that was signalled is taken by somebody awake, seen by a sleeper in its last look, or its
 //!   setter is told to wake somebody.
-//! - **SIGNAL-5** There are never more permits than sleepers.
-//! - **SIGNAL-6** While there is a permit somebody is about to get up or to be woken, and looks after that: a setter
+//! - **BITMAP-5** There are never more permits than sleepers.
+//! - **BITMAP-6** While there is a permit somebody is about to get up or to be woken, and looks after that: a setter
 //!   may leave its task to it.
-//! - **SIGNAL-7** Who finds nothing below a summary bit clears it: an idle tree is empty.
-//! - **SIGNAL-8** A slot has one tenant at a time, and is freed once by the identity of its tenant.
-//! - **SIGNAL-9** Slots and words never move; the arena grows by whole leaves, and a task keeps its place.
-//! - **SIGNAL-10** A task that is signalled after `close` is taken by who closed, or its setter is told.
-//! - **SIGNAL-11** Of the words that say what a worker has (see [`SignalWaker`]) only that worker writes any, and
+//! - **BITMAP-7** Who finds nothing below a summary bit clears it: an idle tree is empty.
+//! - **BITMAP-8** A slot has one tenant at a time, and is freed once by the identity of its tenant.
+//! - **BITMAP-9** Slots and words never move; the arena grows by whole leaves, and a task keeps its place.
+//! - **BITMAP-10** A task that is signalled after `close` is taken by who closed, or its setter is told.
+//! - **BITMAP-11** Of the words that say what a worker has (see [`SignalWaker`]) only that worker writes any, and
 //!   nothing but its own next look rests on them.
-//! - **SIGNAL-12** Tasks of a partition leave in turn: for one that takes them, each comes before any other comes twice.
+//! - **BITMAP-12** Tasks of a partition leave in turn: for one that takes them, each comes before any other comes twice.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | setting and clearing a signal bit | AcqRel | each other | SIGNAL-1, SIGNAL-2 |
-//! | O2 | fence after setting a level, before reading the one above | after_exchange | O3 | SIGNAL-3: setter and clearer cannot both miss each other |
+//! | O1 | setting and clearing a signal bit | AcqRel | each other | BITMAP-1, BITMAP-2 |
+//! | O2 | fence after setting a level, before reading the one above | after_exchange | O3 | BITMAP-3: setter and clearer cannot both miss each other |
 //! | O3 | fence after clearing a level, before looking below | after_exchange | O2 | the same |
-//! | O4 | fence after the root is marked, before reading the crew; after `lie_down`, before the last look | after_exchange | each other | SIGNAL-4 |
-//! | O5 | fence after `get_up`, before looking | after_exchange | O4 | SIGNAL-6: a setter that saw the permit is seen |
-//! | O6 | fence after `close`, before the last look | after_exchange | O4 | SIGNAL-10 |
-//! | O7 | reserving, giving back | AcqRel, Release | each other | SIGNAL-8 |
+//! | O4 | fence after the root is marked, before reading the crew; after `lie_down`, before the last look | after_exchange | each other | BITMAP-4 |
+//! | O5 | fence after `get_up`, before looking | after_exchange | O4 | BITMAP-6: a setter that saw the permit is seen |
+//! | O6 | fence after `close`, before the last look | after_exchange | O4 | BITMAP-10 |
+//! | O7 | reserving, giving back | AcqRel, Release | each other | BITMAP-8 |
 //!
 //! # What this does not do
-//! It wakes nobody and knows no thread: callers do, through `sleep`. It gives no order among tasks but SIGNAL-12. A
+//! It wakes nobody and knows no thread: callers do, through `sleep`. It gives no order among tasks but BITMAP-12. A
 //! task in a worker's yield queue or LIFO slot is not in here.
 //!
 //! # Lineage
@@ -82,7 +82,7 @@ mod test;
 mod tree;
 mod waker;
 
-pub use arena::{Position, SlotId, Stock};
+pub use arena::{Position, SlotCache, SlotId};
 pub use crew::{Permit, Sleeper, Told};
 pub use tree::SummaryTree;
 pub use waker::SignalWaker;
@@ -97,12 +97,12 @@ use core::ptr::NonNull;
 use std::sync::PoisonError;
 
 /// The arena of a pool's tasks, and the tree above it.
-pub struct Signals {
+pub struct Bitmap {
     tree: SummaryTree,
     leaves: Slots<Leaf>,
     growing: Mutex<()>,
     /// For threads that are no workers.
-    outside: Mutex<Stock>,
+    outside: Mutex<SlotCache>,
 }
 
 /// Evidence that a task was marked in the tree, and that nobody has been told of it yet.
@@ -126,7 +126,7 @@ pub struct Signalled {
 pub struct Scan {
     /// A task, to be run.
     pub task: Option<Runnable>,
-    /// Others that somebody has to be told of: see [`Signals::tell`].
+    /// Others that somebody has to be told of: see [`Bitmap::tell`].
     pub again: Option<Marked>,
 }
 
@@ -149,14 +149,14 @@ pub struct Tenant {
     pub address: usize,
 }
 
-impl Signals {
+impl Bitmap {
     /// Without tasks; one leaf for each of `workers`.
-    pub fn new(workers: usize) -> Signals {
-        let signals = Signals {
+    pub fn new(workers: usize) -> Bitmap {
+        let signals = Bitmap {
             tree: SummaryTree::new(),
             leaves: Slots::new(),
             growing: Mutex::new(()),
-            outside: Mutex::new(Stock::of_everybody()),
+            outside: Mutex::new(SlotCache::of_everybody()),
         };
         (0..workers.max(1)).for_each(|_| signals.add_leaf());
         signals
@@ -174,7 +174,7 @@ impl Signals {
 
     /// Gives a task a slot from `stock`. `workers`: how many there are, among whom the leaves are dealt.
     #[inline]
-    pub fn reserve(&self, stock: &mut Stock, workers: usize, task: NonNull<Header>) -> Place {
+    pub fn reserve(&self, stock: &mut SlotCache, workers: usize, task: NonNull<Header>) -> Place {
         loop {
             if let Some(place) = stock.take() {
                 let (leaf, at) = self.find(place);
@@ -194,7 +194,7 @@ impl Signals {
 
     /// Adds leaves until one of them is for this stock.
     #[cold]
-    fn grow(&self, stock: &Stock, workers: usize) {
+    fn grow(&self, stock: &SlotCache, workers: usize) {
         // Nothing that unwinds leaves the table half changed.
         let _turn = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -216,7 +216,7 @@ impl Signals {
     /// The task in a slot has ended: the slot goes into `stock`. False, and nothing happens, if the slot is another
     /// task's by now.
     #[inline]
-    pub fn free(&self, stock: &mut Stock, slot: SlotId) -> bool {
+    pub fn free(&self, stock: &mut SlotCache, slot: SlotId) -> bool {
         let (leaf, at) = self.find(slot.place());
         if !leaf.words[at.word].slot(at.bit).move_out(slot.generation()) {
             return false;
@@ -232,7 +232,7 @@ impl Signals {
         self.free(&mut self.outside(), slot)
     }
 
-    fn outside(&self) -> MutexGuard<'_, Stock> {
+    fn outside(&self) -> MutexGuard<'_, SlotCache> {
         // Only moves of numbers happen under the lock.
         self.outside.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -247,7 +247,7 @@ impl Signals {
     }
 
     /// Makes a task runnable for everybody. Once the bit is set the task may be run, and end.
-    /// `somebody_looks`: see [`tell`](Signals::tell).
+    /// `somebody_looks`: see [`tell`](Bitmap::tell).
     ///
     /// # Panics
     /// If the task has no slot of this arena.
@@ -536,7 +536,7 @@ fn ones(word: u64) -> impl Iterator<Item = usize> {
         .map(|left| left.trailing_zeros() as usize)
 }
 
-impl Drop for Signals {
+impl Drop for Bitmap {
     fn drop(&mut self) {
         if model_has_failed() {
             return;
@@ -547,9 +547,9 @@ impl Drop for Signals {
     }
 }
 
-impl fmt::Debug for Signals {
+impl fmt::Debug for Bitmap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signals")
+        f.debug_struct("Bitmap")
             .field("tree", &self.tree)
             .field("signalled", &self.count())
             .finish_non_exhaustive()

@@ -4,8 +4,8 @@
 
 use super::Scheduler;
 use crate::team::Team;
+use blitz_parts::bitmap::{Bitmap, Told};
 use blitz_parts::queue::{Chain, Queue};
-use blitz_parts::signal::{Signals, Told};
 use blitz_parts::task::Runnable;
 
 /// What all workers take tasks from.
@@ -13,26 +13,26 @@ use blitz_parts::task::Runnable;
     clippy::large_enum_variant,
     reason = "a team has one, and following a pointer costs each task"
 )]
-pub(crate) enum Shared {
+pub(crate) enum TaskQueue {
     /// Of the stealing scheduler.
-    Queue(Queue),
+    Stealing(Queue),
     /// Of the signal scheduler.
-    Signals(Signals),
+    Bitmap(Bitmap),
 }
 
-impl Shared {
-    pub(crate) fn new(scheduler: Scheduler, workers: usize) -> Shared {
+impl TaskQueue {
+    pub(crate) fn new(scheduler: Scheduler, workers: usize) -> TaskQueue {
         match scheduler {
-            Scheduler::Stealing => Shared::Queue(Queue::new()),
-            Scheduler::Signal => Shared::Signals(Signals::new(workers)),
+            Scheduler::Stealing => TaskQueue::Stealing(Queue::new()),
+            Scheduler::Signal => TaskQueue::Bitmap(Bitmap::new(workers)),
         }
     }
 
     /// How many tasks wait, at some recent moment.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Shared::Queue(queue) => queue.len(),
-            Shared::Signals(signals) => signals.count(),
+            TaskQueue::Stealing(queue) => queue.len(),
+            TaskQueue::Bitmap(signals) => signals.count(),
         }
     }
 
@@ -40,24 +40,24 @@ impl Shared {
     #[inline]
     pub(crate) fn may_have(&self) -> bool {
         match self {
-            Shared::Queue(queue) => !queue.is_empty(),
-            Shared::Signals(signals) => signals.has_task(),
+            TaskQueue::Stealing(queue) => !queue.is_empty(),
+            TaskQueue::Bitmap(signals) => signals.has_task(),
         }
     }
 
     /// Any task, for who ends them all.
     pub(super) fn take_one(&self) -> Option<Runnable> {
         match self {
-            Shared::Queue(queue) => queue.pop_batch(1).next(),
-            Shared::Signals(signals) => signals.take_left(),
+            TaskQueue::Stealing(queue) => queue.pop_batch(1).next(),
+            TaskQueue::Bitmap(signals) => signals.take_left(),
         }
     }
 
     /// Puts a task where whoever ends the team finds it, and tells nobody.
     pub(super) fn leave_to_the_end(&self, task: Runnable) {
         match self {
-            Shared::Queue(queue) => drop(queue.push(task)),
-            Shared::Signals(signals) => {
+            TaskQueue::Stealing(queue) => drop(queue.push(task)),
+            TaskQueue::Bitmap(signals) => {
                 settle(signals, &task);
                 if signals.signal(task, || true).told == Told::Closed {
                     self.cancel_rest();
@@ -69,8 +69,8 @@ impl Shared {
     /// Takes no more tasks, and cancels those that are there.
     pub(super) fn close(&self) {
         match self {
-            Shared::Queue(queue) => drop(queue.close()),
-            Shared::Signals(signals) => {
+            TaskQueue::Stealing(queue) => drop(queue.close()),
+            TaskQueue::Bitmap(signals) => {
                 signals.close();
                 self.cancel_rest();
             }
@@ -86,7 +86,7 @@ impl Shared {
 }
 
 /// Sees to it that a task has a slot; on any thread.
-fn settle(signals: &Signals, task: &Runnable) {
+fn settle(signals: &Bitmap, task: &Runnable) {
     if task.place().is_none() {
         task.set_place(signals.reserve_outside(task.header()));
     }
@@ -95,30 +95,30 @@ fn settle(signals: &Signals, task: &Runnable) {
 impl Team {
     /// The signal tree, if this team has one.
     #[inline]
-    pub(crate) fn signals(&self) -> Option<&Signals> {
+    pub(crate) fn signals(&self) -> Option<&Bitmap> {
         match &*self.tasks {
-            Shared::Signals(signals) => Some(signals),
-            Shared::Queue(_) => None,
+            TaskQueue::Bitmap(signals) => Some(signals),
+            TaskQueue::Stealing(_) => None,
         }
     }
 
     /// How tasks find a worker.
     pub(crate) fn scheduler(&self) -> Scheduler {
         match &*self.tasks {
-            Shared::Queue(_) => Scheduler::Stealing,
-            Shared::Signals(_) => Scheduler::Signal,
+            TaskQueue::Stealing(_) => Scheduler::Stealing,
+            TaskQueue::Bitmap(_) => Scheduler::Signal,
         }
     }
 
     /// Puts a task where all workers look, from any thread that keeps the team alive.
     pub(super) fn share(&self, task: Runnable) {
         match &*self.tasks {
-            Shared::Queue(queue) => match queue.push(task) {
+            TaskQueue::Stealing(queue) => match queue.push(task) {
                 Ok(_) => self.tell_of_queued(),
                 // The team has ended, and with it the task.
                 Err(task) => drop(task),
             },
-            Shared::Signals(signals) => {
+            TaskQueue::Bitmap(signals) => {
                 settle(signals, &task);
                 self.signal(signals, task);
             }

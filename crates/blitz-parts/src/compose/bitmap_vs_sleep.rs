@@ -1,9 +1,9 @@
 //! Signalled tasks against workers that go to sleep, each worker as `blitz-core/sched/signal` has it.
 
 use super::{Event, give_way};
+use crate::bitmap::{Bitmap, Cursor, Scan, Told};
 use crate::prim::{Step, canary, check, thread};
 use crate::queue::fixture::{run, task};
-use crate::signal::{Cursor, Scan, Signals, Told};
 use crate::sleep::{Sleep, SleepPolicy};
 use crate::task::Runnable;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The workers of a model and what they share.
 struct Crew {
     sleep: Sleep,
-    signals: Signals,
+    signals: Bitmap,
 }
 
 impl Crew {
@@ -20,7 +20,7 @@ impl Crew {
         (0..workers).for_each(|_| {
             sleep.add_bed();
         });
-        Arc::new(Crew { sleep, signals: Signals::new(1) })
+        Arc::new(Crew { sleep, signals: Bitmap::new(1) })
     }
 
     /// A task in a slot of its own.

@@ -5,21 +5,21 @@ mod threads;
 mod turns;
 mod waker;
 
-use super::{Cursor, Signals, Stock, Told};
+use super::{Bitmap, Cursor, SlotCache, Told};
 use crate::queue::fixture::{Numbered, task};
 use crate::task::Runnable;
 use std::sync::Arc;
 
 /// An arena whose slots are reserved in order.
 struct Arena {
-    signals: Signals,
-    stock: Stock,
+    signals: Bitmap,
+    stock: SlotCache,
 }
 
 impl Arena {
     /// For one worker.
     fn new() -> Arena {
-        Arena { signals: Signals::new(1), stock: Stock::of_worker(0) }
+        Arena { signals: Bitmap::new(1), stock: SlotCache::of_worker(0) }
     }
 
     /// Gives the task the next slot.
@@ -49,7 +49,7 @@ impl Arena {
 }
 
 #[test]
-fn signal_1_what_was_signalled_leaves_once() {
+fn bitmap_1_what_was_signalled_leaves_once() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(130);
     for number in 0..130 {
@@ -63,7 +63,7 @@ fn signal_1_what_was_signalled_leaves_once() {
 }
 
 #[test]
-fn signal_1_half_of_a_word_is_taken_at_once() {
+fn bitmap_1_half_of_a_word_is_taken_at_once() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(70);
     for number in 0..70 {
@@ -85,7 +85,7 @@ fn signal_1_half_of_a_word_is_taken_at_once() {
 }
 
 #[test]
-fn signal_1_what_is_left_is_cancelled_with_the_arena() {
+fn bitmap_1_what_is_left_is_cancelled_with_the_arena() {
     let alive = Arc::new(());
     let mut arena = Arena::new();
     for _ in 0..70 {
@@ -100,7 +100,7 @@ fn signal_1_what_is_left_is_cancelled_with_the_arena() {
 }
 
 #[test]
-fn signal_3_a_signal_is_in_every_summary() {
+fn bitmap_3_a_signal_is_in_every_summary() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(65);
     let signalled = arena.signals.signal(tasks.give(64), || false);
@@ -117,7 +117,7 @@ fn signal_3_a_signal_is_in_every_summary() {
 }
 
 #[test]
-fn signal_4_one_sleeper_is_woken_for_one_task() {
+fn bitmap_4_one_sleeper_is_woken_for_one_task() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(4);
     assert_eq!(arena.signal(tasks.give(0)), Told::Nobody, "all are awake");
@@ -133,7 +133,7 @@ fn signal_4_one_sleeper_is_woken_for_one_task() {
 }
 
 #[test]
-fn signal_5_there_are_no_more_permits_than_sleepers() {
+fn bitmap_5_there_are_no_more_permits_than_sleepers() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(6);
     let books = |arena: &Arena| {
@@ -157,7 +157,7 @@ fn signal_5_there_are_no_more_permits_than_sleepers() {
 }
 
 #[test]
-fn signal_6_a_permit_may_be_taken_by_who_is_awake() {
+fn bitmap_6_a_permit_may_be_taken_by_who_is_awake() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(1);
     assert!(arena.signals.try_acquire().is_none());
@@ -171,7 +171,7 @@ fn signal_6_a_permit_may_be_taken_by_who_is_awake() {
 }
 
 #[test]
-fn signal_7_an_idle_tree_is_empty_after_a_look() {
+fn bitmap_7_an_idle_tree_is_empty_after_a_look() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(200);
     tasks.give_all(0..200).for_each(|task| assert_eq!(arena.signal(task), Told::Nobody));
@@ -188,7 +188,7 @@ fn signal_7_an_idle_tree_is_empty_after_a_look() {
 }
 
 #[test]
-fn signal_10_who_signals_after_the_end_is_told() {
+fn bitmap_10_who_signals_after_the_end_is_told() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(3);
     let sleeper = arena.signals.lie_down();

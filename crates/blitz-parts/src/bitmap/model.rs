@@ -4,7 +4,7 @@
 //! somebody takes the lock, and nobody else does but sleepers, so that nothing but the tree can make a worker see a
 //! task. A task that is lost shows as a deadlock, or as one that the last look does not find.
 
-use super::{Cursor, Scan, Signals, Stock, Told};
+use super::{Bitmap, Cursor, Scan, SlotCache, Told};
 use crate::prim::{
     AtomicUsize, Condvar, Mutex, Relaxed, SeqCst, Step, canary, check, fence, thread,
 };
@@ -20,7 +20,7 @@ const ELSEWHERE: usize = 2;
 
 /// An arena, tasks whose takers check what was written for them, and workers that sleep.
 struct Rig {
-    signals: Signals,
+    signals: Bitmap,
     tasks: Numbered,
     written: Vec<AtomicUsize>,
     /// Of each worker: whether it lies in its bed.
@@ -32,7 +32,7 @@ impl Rig {
     /// Two workers, who sleep in their time, and task i in signal word `words[i]`.
     fn new(words: &[usize]) -> Arc<Rig> {
         let rig = Rig {
-            signals: Signals::new(2),
+            signals: Bitmap::new(2),
             tasks: Numbered::new(words.len()),
             written: words.iter().map(|_| AtomicUsize::new(0)).collect(),
             beds: Mutex::new(vec![false; 2]),
@@ -41,7 +41,7 @@ impl Rig {
         // A stock that reserves while others have theirs gets the next signal word.
         let mut stocks: Vec<_> = (0..=words.iter().copied().max().unwrap_or(0))
             .map(|_| {
-                let mut stock = Stock::of_worker(0);
+                let mut stock = SlotCache::of_worker(0);
                 assert!(stock.refill(&rig.signals.leaves, 1));
                 stock
             })
@@ -102,7 +102,7 @@ impl Rig {
         thread::spawn(move || assert!(!rig.signal(number)))
     }
 
-    /// The number of a task, for which its taker sees what was written (SIGNAL-2).
+    /// The number of a task, for which its taker sees what was written (BITMAP-2).
     fn got(&self, task: Runnable) -> usize {
         let number = self.tasks.take(task);
         assert_eq!(self.written[number].load(Relaxed), 1, "what was written before the signal");
@@ -190,7 +190,7 @@ impl Rig {
         words.map(|word| word.signals.load(Relaxed).count_ones()).sum()
     }
 
-    /// Each bit is in its leaf and in the root, now that nobody is about to see to it (SIGNAL-3).
+    /// Each bit is in its leaf and in the root, now that nobody is about to see to it (BITMAP-3).
     fn assert_summaries(&self) {
         for (index, leaf) in self.signals.leaves.iter().enumerate() {
             for (word, row) in leaf.words.iter().enumerate() {
@@ -236,7 +236,7 @@ fn several_against_one(more: fn(&Rig, &Cursor, Place, &mut Vec<usize>)) {
 }
 
 #[test]
-fn signal_1_half_of_a_word_leaves_once() {
+fn bitmap_1_half_of_a_word_leaves_once() {
     let half_beside = |rig: &Rig, _: &Cursor, place, taken: &mut Vec<_>| {
         rig.signals.take_beside(place, 2, |task| taken.push(rig.got(task)));
     };
@@ -244,7 +244,7 @@ fn signal_1_half_of_a_word_leaves_once() {
 }
 
 #[test]
-fn signal_1_those_behind_a_task_leave_once() {
+fn bitmap_1_those_behind_a_task_leave_once() {
     let behind = |rig: &Rig, cursor: &Cursor, _, taken: &mut Vec<_>| {
         rig.signals.take_behind(cursor, 1, |task| taken.push(rig.got(task)));
     };
@@ -267,27 +267,27 @@ fn set_against_clear(words: &[usize]) {
 }
 
 #[test]
-fn signal_3_a_bit_is_not_lost_to_who_clears_its_leaf() {
+fn bitmap_3_a_bit_is_not_lost_to_who_clears_its_leaf() {
     check(900, Some(3), || set_against_clear(&[FIRST]));
 }
 
 #[test]
-fn signal_3_a_bit_is_not_lost_to_who_clears_its_root() {
+fn bitmap_3_a_bit_is_not_lost_to_who_clears_its_root() {
     check(600, Some(3), || set_against_clear(&[ELSEWHERE]));
 }
 
 #[test]
-fn signal_3_two_bits_of_one_word() {
+fn bitmap_3_two_bits_of_one_word() {
     check(6_000, Some(3), || set_against_clear(&[FIRST, FIRST]));
 }
 
 #[test]
-fn signal_3_two_words_of_one_leaf() {
+fn bitmap_3_two_words_of_one_leaf() {
     check(3_500, Some(3), || set_against_clear(&[FIRST, BESIDE]));
 }
 
 #[test]
-fn signal_3_two_leaves() {
+fn bitmap_3_two_leaves() {
     check(7_000, Some(4), || set_against_clear(&[FIRST, ELSEWHERE]));
 }
 
@@ -342,27 +342,27 @@ fn one_setter(words: &[usize]) {
 }
 
 #[test]
-fn signal_4_a_sleeper_misses_nothing() {
+fn bitmap_4_a_sleeper_misses_nothing() {
     check(300, Some(4), || one_setter(&[FIRST]));
 }
 
 #[test]
-fn signal_4_a_sleeper_misses_no_second_task() {
+fn bitmap_4_a_sleeper_misses_no_second_task() {
     check(15_000, Some(4), || one_setter(&[FIRST, FIRST]));
 }
 
 #[test]
-fn signal_4_two_setters_in_one_word() {
+fn bitmap_4_two_setters_in_one_word() {
     check(10_000, Some(3), || two_setters(&[FIRST, FIRST]));
 }
 
 #[test]
-fn signal_4_two_setters_in_one_leaf() {
+fn bitmap_4_two_setters_in_one_leaf() {
     check(10_000, Some(3), || two_setters(&[FIRST, BESIDE]));
 }
 
 #[test]
-fn signal_4_two_setters_in_two_leaves() {
+fn bitmap_4_two_setters_in_two_leaves() {
     check(8_000, Some(3), || two_setters(&[FIRST, ELSEWHERE]));
 }
 
@@ -420,22 +420,22 @@ fn together(rig: Arc<Rig>, setters: usize) {
 }
 
 #[test]
-fn signal_5_two_tasks_of_one_word_run_at_the_same_time() {
+fn bitmap_5_two_tasks_of_one_word_run_at_the_same_time() {
     check(40_000, Some(2), || together(Rig::used(&[FIRST, FIRST]), 1));
 }
 
 #[test]
-fn signal_5_two_tasks_of_one_leaf_run_at_the_same_time() {
+fn bitmap_5_two_tasks_of_one_leaf_run_at_the_same_time() {
     check(40_000, Some(2), || together(Rig::used(&[FIRST, BESIDE]), 1));
 }
 
 #[test]
-fn signal_5_two_tasks_of_two_leaves_run_at_the_same_time() {
+fn bitmap_5_two_tasks_of_two_leaves_run_at_the_same_time() {
     check(10_000, Some(2), || together(Rig::used(&[FIRST, ELSEWHERE]), 1));
 }
 
 #[test]
-fn signal_5_two_setters_tasks_run_at_the_same_time() {
+fn bitmap_5_two_setters_tasks_run_at_the_same_time() {
     check(9_000, Some(2), || together(Rig::new(&[ELSEWHERE, ELSEWHERE]), 2));
 }
 
@@ -475,7 +475,7 @@ fn a_permit_is_taken_by_another() {
 }
 
 #[test]
-fn signal_6_who_takes_a_permit_sees_what_was_left_to_it() {
+fn bitmap_6_who_takes_a_permit_sees_what_was_left_to_it() {
     check(60_000, Some(2), a_permit_is_taken_by_another);
 }
 
@@ -504,17 +504,17 @@ fn close_against_signal(words: &[usize], sleepers: usize) {
 }
 
 #[test]
-fn signal_10_what_is_signalled_while_it_is_closed_ends_once() {
+fn bitmap_10_what_is_signalled_while_it_is_closed_ends_once() {
     check(18_000, Some(4), || close_against_signal(&[FIRST], 0));
 }
 
 #[test]
-fn signal_10_sleepers_do_not_keep_it_open() {
+fn bitmap_10_sleepers_do_not_keep_it_open() {
     check(18_000, Some(4), || close_against_signal(&[FIRST], 1));
 }
 
 #[test]
-fn signal_10_each_of_two_setters_is_told() {
+fn bitmap_10_each_of_two_setters_is_told() {
     check(500, Some(1), || close_against_signal(&[FIRST, ELSEWHERE], 0));
 }
 
@@ -528,15 +528,15 @@ fn two_stocks() {
     let rig = Rig::new(&[]);
     // There are slots for all, and they are made: the checker does not see who makes them.
     (0..4).for_each(|_| rig.signals.add_leaf());
-    let mut stock = Stock::of_worker(1);
+    let mut stock = SlotCache::of_worker(1);
     let all: Vec<_> =
         (0..12).map(|_| rig.signals.reserve(&mut stock, 2, NonNull::dangling())).collect();
     for place in all {
         assert!(rig.signals.free(&mut stock, rig.signals.identity(place)));
     }
     let use_slots = |rig: &Rig| {
-        let mut stock = Stock::of_worker(1);
-        let reserve = |stock: &mut Stock| rig.signals.reserve(stock, 2, NonNull::dangling());
+        let mut stock = SlotCache::of_worker(1);
+        let reserve = |stock: &mut SlotCache| rig.signals.reserve(stock, 2, NonNull::dangling());
         let places: [_; 3] = core::array::from_fn(|_| reserve(&mut stock));
         for place in places {
             assert!(rig.signals.free(&mut stock, rig.signals.identity(place)));
@@ -553,7 +553,7 @@ fn two_stocks() {
 }
 
 #[test]
-fn signal_8_slots_go_from_stock_to_stock() {
+fn bitmap_8_slots_go_from_stock_to_stock() {
     check(8_000, Some(4), two_stocks);
 }
 

@@ -64,7 +64,7 @@ pub enum Told {
     Closed,
 }
 
-/// Evidence that a worker is counted as a sleeper. Given back to [`Signals::get_up`](super::Signals::get_up).
+/// Evidence that a worker is counted as a sleeper. Given back to [`Bitmap::get_up`](super::Bitmap::get_up).
 #[must_use]
 #[derive(Debug)]
 pub struct Sleeper(());

@@ -1,12 +1,12 @@
 //! In which order tasks leave.
 
 use super::Arena;
-use crate::signal::arena::SLOTS_PER_LEAF;
-use crate::signal::{Cursor, Told};
+use crate::bitmap::arena::SLOTS_PER_LEAF;
+use crate::bitmap::{Cursor, Told};
 use crate::tuning::SLOTS_PER_SIGNAL;
 
 #[test]
-fn signal_12_tasks_of_one_leaf_take_turns() {
+fn bitmap_12_tasks_of_one_leaf_take_turns() {
     const COUNT: usize = 2 * SLOTS_PER_SIGNAL + 7;
     let mut arena = Arena::new();
     let tasks = arena.settle_all(COUNT);
@@ -23,7 +23,7 @@ fn signal_12_tasks_of_one_leaf_take_turns() {
 }
 
 #[test]
-fn signal_12_those_behind_a_task_take_their_turns_with_it() {
+fn bitmap_12_those_behind_a_task_take_their_turns_with_it() {
     const COUNT: usize = 2 * SLOTS_PER_SIGNAL + 7;
     let mut arena = Arena::new();
     let tasks = arena.settle_all(COUNT);
@@ -49,7 +49,7 @@ fn signal_12_those_behind_a_task_take_their_turns_with_it() {
 }
 
 #[test]
-fn signal_12_nothing_is_behind_the_end_of_a_word() {
+fn bitmap_12_nothing_is_behind_the_end_of_a_word() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(SLOTS_PER_SIGNAL + 1);
     for number in [SLOTS_PER_SIGNAL - 1, SLOTS_PER_SIGNAL] {
@@ -65,7 +65,7 @@ fn signal_12_nothing_is_behind_the_end_of_a_word() {
 }
 
 #[test]
-fn signal_12_tasks_of_several_leaves_take_turns() {
+fn bitmap_12_tasks_of_several_leaves_take_turns() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(2 * SLOTS_PER_LEAF + 1);
     let busy = [0, 5, SLOTS_PER_LEAF - 1, SLOTS_PER_LEAF, 2 * SLOTS_PER_LEAF];
@@ -84,7 +84,7 @@ fn signal_12_tasks_of_several_leaves_take_turns() {
 }
 
 #[test]
-fn signal_12_one_that_goes_round_meets_tasks_of_all_partitions() {
+fn bitmap_12_one_that_goes_round_meets_tasks_of_all_partitions() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(2 * SLOTS_PER_LEAF + 1);
     let busy = [0, 5, SLOTS_PER_LEAF, 2 * SLOTS_PER_LEAF];
@@ -106,7 +106,7 @@ fn signal_12_one_that_goes_round_meets_tasks_of_all_partitions() {
 }
 
 #[test]
-fn signal_12_a_look_begins_where_it_is_told() {
+fn bitmap_12_a_look_begins_where_it_is_told() {
     const COUNT: usize = 2 * SLOTS_PER_LEAF + 2;
     let mut arena = Arena::new();
     let tasks = arena.settle_all(COUNT);

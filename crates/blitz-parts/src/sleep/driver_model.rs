@@ -1,7 +1,7 @@
-//! The berth under the model checker: a worker that sleeps there is woken like any other, and sees to what
+//! The driver under the model checker: a worker that sleeps there is woken like any other, and sees to what
 //! happens there. What is lost shows as a deadlock.
 
-use super::{Berth, Sleep, SleepPolicy};
+use super::{Driver, Sleep, SleepPolicy};
 use crate::latch::{CountLatch, Latch, OnceLatch};
 use crate::park::futex;
 use crate::prim::{
@@ -12,11 +12,11 @@ use std::sync::Arc;
 const WOKEN: u32 = 1;
 const EVENT: u32 = 2;
 
-/// The smallest berth there is: events are one bit.
+/// The smallest driver there is: events are one bit.
 struct Window {
     word: AtomicU32,
-    /// Something happened that nobody has seen to. Whoever has the seat touches it, so it needs no ordering but
-    /// the seat's.
+    /// Something happened that nobody has seen to. Whoever has the lease touches it, so it needs no ordering but
+    /// the lease's.
     noted: AtomicBool,
 }
 
@@ -31,7 +31,7 @@ impl Window {
     }
 }
 
-impl Berth for Window {
+impl Driver for Window {
     fn block(&self) -> bool {
         loop {
             match self.word.swap(0, AcqRel) {
@@ -47,6 +47,14 @@ impl Berth for Window {
 
     fn wake(&self) {
         self.tell(WOKEN);
+    }
+
+    fn poll(&self) -> bool {
+        false
+    }
+
+    fn dispatch(&self) -> bool {
+        false
     }
 }
 
@@ -123,8 +131,8 @@ impl Rig {
                 idle = self.sleep.start_looking(bed);
                 continue;
             }
-            let seat = self.sleep.no_work_found(bed, &mut idle, None, || self.any());
-            if seat.is_some() && self.window.noted.load(Relaxed) {
+            let lease = self.sleep.no_work_found(bed, &mut idle, None, || self.any());
+            if lease.is_some() && self.window.noted.load(Relaxed) {
                 self.window.noted.store(false, Relaxed);
                 self.count();
             }
@@ -144,12 +152,12 @@ impl Rig {
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         let counts = self.sleep.counters().load();
         assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
-        assert!(self.sleep.seat_is_free());
+        assert!(self.sleep.lease_is_free());
     }
 }
 
-/// A job reaches a worker in the berth, and so does the pool's end.
-fn a_job_for_the_one_in_the_berth() {
+/// A job reaches a worker in the driver, and so does the pool's end.
+fn a_job_for_the_one_in_the_driver() {
     let rig = Rig::plugged(1, 1);
     let worker = rig.spawn(0);
     rig.post();
@@ -157,13 +165,13 @@ fn a_job_for_the_one_in_the_berth() {
 }
 
 #[test]
-fn sleep_11_a_worker_in_the_berth_is_woken() {
-    check(3_000, Some(3), a_job_for_the_one_in_the_berth);
+fn sleep_11_a_worker_in_the_driver_is_woken() {
+    check(3_000, Some(3), a_job_for_the_one_in_the_driver);
 }
 
 #[test]
-fn canary_the_berth_is_chosen_after_falling_asleep() {
-    canary(&[Step::SleepBerthFirst], Some(3), a_job_for_the_one_in_the_berth);
+fn canary_the_driver_is_chosen_after_falling_asleep() {
+    canary(&[Step::SleepDriverFirst], Some(3), a_job_for_the_one_in_the_driver);
 }
 
 /// An event and a job at once.
@@ -193,12 +201,12 @@ fn an_event_for_two_workers() {
 }
 
 #[test]
-fn sleep_10_one_of_those_who_sleep_is_in_the_berth() {
+fn sleep_10_one_of_those_who_sleep_is_in_the_driver() {
     check(20_000, Some(2), an_event_for_two_workers);
 }
 
-/// The berth comes while the worker goes to sleep.
-fn a_berth_for_a_sleeper() {
+/// The driver comes while the worker goes to sleep.
+fn a_driver_for_a_sleeper() {
     let rig = Rig::new(1, 1);
     let worker = rig.spawn(0);
     rig.plug();
@@ -207,11 +215,11 @@ fn a_berth_for_a_sleeper() {
 }
 
 #[test]
-fn sleep_10_a_sleeper_moves_into_a_new_berth() {
-    check(1_000, Some(3), a_berth_for_a_sleeper);
+fn sleep_10_a_sleeper_moves_into_a_new_driver() {
+    check(1_000, Some(3), a_driver_for_a_sleeper);
 }
 
 #[test]
-fn canary_a_berth_comes_without_its_fence() {
-    canary(&[Step::SleepPlugFence], Some(3), a_berth_for_a_sleeper);
+fn canary_a_driver_comes_without_its_fence() {
+    canary(&[Step::SleepPlugFence], Some(3), a_driver_for_a_sleeper);
 }

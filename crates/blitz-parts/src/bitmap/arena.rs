@@ -174,7 +174,7 @@ impl Slot {
 
 /// Reserved slots that have no task yet: one worker's, or those of everybody else.
 #[derive(Debug)]
-pub struct Stock {
+pub struct SlotCache {
     free: Vec<Place>,
     whose: Whose,
     /// Where to look next for more: counts signal words.
@@ -190,14 +190,14 @@ enum Whose {
     Everybody,
 }
 
-impl Stock {
+impl SlotCache {
     /// Nothing yet, for worker `index`.
-    pub fn of_worker(index: usize) -> Stock {
-        Stock { free: Vec::new(), whose: Whose::Worker(index), next: 0 }
+    pub fn of_worker(index: usize) -> SlotCache {
+        SlotCache { free: Vec::new(), whose: Whose::Worker(index), next: 0 }
     }
 
-    pub(super) fn of_everybody() -> Stock {
-        Stock { free: Vec::new(), whose: Whose::Everybody, next: 0 }
+    pub(super) fn of_everybody() -> SlotCache {
+        SlotCache { free: Vec::new(), whose: Whose::Everybody, next: 0 }
     }
 
     #[inline]

@@ -1,9 +1,9 @@
 //! Signalling, taking and sleeping on the real machine.
 
+use crate::bitmap::arena::SLOTS_PER_LEAF;
+use crate::bitmap::{Bitmap, Cursor, Scan, SlotCache, Told};
 use crate::prim::{AtomicUsize, Relaxed};
 use crate::queue::fixture::{run, task};
-use crate::signal::arena::SLOTS_PER_LEAF;
-use crate::signal::{Cursor, Scan, Signals, Stock, Told};
 use crate::task::Runnable;
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -12,7 +12,7 @@ const WORKERS: usize = 3;
 
 /// Tasks that count their runs, and workers that sleep on a condition variable.
 struct Crowd {
-    signals: Signals,
+    signals: Bitmap,
     ran: Arc<Vec<AtomicUsize>>,
     /// Of each task: something that is written before it is signalled.
     written: Arc<Vec<AtomicUsize>>,
@@ -26,7 +26,7 @@ impl Crowd {
     fn new(count: usize) -> Crowd {
         let counters = || Arc::new((0..count).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>());
         Crowd {
-            signals: Signals::new(WORKERS),
+            signals: Bitmap::new(WORKERS),
             ran: counters(),
             written: counters(),
             left: AtomicUsize::new(count),
@@ -36,7 +36,7 @@ impl Crowd {
     }
 
     /// A task that sees what was written for it, in a slot of its own.
-    fn task(&self, number: usize, stock: &mut Stock) -> Runnable {
+    fn task(&self, number: usize, stock: &mut SlotCache) -> Runnable {
         let (ran, written) = (self.ran.clone(), self.written.clone());
         let task = task(move || {
             ran[number].fetch_add(written[number].load(Relaxed), Relaxed);
@@ -66,7 +66,7 @@ impl Crowd {
 
     /// Runs tasks until all have been run. The slot of each is freed into the worker's stock.
     fn work(&self, worker: usize) {
-        let (cursor, mut stock) = (Cursor::default(), Stock::of_worker(worker));
+        let (cursor, mut stock) = (Cursor::default(), SlotCache::of_worker(worker));
         while self.left.load(Relaxed) > 0 {
             let mut scan = self.signals.take_own(&cursor, worker, WORKERS);
             if scan.task.is_none() {
@@ -121,7 +121,7 @@ impl Crowd {
 }
 
 #[test]
-fn signal_1_setters_and_workers_run_every_task_once() {
+fn bitmap_1_setters_and_workers_run_every_task_once() {
     const EACH: usize = 3 * SLOTS_PER_LEAF;
     let crowd = Crowd::new(SETTERS * EACH);
     std::thread::scope(|scope| {
@@ -131,7 +131,7 @@ fn signal_1_setters_and_workers_run_every_task_once() {
         });
         for setter in 0..SETTERS {
             scope.spawn(move || {
-                let mut stock = Stock::of_worker(setter);
+                let mut stock = SlotCache::of_worker(setter);
                 for number in setter * EACH..(setter + 1) * EACH {
                     crowd.signal(number, crowd.task(number, &mut stock));
                 }
@@ -142,11 +142,11 @@ fn signal_1_setters_and_workers_run_every_task_once() {
 }
 
 #[test]
-fn signal_2_takers_see_what_was_written_before_the_signal() {
+fn bitmap_2_takers_see_what_was_written_before_the_signal() {
     const COUNT: usize = 2 * SLOTS_PER_LEAF;
     let crowd = Crowd::new(COUNT);
     // All tasks have slots before the first is signalled, so that the tree is all that setters and takers share.
-    let mut stock = Stock::of_worker(0);
+    let mut stock = SlotCache::of_worker(0);
     let tasks: Vec<_> = (0..COUNT).map(|number| (number, crowd.task(number, &mut stock))).collect();
     std::thread::scope(|scope| {
         let crowd = &crowd;
@@ -162,7 +162,7 @@ fn signal_2_takers_see_what_was_written_before_the_signal() {
 }
 
 #[test]
-fn signal_4_no_sleeper_misses_the_only_task() {
+fn bitmap_4_no_sleeper_misses_the_only_task() {
     const ROUNDS: usize = 5_000;
     let crowd = Crowd::new(ROUNDS);
     std::thread::scope(|scope| {
@@ -170,7 +170,7 @@ fn signal_4_no_sleeper_misses_the_only_task() {
         (0..WORKERS).for_each(|worker| {
             scope.spawn(move || crowd.work(worker));
         });
-        let mut stock = Stock::of_worker(0);
+        let mut stock = SlotCache::of_worker(0);
         for number in 0..ROUNDS {
             let task = crowd.task(number, &mut stock);
             crowd.signal(number, task);

@@ -1,0 +1,141 @@
+//! The driver slot: where one worker at a time sleeps for more than its word.
+
+use super::WORKERS_MAX;
+use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, model_has_failed};
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// What waits for the outside world on behalf of a pool's tasks: for sockets and timers.
+///
+/// `block`, `poll` and `dispatch` are called by one thread at a time, the one that has the
+/// [`DriverLease`].
+pub trait Driver: Any + Send + Sync {
+    /// Blocks until an event has to be dispatched, and returns true; or until `wake`, and returns
+    /// false. It notes events and wakes no task.
+    fn block(&self) -> bool;
+
+    /// Makes the current or the next `block` return. Any thread.
+    fn wake(&self);
+
+    /// As [`block`](Driver::block), but does not block.
+    fn poll(&self) -> bool;
+
+    /// Wakes the tasks that wait for the noted events. Keeps every waker that may run user code.
+    /// Returns whether it keeps any.
+    fn dispatch(&self) -> bool;
+
+    /// Calls the wakers that [`dispatch`](Driver::dispatch) has kept, until none is left. If one of
+    /// them panics, the next call goes on behind it. Any thread; several may be in here at once.
+    /// While any waker is kept, `poll` and `block` return true.
+    fn call_kept(&self) {}
+
+    /// Every worker but the one in `block` has just gone to sleep, or the last closure that may
+    /// block has ended while they sleep.
+    fn pool_is_idle(&self) {}
+
+    /// The pool has ended: no worker calls `block` any more. Ends what waits.
+    fn shut_down(&self) {}
+}
+
+/// The driver as a `D`, if it is one.
+#[inline]
+pub fn downcast<D: Driver>(driver: &dyn Driver) -> Option<&D> {
+    if driver.type_id() != TypeId::of::<D>() {
+        return None;
+    }
+    // SAFETY: it is a `D`, as its id says, which `Any` implements for every type.
+    Some(unsafe { &*std::ptr::from_ref(driver).cast::<D>() })
+}
+
+/// As [`downcast`], for a counted driver.
+pub fn downcast_arc<D: Driver>(driver: Arc<dyn Driver>) -> Option<Arc<D>> {
+    downcast::<D>(&*driver)?;
+    // SAFETY: it is a `D`, and the pointer comes from an `Arc` that holds it.
+    Some(unsafe { Arc::from_raw(Arc::into_raw(driver).cast::<D>()) })
+}
+
+/// The part of the word that says who has the lease: worker `i` if it is `i + 1`. Above it, visits are counted.
+const HOLDER: usize = (1 << 17) - 1;
+const VISIT: usize = HOLDER + 1;
+/// There is a driver, and no worker has the lease.
+const FREE: usize = 0;
+/// No driver yet: no worker's number.
+const NONE: usize = usize::MAX;
+const _: () = assert!(WORKERS_MAX < HOLDER);
+
+/// The pool's driver once there is one, which worker has the lease, and how often one had.
+pub(super) struct DriverSlot {
+    word: AtomicUsize,
+    driver: OnceLock<Arc<dyn Driver>>,
+}
+
+impl DriverSlot {
+    pub(super) fn new() -> DriverSlot {
+        DriverSlot { word: AtomicUsize::new(NONE), driver: OnceLock::new() }
+    }
+
+    /// There is a driver from now on; false if there was one.
+    pub(super) fn plug(&self, driver: Arc<dyn Driver>) -> bool {
+        let first = self.driver.set(driver).is_ok();
+        if first {
+            self.word.store(FREE, Release); // O8
+        }
+        first
+    }
+
+    /// Leases the driver to worker `index`, if no worker has it.
+    pub(super) fn try_take(&self, index: usize) -> Option<DriverLease<'_>> {
+        let mut word = self.word.load(Relaxed);
+        while word & HOLDER == FREE {
+            match self.word.compare_exchange(word, word | (index + 1), AcqRel, Relaxed) {
+                Ok(_) => return Some(DriverLease { lease: self, visits: word }), // O9
+                // Another worker was there meanwhile, and may have left.
+                Err(now) => word = now,
+            }
+        }
+        None
+    }
+
+    /// The worker that has the lease, if one has.
+    pub(super) fn holder(&self) -> Option<usize> {
+        match self.word.load(Relaxed) & HOLDER {
+            FREE | HOLDER => None,
+            taken => Some(taken - 1),
+        }
+    }
+
+    /// How often a worker has had the lease, if there is a driver and none has it now.
+    pub(super) fn visits_if_free(&self) -> Option<usize> {
+        let word = self.word.load(Acquire);
+        (word & HOLDER == FREE).then_some(word / VISIT)
+    }
+
+    pub(super) fn driver(&self) -> Option<&Arc<dyn Driver>> {
+        self.driver.get()
+    }
+}
+
+impl fmt::Debug for DriverSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DriverSlot").field("holder", &self.holder()).finish_non_exhaustive()
+    }
+}
+
+/// The right to wait in the driver and to dispatch its events. Dropping it frees it for others.
+#[derive(Debug)]
+#[must_use = "the driver's events have to be dispatched"]
+pub struct DriverLease<'a> {
+    lease: &'a DriverSlot,
+    /// The word without its holder.
+    visits: usize,
+}
+
+impl Drop for DriverLease<'_> {
+    fn drop(&mut self) {
+        // The checker's objects are gone once it has found what it was looking for.
+        if !model_has_failed() {
+            self.lease.word.store(self.visits.wrapping_add(VISIT), Release); // O9
+        }
+    }
+}
