@@ -11,10 +11,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::handle::{self, Entered, Handle};
+use crate::entered::Entered;
 use crate::ops::detached::Hold;
 use crate::ops::spawn::Packet;
-use crate::pool::Pool;
 use crate::task::{JoinHandle, Joinable};
 use crate::team::Team;
 use crate::worker::Aside;
@@ -26,56 +25,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Runs `f` on a thread where it may block, and returns at once. Await the handle, or join it.
-///
-/// The pool's workers are for code that does not block; this is for code that does, such as file access or
-/// a call into a library. The threads are the current pool's, else the global one's; there are up to 512
-/// unless [`PoolBuilder::max_blocking_threads`](crate::PoolBuilder::max_blocking_threads) says otherwise,
-/// and beyond that closures wait for their turn.
-///
-/// A closure may wait for the pool, by `join` or `block_on`. Then there must be threads enough for all closures
-/// that wait for each other: a closure on the only thread may wait for a job on whose stack another job waits for
-/// the next closure, and none of them ends.
-///
-/// ```
-/// # blitz::block_on(async {
-/// let text = blitz::spawn_blocking(|| std::fs::read_to_string("Cargo.toml")).await.unwrap();
-/// assert!(text.unwrap().contains("[package]"));
-/// # });
-/// ```
-pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    handle::with_team_at_work(|team, hold| team.spawn_blocking(hold, f))
-}
-
-impl Pool {
-    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads.
-    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        self.team().spawn_blocking(Some(Hold::new(self.team())), f)
-    }
-}
-
-impl Handle {
-    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has ended the job is
-    /// cancelled.
-    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        self.team().spawn_blocking(Hold::try_new(self.team()), f)
-    }
-}
-
 impl Team {
-    fn spawn_blocking<F, T>(&self, hold: Option<Hold>, f: F) -> JoinHandle<T>
+    /// Runs `f` on a thread of this team where it may block; cancelled without a hold.
+    pub(crate) fn spawn_blocking<F, T>(&self, hold: Option<Hold>, f: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
@@ -294,7 +246,7 @@ impl Shop {
 
 #[cfg(test)]
 mod tests {
-    use crate::builder::Config;
+    use crate::config::Config;
     use crate::ops::detached::Hold;
     use crate::ops::spawn::Packet;
     use crate::sched::Scheduler;

@@ -1,8 +1,8 @@
 //! What all workers of a pool share.
 
 use crate::blocking::Blocking;
-use crate::builder::{Config, WaitPolicy, default_workers};
-use crate::driver::Plugging;
+use crate::config::{Config, WaitPolicy, default_workers};
+use crate::driver_slot::Plugging;
 use crate::ops::fifo::Fifo;
 use crate::ops::latch::AnyLatch;
 use crate::sched::watch::Watch;

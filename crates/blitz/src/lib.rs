@@ -124,7 +124,7 @@ pub use blitz_core::{JoinError, JoinHandle, spawn_cpu, spawn_detached, spawn_det
 pub use blitz_core::{Yield, current_num_workers, current_worker_index, yield_local, yield_now};
 // Tasks.
 pub use blitz_core::{AbortHandle, JoinSet, LocalSet, TrySpawnError, block_on};
-pub use blitz_core::{spawn, spawn_blocking, spawn_local, task, task_local};
+pub use blitz_core::{spawn, spawn_blocking, spawn_local, task_local};
 // The runtime.
 pub use blitz_core::{EnterGuard, Handle, Unfinished};
 pub use builder::Builder;
@@ -149,6 +149,7 @@ pub use blitz_core::{
 mod attributes;
 mod builder;
 mod runtime;
+pub mod task;
 
 /// What the attributes expand to; not for people.
 #[doc(hidden)]

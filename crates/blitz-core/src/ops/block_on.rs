@@ -1,8 +1,7 @@
 //! `block_on`: running a future to its end on the current thread, whatever thread that is.
 
 use super::bell::{self, Bell};
-use crate::handle::Entered;
-use crate::pool::Pool;
+use crate::entered::Entered;
 use crate::task::{context, local};
 use crate::team::Team;
 use crate::worker::{Help, Room, Worker, current, stack};
@@ -15,28 +14,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, RawWakerVTable, Waker};
 
-/// Runs `future` to its end on the current thread and returns its result.
-///
-/// It may be called anywhere. A worker, inside of a task too, goes on with its pool's jobs and tasks while
-/// the future waits; inside of a [`LocalSet`](crate::LocalSet) the set goes on. Any other thread blocks. What
-/// the future spawns goes to the current pool, else to the global one.
-///
-/// ```
-/// let seven = blitz::block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
-/// assert_eq!(seven, 7);
-/// ```
-///
-/// # Blocking
-/// A thread outside of every pool blocks. On a worker, what is run meanwhile lies on top of the caller on the
-/// stack: the caller goes on once that has returned, even if what it waits for is there before. Waiting for
-/// what the caller itself has started is always fine. But a call must not wait for what only another call,
-/// further down on some stack, could do next, as a full channel or a fair lock that is handed from one to
-/// the next may demand. Async code awaits instead.
-///
-/// A worker that has used half of its stack runs no more jobs of others on top of it, and with three quarters
-/// in use no more tasks: another worker has to. If all workers are that deep, and wait for tasks, they wait for
-/// ever.
-pub fn block_on<F: Future>(future: F) -> F::Output {
+/// Runs `future` to its end on the current thread: see [`block_on`](crate::block_on).
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     // At the limit the set waits, or its tasks could fill the stack, each waiting for the next.
     match local::current().filter(|_| stack::room() >= Room::Needed) {
         Some(locals) => block_on_this_thread(local::run_until(locals, future)),
@@ -50,20 +29,6 @@ fn block_on_this_thread<F: Future>(future: F) -> F::Output {
     match current::current() {
         Some(worker) => block_on_worker(worker, future),
         None => block_on_foreign_thread(future),
-    }
-}
-
-impl Pool {
-    /// As [`block_on`](crate::block_on); what the future spawns goes to this pool.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
-    /// let seven = pool.block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
-    /// assert_eq!(seven, 7);
-    /// assert_eq!(pool.metrics().tasks.spawned, 1);
-    /// ```
-    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.team().block_on(future)
     }
 }
 

@@ -4,9 +4,7 @@ use super::detached::{self, Hold};
 use super::latch::AnyLatch;
 use super::scope::{Scope, SendPtr};
 use super::scope_fifo::ScopeFifo;
-use crate::handle;
 use crate::panic;
-use crate::pool::Pool;
 use crate::team::Team;
 use crate::worker::{Aside, Worker, current};
 use blitz_parts::job::StackJob;
@@ -14,63 +12,6 @@ use blitz_parts::latch::{CountLatch, Latch};
 use blitz_parts::prim::AtomicBool;
 use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// Runs `op` once on every worker of the current or the global pool, and returns the results by the
-/// workers' index. Each worker runs it when it next looks for work.
-///
-/// ```
-/// let indices = blitz::broadcast(|context| context.index());
-/// assert_eq!(indices, (0..blitz::current_num_workers()).collect::<Vec<_>>());
-/// ```
-///
-/// # Panics
-/// If `op` panics on a worker: the panic of the lowest index continues here, after all are done.
-pub fn broadcast<OP, R>(op: OP) -> Vec<R>
-where
-    OP: Fn(BroadcastContext<'_>) -> R + Sync,
-    R: Send,
-{
-    handle::with_working_team(|team| broadcast_in(team, op))
-}
-
-/// Runs `op` once on every worker of the current or the global pool, some time; returns at once. A panic
-/// of `op` goes to the pool's panic handler.
-///
-/// ```
-/// let (send, receive) = std::sync::mpsc::channel();
-/// blitz::spawn_broadcast(move |context| send.send(context.index()).unwrap());
-/// assert_eq!(receive.iter().count(), blitz::current_num_workers());
-/// ```
-pub fn spawn_broadcast<OP>(op: OP)
-where
-    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
-{
-    handle::with_held_team(|team, hold| {
-        // Each job has one of its own; this one keeps the team until all are posted.
-        if hold.is_some() {
-            spawn_broadcast_in(team, op);
-        }
-    });
-}
-
-impl Pool {
-    /// As [`broadcast`](crate::broadcast), on this pool.
-    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
-    where
-        OP: Fn(BroadcastContext<'_>) -> R + Sync,
-        R: Send,
-    {
-        broadcast_in(self.team(), op)
-    }
-
-    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool.
-    pub fn spawn_broadcast<OP>(&self, op: OP)
-    where
-        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
-    {
-        spawn_broadcast_in(self.team(), op);
-    }
-}
 
 /// What a broadcast closure is told about the worker it runs on.
 #[derive(Debug)]
@@ -112,7 +53,8 @@ impl Latch for Share<'_> {
     }
 }
 
-fn broadcast_in<OP, R>(team: &Team, op: OP) -> Vec<R>
+/// Runs `op` once on every worker of `team`, and returns the results.
+pub(crate) fn broadcast_in<OP, R>(team: &Team, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
@@ -148,7 +90,8 @@ where
     results.into_iter().map(panic::resume_if_err).collect()
 }
 
-fn spawn_broadcast_in<OP>(team: &Team, op: OP)
+/// Runs `op` once on every worker of `team`, some time.
+pub(crate) fn spawn_broadcast_in<OP>(team: &Team, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {

@@ -1,75 +1,20 @@
 //! Jobs that nobody's frame waits for: they keep the pool working until they have run.
 
-use crate::handle;
-use crate::pool::Pool;
 use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::job::{HeapJob, Work};
 use std::sync::Arc;
 
-/// Runs `f` on the current pool, or on the global one, some time; returns at once. As
-/// [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of `f` goes to the
-/// pool's panic handler. If the current pool was entered and then dropped, so is `f`.
-///
-/// ```
-/// let (send, receive) = std::sync::mpsc::channel();
-/// blitz::spawn_detached(move || send.send(7).unwrap());
-/// assert_eq!(receive.recv(), Ok(7));
-/// ```
-pub fn spawn_detached<F>(f: F)
-where
-    F: FnOnce() + Send + 'static,
-{
-    handle::with_held_team(|team, hold| spawn_in(team, hold, f));
-}
-
-/// As [`spawn_detached`]; jobs that the same worker spawned this way start in that order, wherever they
-/// run.
-///
-/// ```
-/// let pool = blitz::Pool::builder().workers(1).build().unwrap();
-/// let (send, receive) = std::sync::mpsc::channel();
-/// pool.install(move || {
-///     for i in 0..3 {
-///         let send = send.clone();
-///         blitz::spawn_detached_fifo(move || send.send(i).unwrap());
-///     }
-/// });
-/// assert_eq!(receive.iter().collect::<Vec<_>>(), [0, 1, 2]);
-/// ```
-pub fn spawn_detached_fifo<F>(f: F)
-where
-    F: FnOnce() + Send + 'static,
-{
-    handle::with_held_team(|team, hold| spawn_fifo_in(team, hold, f));
-}
-
-impl Pool {
-    /// As [`spawn_detached`](crate::spawn_detached), on this pool.
-    pub fn spawn_detached<F>(&self, f: F)
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        spawn_in(self.team(), Some(Hold::new(self.team())), f);
-    }
-
-    /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool.
-    pub fn spawn_detached_fifo<F>(&self, f: F)
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        spawn_fifo_in(self.team(), Some(Hold::new(self.team())), f);
-    }
-}
-
-fn spawn_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
+/// Runs `f` on `team`, some time; drops it without a hold.
+pub(crate) fn spawn_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
     match hold {
         Some(hold) => team.push_or_inject(job(hold, f)),
         None => team.refuse(f),
     }
 }
 
-fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
+/// As [`spawn_in`]; jobs of the same worker start in the order of these calls.
+pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
     let Some(hold) = hold else { return team.refuse(f) };
     let work = job(hold, f);
     let own = current::current().filter(|worker| worker.is_in(team));

@@ -4,9 +4,7 @@
 //! was stolen and is waited for. The frame must not go before both are done, so a panic of `a` is
 //! held until `b` is through.
 
-use crate::handle;
 use crate::panic::{self, Payload};
-use crate::pool::Pool;
 use crate::worker::{Worker, current};
 use blitz_parts::deque::Place;
 use blitz_parts::job::{Armed, Header, StackJob};
@@ -14,56 +12,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
-/// Runs both closures, potentially at the same time on two workers of the current pool, or of the
-/// global pool if the current thread belongs to none; returns both results.
-///
-/// Forking is cheap: a `join` that nobody steals from costs a few nanoseconds, so there is rarely a
-/// reason for a sequential cut-off, unless the leaf itself is only a few instructions.
-///
-/// ```
-/// fn fib(n: u64) -> u64 {
-///     if n < 2 {
-///         return n;
-///     }
-///     let (a, b) = blitz::join(|| fib(n - 1), || fib(n - 2));
-///     a + b
-/// }
-/// assert_eq!(fib(20), 6765);
-/// ```
-///
-/// # Panics
-/// If a closure panics, the other one still runs to its end, and then the panic continues here. If
-/// both panic, that of `a` does.
-#[inline]
-pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
-    join_impl(|_| a(), |_| b())
-}
-
-/// As [`join`], with closures that are told whether they changed threads.
-///
-/// ```
-/// let (a, b) = blitz::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });
-/// assert_eq!(a, 1);
-/// assert!(b == 2 || b == 3);
-/// ```
-#[inline]
-pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce(FnContext) -> RA + Send,
-    B: FnOnce(FnContext) -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
-    join_impl(|migrated| a(FnContext::new(migrated)), |migrated| b(FnContext::new(migrated)))
-}
-
-/// What a closure of [`join_context`] is told about where it runs.
+/// What a closure of [`join_context`](crate::join_context) is told about where it runs.
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
@@ -72,7 +21,7 @@ pub struct FnContext {
 }
 
 impl FnContext {
-    fn new(migrated: bool) -> FnContext {
+    pub(crate) fn new(migrated: bool) -> FnContext {
         FnContext { migrated, stays_here: PhantomData }
     }
 
@@ -83,66 +32,11 @@ impl FnContext {
     }
 }
 
-impl Pool {
-    /// As [`join`](crate::join), on this pool.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), blitz::BuildError> {
-    /// let pool = blitz::Pool::builder().workers(2).build()?;
-    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce() -> RA + Send,
-        B: FnOnce() -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
-        self.install(|| join(a, b))
-    }
-}
-
-#[inline]
-fn join_impl<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce(bool) -> RA + Send,
-    B: FnOnce(bool) -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
-    match current::current() {
-        Some(worker) => join_on(worker, false, a, b),
-        None => join_outside(a, b),
-    }
-}
-
-/// The current thread is no worker, or one that a pool has adopted.
-#[cold]
-#[inline(never)]
-fn join_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce(bool) -> RA + Send,
-    B: FnOnce(bool) -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
-    let _visit = current::visit();
-    match current::current() {
-        Some(worker) => join_on(worker, false, a, b),
-        // Both closures leave the caller's thread, also if one worker runs them.
-        None => handle::with_working_team(|team| {
-            team.in_worker(|worker, _| join_on(worker, true, a, |_| b(true)))
-        }),
-    }
-}
-
 // Whether this ends up in its caller is left to the compiler, which knows the closures: a small caller goes into
 // this function instead, and then the leaves of a recursion need no call at all. To forbid it would put this function
 // into another unit of code, where looking the worker up is a call.
 #[inline]
-fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
+pub(crate) fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA,
     B: FnOnce(bool) -> RB + Send,

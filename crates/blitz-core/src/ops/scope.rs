@@ -1,9 +1,7 @@
 //! `scope`: any number of jobs that may borrow from the frame that waits for them.
 
 use super::latch::AnyLatch;
-use crate::handle;
 use crate::panic::{self, Payload};
-use crate::pool::Pool;
 use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::deque::Mark;
@@ -14,77 +12,8 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Runs `op` on a worker of the current or the global pool and waits for everything that it spawned
-/// into the scope, and that those jobs spawned in turn.
-///
-/// ```
-/// let mut numbers = [1, 2, 3];
-/// blitz::scope(|s| {
-///     for number in &mut numbers {
-///         s.spawn(move |_| *number *= 2);
-///     }
-/// });
-/// assert_eq!(numbers, [2, 4, 6]);
-/// ```
-///
-/// # Panics
-/// If `op` or a spawned job panics, the first such panic continues here, after all jobs are done.
-pub fn scope<'scope, OP, R>(op: OP) -> R
-where
-    OP: FnOnce(&Scope<'scope>) -> R + Send,
-    R: Send,
-{
-    handle::with_working_team(|team| team.in_worker(|_, _| in_place(team, op)))
-}
-
-/// As [`scope`], but `op` itself runs on the current thread, whichever that is, and need not be
-/// `Send`.
-///
-/// ```
-/// let mut total = 0;
-/// blitz::in_place_scope(|s| s.spawn(|_| total += 1));
-/// assert_eq!(total, 1);
-/// ```
-pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
-where
-    OP: FnOnce(&Scope<'scope>) -> R,
-{
-    handle::with_working_team(|team| in_place(team, op))
-}
-
-impl Pool {
-    /// As [`scope`](crate::scope), on this pool.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), blitz::BuildError> {
-    /// let pool = blitz::Pool::builder().workers(2).build()?;
-    /// let mut halves = (0, 0);
-    /// pool.scope(|s| {
-    ///     s.spawn(|_| halves.0 = 1);
-    ///     s.spawn(|_| halves.1 = 2);
-    /// });
-    /// assert_eq!(halves, (1, 2));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&Scope<'scope>) -> R + Send,
-        R: Send,
-    {
-        self.team().in_worker(|_, _| in_place(self.team(), op))
-    }
-
-    /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
-    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&Scope<'scope>) -> R,
-    {
-        in_place(self.team(), op)
-    }
-}
-
-fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
+/// Runs `op` here with a scope whose jobs run on `team`, and waits for them.
+pub(crate) fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {

@@ -2,66 +2,12 @@
 
 use super::fifo::Fifo;
 use super::scope::{ScopeCore, SendPtr};
-use crate::handle;
-use crate::pool::Pool;
 use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::job::HeapJob;
 
-/// As [`scope`](crate::scope), with jobs that each worker starts in the order of their spawning.
-///
-/// ```
-/// let order = std::sync::Mutex::new(Vec::new());
-/// blitz::scope_fifo(|s| {
-///     for i in 0..3 {
-///         let order = &order;
-///         s.spawn_fifo(move |_| order.lock().unwrap().push(i));
-///     }
-/// });
-/// assert_eq!(order.lock().unwrap().len(), 3);
-/// ```
-pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
-where
-    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
-    R: Send,
-{
-    handle::with_working_team(|team| team.in_worker(|_, _| in_place(team, op)))
-}
-
-/// As [`in_place_scope`](crate::in_place_scope), with jobs in the order of their spawning.
-///
-/// ```
-/// let mut total = 0;
-/// blitz::in_place_scope_fifo(|s| s.spawn_fifo(|_| total += 1));
-/// assert_eq!(total, 1);
-/// ```
-pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
-where
-    OP: FnOnce(&ScopeFifo<'scope>) -> R,
-{
-    handle::with_working_team(|team| in_place(team, op))
-}
-
-impl Pool {
-    /// As [`scope_fifo`](crate::scope_fifo), on this pool.
-    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
-        R: Send,
-    {
-        self.team().in_worker(|_, _| in_place(self.team(), op))
-    }
-
-    /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this pool.
-    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&ScopeFifo<'scope>) -> R,
-    {
-        in_place(self.team(), op)
-    }
-}
-
-fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
+/// Runs `op` here with a scope whose jobs run on `team`, and waits for them.
+pub(crate) fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {

@@ -5,9 +5,7 @@
 use super::detached::{self, Hold};
 use super::latch::AnyLatch;
 use crate::error::JoinError;
-use crate::handle::{self, Handle};
 use crate::panic::Payload;
-use crate::pool::Pool;
 use crate::task::{Id, JobHandle, JoinHandle, Joinable};
 use crate::team::Team;
 use crate::worker::{Aside, Room, Worker, current, stack};
@@ -17,63 +15,8 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
-/// Runs `f` on the current pool, or on the global one, and returns at once.
-///
-/// Await the handle inside of async code, or join it elsewhere. Dropping it detaches the job, which still
-/// runs. Jobs that one worker spawns run newest first on that worker.
-///
-/// ```
-/// let handle = blitz::spawn_cpu(|| 6 * 7);
-/// assert_eq!(handle.join().unwrap(), 42);
-/// ```
-pub fn spawn_cpu<F, T>(f: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    handle::with_held_team(|team, hold| spawn_in(team, hold, f))
-}
-
-impl Pool {
-    /// As [`spawn_cpu`](crate::spawn_cpu), on this pool.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let pool = blitz::Pool::builder().workers(2).build()?;
-    /// let handle = pool.spawn_cpu(|| (1..=10).sum::<i32>());
-    /// assert_eq!(handle.join()?, 55);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn spawn_cpu<F, T>(&self, f: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        spawn_in(self.team(), Some(Hold::new(self.team())), f)
-    }
-}
-
-impl Handle {
-    /// As [`spawn_cpu`](crate::spawn_cpu), on this pool. If it has ended the job is cancelled.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
-    /// let handle = pool.handle();
-    /// assert_eq!(handle.spawn_cpu(|| 6 * 7).join().unwrap(), 42);
-    /// drop(pool);
-    /// assert!(handle.spawn_cpu(|| 6 * 7).join().unwrap_err().is_cancelled());
-    /// ```
-    pub fn spawn_cpu<F, T>(&self, f: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        spawn_in(self.team(), Hold::try_new(self.team()), f)
-    }
-}
-
-fn spawn_in<F, T>(team: &Team, hold: Option<Hold>, f: F) -> JoinHandle<T>
+/// Runs `f` as a job of `team`; cancelled without a hold.
+pub(crate) fn spawn_in<F, T>(team: &Team, hold: Option<Hold>, f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,

@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-use crate::pool::Pool;
 use crate::worker::{Aside, Found, Look, Room, Wanted, current, stack};
 
 /// What a yield did.
@@ -15,13 +14,8 @@ pub enum Yield {
     Idle,
 }
 
-/// Runs one job of the current pool, if there is one: the oldest of this worker's own, one for this
-/// worker alone, or another's. `None` outside of a pool.
-///
-/// ```
-/// assert_eq!(blitz::yield_now(), None);
-/// ```
-pub fn yield_now() -> Option<Yield> {
+/// Runs one job of the current pool, if there is one: see [`yield_now`](crate::yield_now).
+pub(crate) fn yield_now() -> Option<Yield> {
     let _visit = current::visit();
     let worker = current::current()?;
     if is_too_deep() {
@@ -35,12 +29,8 @@ pub fn yield_now() -> Option<Yield> {
     Some(run(found))
 }
 
-/// Runs one job of the current worker's own, if there is one. `None` outside of a pool.
-///
-/// ```
-/// assert_eq!(blitz::yield_local(), None);
-/// ```
-pub fn yield_local() -> Option<Yield> {
+/// Runs one job of the current worker's own, if there is one.
+pub(crate) fn yield_local() -> Option<Yield> {
     let _visit = current::visit();
     let worker = current::current()?;
     if is_too_deep() {
@@ -66,18 +56,5 @@ fn run(found: Option<Found>) -> Yield {
             Yield::Executed
         }
         _ => Yield::Idle,
-    }
-}
-
-impl Pool {
-    /// As [`yield_now`](crate::yield_now); `None` if the current thread is not a worker of this pool.
-    pub fn yield_now(&self) -> Option<Yield> {
-        self.current_worker_index().and_then(|_| yield_now())
-    }
-
-    /// As [`yield_local`](crate::yield_local); `None` if the current thread is not a worker of this
-    /// pool.
-    pub fn yield_local(&self) -> Option<Yield> {
-        self.current_worker_index().and_then(|_| yield_local())
     }
 }

@@ -12,10 +12,7 @@
 #![forbid(unsafe_code)]
 
 use super::{AbortHandle, Id, JoinHandle, LocalSet, budget, spawn_local};
-use crate::blocking::spawn_blocking;
 use crate::error::JoinError;
-use crate::handle::Handle;
-use crate::ops::spawn::spawn_cpu;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -144,74 +141,6 @@ impl<T> JoinSet<T> {
 }
 
 impl<T: 'static> JoinSet<T> {
-    /// Starts a task of the set: see [`spawn`](crate::spawn).
-    pub fn spawn<F>(&mut self, future: F) -> AbortHandle
-    where
-        F: Future<Output = T> + Send + 'static,
-        T: Send,
-    {
-        self.insert(super::spawn(future))
-    }
-
-    /// Starts a task of the set on the pool of `handle`.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
-    /// let mut set = blitz::JoinSet::new();
-    /// set.spawn_on(async { blitz::current_num_workers() }, &pool.handle());
-    /// assert_eq!(blitz::block_on(set.join_next()).unwrap().unwrap(), 1);
-    /// ```
-    pub fn spawn_on<F>(&mut self, future: F, handle: &Handle) -> AbortHandle
-    where
-        F: Future<Output = T> + Send + 'static,
-        T: Send,
-    {
-        self.insert(handle.spawn(future))
-    }
-
-    /// Starts a job of the set, which computes: see [`spawn_cpu`](crate::spawn_cpu).
-    ///
-    /// ```
-    /// # blitz::block_on(async {
-    /// let mut set = blitz::JoinSet::new();
-    /// set.spawn_cpu(|| (1..=10).product::<u64>());
-    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 3_628_800);
-    /// # });
-    /// ```
-    pub fn spawn_cpu<F>(&mut self, f: F) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send,
-    {
-        self.insert(spawn_cpu(f))
-    }
-
-    /// Starts a closure of the set, which blocks: see [`spawn_blocking`](crate::spawn_blocking).
-    ///
-    /// ```
-    /// # blitz::block_on(async {
-    /// let mut set = blitz::JoinSet::new();
-    /// set.spawn_blocking(|| std::fs::metadata("Cargo.toml").unwrap().is_file());
-    /// assert!(set.join_next().await.unwrap().unwrap());
-    /// # });
-    /// ```
-    pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send,
-    {
-        self.insert(spawn_blocking(f))
-    }
-
-    /// As [`spawn_blocking`](JoinSet::spawn_blocking), with a thread of the pool of `handle`.
-    pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send,
-    {
-        self.insert(handle.spawn_blocking(f))
-    }
-
     /// Starts a task of the set that stays on this thread: see [`spawn_local`](crate::spawn_local).
     ///
     /// ```
@@ -241,7 +170,7 @@ impl<T: 'static> JoinSet<T> {
         self.insert(local.spawn_local(future))
     }
 
-    fn insert(&mut self, mut handle: JoinHandle<T>) -> AbortHandle {
+    pub(crate) fn insert(&mut self, mut handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
         let number = self.free.pop().unwrap_or_else(|| {
             let number = self.slots.len();
@@ -442,21 +371,6 @@ impl<T> Drop for JoinSet<T> {
 impl<T> Default for JoinSet<T> {
     fn default() -> JoinSet<T> {
         JoinSet::new()
-    }
-}
-
-/// Spawns each of the futures.
-impl<T, F> FromIterator<F> for JoinSet<T>
-where
-    F: Future<Output = T> + Send + 'static,
-    T: Send + 'static,
-{
-    fn from_iter<I: IntoIterator<Item = F>>(futures: I) -> JoinSet<T> {
-        let mut set = JoinSet::new();
-        for future in futures {
-            set.spawn(future);
-        }
-        set
     }
 }
 

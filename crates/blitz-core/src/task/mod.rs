@@ -12,7 +12,6 @@ mod spawn;
 mod task_local;
 mod yield_now;
 
-pub use crate::blocking::spawn_blocking;
 pub use crate::error::JoinError;
 pub use abort::AbortHandle;
 pub use budget::{Unconstrained, consume_budget, unconstrained};
@@ -23,7 +22,7 @@ pub use join_set::JoinSet;
 pub use local::{LocalSet, spawn_local};
 pub(crate) use shield::Sections;
 pub use shield::{Shield, shield};
-pub use spawn::{TrySpawnError, spawn};
+pub use spawn::TrySpawnError;
 #[doc(hidden)]
 pub use task_local::LocalCell;
 pub use task_local::{AccessError, LocalKey, TaskLocalFuture};

@@ -3,67 +3,12 @@
 #![forbid(unsafe_code)]
 
 use super::JoinHandle;
-use crate::handle;
-use crate::pool::Pool;
 use crate::sched::Home;
-use crate::task::context;
 use crate::team::Team;
 use crate::worker::{Worker, current};
 use blitz_parts::task::{self, Runnable};
 use std::fmt;
 use std::future::Future;
-
-/// Starts a task on the current pool: that of the worker or task that calls, or the one that was entered,
-/// else the global one. The task runs whether or not its handle is awaited; dropping the handle detaches
-/// it.
-///
-/// ```
-/// # blitz::block_on(async {
-/// let handle = blitz::spawn(async { 6 * 7 });
-/// assert_eq!(handle.await.unwrap(), 42);
-/// # });
-/// ```
-///
-/// # Limits
-/// A task has at most 8,388,608 references at a time: one for each of its wakers and
-/// [`AbortHandle`](crate::task::AbortHandle)s that has not been dropped, one for its `JoinHandle` and up to two
-/// for the pool. A program that exceeds this leaks wakers: Blitz says so on standard error and aborts the
-/// process, as [`Arc`](std::sync::Arc) does at its own limit.
-///
-/// # Panics
-/// If the global pool is needed and cannot be built: see [`global`](crate::global).
-#[inline]
-pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    match current::current() {
-        Some(worker) if !context::is_entered() => {
-            let (task, join) = task::new(future, Home::of(worker.team()));
-            worker.start(task);
-            JoinHandle::of_task(join)
-        }
-        _ => handle::with_another_team(|team| team.spawn(future)),
-    }
-}
-
-impl Pool {
-    /// As [`spawn`](crate::spawn), on this pool.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
-    /// let handle = pool.spawn(async { 6 * 7 });
-    /// assert_eq!(handle.join().unwrap(), 42);
-    /// ```
-    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        self.team().spawn(future)
-    }
-}
 
 impl Team {
     pub(crate) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
@@ -104,6 +49,18 @@ impl Team {
 }
 
 impl Worker {
+    /// Starts a task of this worker's team. Own thread only.
+    #[inline]
+    pub(crate) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (task, join) = task::new(future, Home::of(self.team()));
+        self.start(task);
+        JoinHandle::of_task(join)
+    }
+
     /// Lets a new task of this worker's team begin. Own thread only.
     ///
     /// Not generic, and no part of what is: `spawn` is compiled once per future.

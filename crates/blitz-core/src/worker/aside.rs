@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::handle;
+use crate::entered::Entered;
 use crate::task::{context, local};
 
 /// Until this is dropped the thread runs work that has nothing to do with the frames below it on the stack:
@@ -10,12 +10,12 @@ use crate::task::{context, local};
 /// `join` that its own frame takes back begins under one, or in the main loop, where nothing is current.
 pub(crate) struct Aside {
     #[expect(dead_code, reason = "held for their drops")]
-    guards: (handle::Entered, local::Entered, context::Aside),
+    guards: (Entered, local::Entered, context::Aside),
 }
 
 impl Aside {
     pub(crate) fn begin() -> Aside {
-        Aside { guards: (handle::Entered::none(), local::outside(), context::Aside::begin()) }
+        Aside { guards: (Entered::none(), local::outside(), context::Aside::begin()) }
     }
 
     /// Whether no task and no local set is current: so it has to be where a job begins.

@@ -1,6 +1,7 @@
 //! Which worker the current thread is.
 
 use super::{Worker, stack};
+use crate::entered::entered;
 use crate::team::Team;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
@@ -88,6 +89,11 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
 #[inline(never)]
 fn with_adopted<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     adopted()?.worker(0).map(f)
+}
+
+/// The current team: the entered one, else that of the worker.
+pub(crate) fn team() -> Option<Arc<Team>> {
+    entered().or_else(|| with_worker(|worker| worker.team().arc()))
 }
 
 /// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every operation

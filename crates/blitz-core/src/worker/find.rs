@@ -8,7 +8,7 @@
 //! keep another waiting for ever.
 
 use super::Worker;
-use crate::driver::Visit;
+use crate::driver_slot::Visit;
 use crate::team::Team;
 use blitz_parts::deque::{Mark, Steal};
 use blitz_parts::job::{Header, Work};

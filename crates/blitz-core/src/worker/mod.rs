@@ -3,6 +3,7 @@
 mod adoption;
 mod aside;
 mod backoff;
+mod counters;
 pub(crate) mod current;
 mod find;
 mod run;
@@ -15,7 +16,6 @@ pub(crate) use find::{Found, Look, Wanted};
 pub(crate) use stack::Room;
 pub(crate) use wait::Help;
 
-use crate::metrics::WorkerCounters;
 use crate::sched::WorkerTasks;
 use crate::team::Team;
 use backoff::Backoff;
@@ -28,6 +28,7 @@ use blitz_parts::prim::{
 };
 use blitz_parts::rng::XorShift64Star;
 use blitz_parts::sleep::{Bed, Counters, Counts};
+use counters::WorkerCounters;
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

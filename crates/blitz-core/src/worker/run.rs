@@ -11,7 +11,7 @@
 //! ```
 
 use super::{Aside, Found, Look, Worker};
-use crate::driver::Visit;
+use crate::driver_slot::Visit;
 use crate::panic::AbortOnUnwind;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{JobLatch, Runner};

@@ -1,7 +1,7 @@
 //! What a worker does while it waits for a latch.
 
 use super::{Aside, Found, Look, Room, Wanted, Worker, stack};
-use crate::driver::Visit;
+use crate::driver_slot::Visit;
 use crate::panic::AbortOnUnwind;
 use blitz_parts::deque::Mark;
 use blitz_parts::job::{Header, Work};

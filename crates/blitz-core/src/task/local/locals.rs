@@ -3,10 +3,11 @@
 //! A task points to the inbox and counts nothing: the set does not go before each of its tasks is complete.
 //! Whoever wakes a task may be anywhere, and keeps the inbox while at it.
 
-use crate::handle::Handle;
 use crate::panic::{Payload, discard};
 use crate::task::JoinHandle;
 use crate::task::context::{self, Polling};
+use crate::team::Team;
+use crate::worker;
 use blitz_parts::prim::yield_now;
 use blitz_parts::task::{self, LateReport, Owned, Place, Ran, Runnable, Scheduler};
 use blitz_parts::trim::outgrown;
@@ -157,7 +158,7 @@ impl Inbox {
             drop(state);
             // The waker is whatever the set is awaited with.
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                report(Handle::try_current(), payload);
+                report(worker::current::team(), payload);
             }
             state = self.lock();
         }
@@ -228,20 +229,20 @@ unsafe impl Scheduler for Home {
     }
 
     fn report_panic(&self, payload: Payload) {
-        report(Handle::try_current(), payload);
+        report(worker::current::team(), payload);
     }
 
     fn late_report(&self) -> Option<LateReport> {
-        let pool = Handle::try_current();
-        Some(Box::new(move |payload| report(pool, payload)))
+        let team = worker::current::team();
+        Some(Box::new(move |payload| report(team, payload)))
     }
 }
 
 /// A panic that nobody waits for is for the handler of the pool that was current. Without a pool there is
 /// none, and the panic hook has spoken.
-fn report(pool: Option<Handle>, payload: Payload) {
-    match pool {
-        Some(handle) => handle.team().report_panic_of("a detached local task", payload),
+fn report(team: Option<Arc<Team>>, payload: Payload) {
+    match team {
+        Some(team) => team.report_panic_of("a detached local task", payload),
         None => discard(payload),
     }
 }

@@ -2,12 +2,11 @@
 
 #![forbid(unsafe_code)]
 
-use crate::builder::{PoolBuilder, default_workers};
+use super::builder::PoolBuilder;
+use super::pool::Pool;
+use crate::config::default_workers;
 use crate::error::BuildError;
-use crate::handle::with_current_team;
-use crate::pool::Pool;
 use crate::team::Team;
-use crate::worker::{Worker, current};
 use blitz_parts::sleep::WORKERS_MAX;
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -125,48 +124,6 @@ pub(crate) fn build_global_by(
     let _ = GLOBAL.set(build(builder.workers(workers))?);
     drop(building);
     Ok(())
-}
-
-/// The index of the current thread among the workers of its pool, if it is a worker.
-///
-/// ```
-/// assert_eq!(blitz::current_worker_index(), None);
-/// let inside = blitz::scope(|_| blitz::current_worker_index());
-/// assert!(inside.is_some());
-/// ```
-#[inline]
-#[doc(alias = "current_thread_index")]
-pub fn current_worker_index() -> Option<usize> {
-    current::with_worker(Worker::index)
-}
-
-/// Whether the current worker's own queue holds jobs that have not begun; `None` outside of a pool.
-/// A job that is there now may be stolen at once: good for heuristics only.
-///
-/// ```
-/// assert_eq!(blitz_core::current_worker_has_jobs(), None);
-/// let pool = blitz_core::Pool::builder().workers(1).build().unwrap();
-/// pool.scope(|s| {
-///     assert_eq!(blitz_core::current_worker_has_jobs(), Some(false));
-///     s.spawn(|_| ());
-///     assert_eq!(blitz_core::current_worker_has_jobs(), Some(true));
-/// });
-/// ```
-pub fn current_worker_has_jobs() -> Option<bool> {
-    current::with_worker(|worker| !worker.deque().is_empty())
-}
-
-/// How many workers the current pool has; outside of any pool, the global one.
-///
-/// ```
-/// assert!(blitz::current_num_workers() >= 1);
-/// ```
-///
-/// # Panics
-/// If the global pool is needed and cannot be built: see [`global`].
-#[doc(alias = "current_num_threads")]
-pub fn current_num_workers() -> usize {
-    with_current_team(Team::num_workers)
 }
 
 /// The global pool's team.

@@ -1,26 +1,12 @@
-//! What the workers did: owner-written counters, always on, and readings of them.
+//! What the workers did: readings of their counters.
 
 #![forbid(unsafe_code)]
 
 use crate::sched::TaskMetrics;
 use crate::team::Team;
 use crate::worker::Worker;
-use blitz_parts::counter::Counter;
 use std::fmt;
 use std::time::Duration;
-
-/// A worker's own counters. The fork's fast path writes none of them: pushes are counted by the
-/// deque, and pops follow from pushes and steals.
-#[derive(Default)]
-pub(crate) struct WorkerCounters {
-    pub(crate) executed: Counter,
-    pub(crate) popped: Counter,
-    pub(crate) injected: Counter,
-    pub(crate) steals_tried: Counter,
-    pub(crate) steals_won: Counter,
-    pub(crate) leapfrogs: Counter,
-    pub(crate) wakes_sent: Counter,
-}
 
 /// A reading of one worker's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,7 +43,7 @@ pub struct WorkerMetrics {
 }
 
 impl WorkerMetrics {
-    pub(crate) fn of(worker: &Worker) -> WorkerMetrics {
+    pub(super) fn of(worker: &Worker) -> WorkerMetrics {
         let own = &worker.counters;
         let deque = worker.deque();
         let sleep = worker.bed().stats();
@@ -117,7 +103,7 @@ pub struct PoolMetrics {
 }
 
 impl PoolMetrics {
-    pub(crate) fn of(team: &Team) -> PoolMetrics {
+    pub(super) fn of(team: &Team) -> PoolMetrics {
         PoolMetrics {
             workers: team.workers().map(WorkerMetrics::of).collect(),
             tasks: TaskMetrics::of(team),

@@ -5,7 +5,7 @@
 mod json;
 mod text;
 
-use crate::metrics::WorkerMetrics;
+use super::metrics::WorkerMetrics;
 use crate::sched::Scheduler;
 use crate::task::Id;
 use crate::team::Team;
@@ -111,7 +111,7 @@ pub struct TaskDump {
 }
 
 impl Dump {
-    pub(crate) fn of(team: &Team) -> Dump {
+    pub(in crate::door) fn of(team: &Team) -> Dump {
         let counts = team.sleep().counters().load();
         Dump {
             scheduler: team.scheduler(),

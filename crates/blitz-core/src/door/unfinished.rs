@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-use crate::handle::Handle;
 use crate::team::Team;
 use blitz_parts::prim::Acquire;
 use std::error::Error;
@@ -33,7 +32,7 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    fn of(team: &Team) -> Unfinished {
+    pub(super) fn of(team: &Team) -> Unfinished {
         let reasons = team.alive.load(Acquire);
         let (blocking, shielded) = (team.blocking.unfinished(), team.sections.len());
         let handle = usize::from(!team.is_closing());
@@ -48,21 +47,6 @@ impl Unfinished {
     /// Whether nothing is left: the pool has ended.
     pub fn is_empty(&self) -> bool {
         self.blocking + self.jobs + self.shielded + self.workers == 0
-    }
-}
-
-impl Handle {
-    /// What the end of the pool waits for, or would.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
-    /// let handle = pool.handle();
-    /// assert_eq!(handle.unfinished().workers, 2);
-    /// drop(pool);
-    /// assert!(handle.unfinished().is_empty());
-    /// ```
-    pub fn unfinished(&self) -> Unfinished {
-        Unfinished::of(self.team())
     }
 }
 

@@ -17,7 +17,7 @@
 //! one of them after a millisecond: handing the lease on each time would cost a wake-up per event. So whoever
 //! gives the lease back tells the watch, even if it only had a look.
 //!
-//! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on` ([`is_prompt`]). Any other waker is
+//! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on` ([`is_prompt`](crate::driver::is_prompt)). Any other waker is
 //! the user's code and may block. The driver keeps it until the worker has left the lease and is counted as active;
 //! then the worker calls it. Kept wakers stay in the driver until they are called, one by one: while
 //! one of them blocks, the next worker that polls the driver calls the others.
@@ -28,14 +28,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::handle::{self, Handle};
-pub use crate::ops::block_on::is_prompt;
-pub use crate::task::budget::{Spent, poll_spend};
-use crate::task::context;
 use crate::team::Team;
-use crate::worker::{Aside, Room, Worker, current};
-pub use blitz_parts::sleep::Driver;
-use blitz_parts::sleep::{DriverLease, downcast, downcast_arc};
+use crate::worker::{Aside, Room, Worker};
+use blitz_parts::sleep::{Driver, DriverLease, downcast, downcast_arc};
 use std::any::Any;
 use std::fmt;
 use std::io;
@@ -88,53 +83,15 @@ pub(crate) struct Plugging {
     over: Mutex<bool>,
 }
 
-/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the worker that
-/// the current thread is in that pool. `make` makes the driver if there is none yet.
-///
-/// # Errors
-/// If the driver cannot be made, or if the pool has ended.
-#[inline]
-pub fn with_current<D: Driver, R>(
-    make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
-    f: impl FnOnce(&D, Option<usize>) -> R,
-) -> io::Result<R> {
-    if let Some(worker) = current::current().filter(|_| !context::is_entered()) {
-        return worker.team().with_driver(make, |driver| f(driver, Some(worker.index())));
-    }
-    handle::with_another_team(|team| {
-        let index = current::current().filter(|worker| worker.is_in(team)).map(Worker::index);
-        team.with_driver(make, |driver| f(driver, index))
-    })
-}
-
-/// Calls `f` with the driver of the pool that [`with_current`] would use, if there is one already.
-pub fn with_plugged<D: Driver, R>(f: impl FnOnce(&D) -> R) -> Option<R> {
-    let call = |team: &Team| downcast(team.driver()?).map(f);
-    handle::try_with_current_team(call).flatten()
-}
-
-impl Handle {
-    /// This pool's driver; `make` makes it if there is none yet.
-    ///
-    /// # Errors
-    /// If the driver cannot be made, or if the pool has ended.
-    pub fn driver<D: Driver>(
-        &self,
-        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
-    ) -> io::Result<Arc<D>> {
-        let driver = self.team().driver_or_make(make)?;
-        downcast_arc(driver.clone()).ok_or_else(other_kind)
-    }
-}
-
 #[cold]
 fn other_kind() -> io::Error {
     io::Error::other("this pool has a driver of another kind: a pool can have one only")
 }
 
 impl Team {
+    /// Calls `f` with this team's driver; `make` makes it if there is none yet.
     #[inline]
-    fn with_driver<D: Driver, R>(
+    pub(crate) fn with_driver<D: Driver, R>(
         &self,
         make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
         f: impl FnOnce(&D) -> R,
@@ -143,6 +100,19 @@ impl Team {
             Some(driver) => Ok(f(driver)),
             None => Err(other_kind()),
         }
+    }
+
+    /// This team's driver; `make` makes it if there is none yet.
+    pub(crate) fn driver_arc<D: Driver>(
+        &self,
+        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+    ) -> io::Result<Arc<D>> {
+        downcast_arc(self.driver_or_make(make)?.clone()).ok_or_else(other_kind)
+    }
+
+    /// Calls `f` with this team's driver, if it has one of this kind already.
+    pub(crate) fn with_plugged<D: Driver, R>(&self, f: impl FnOnce(&D) -> R) -> Option<R> {
+        downcast(self.driver()?).map(f)
     }
 
     #[inline]
@@ -308,7 +278,7 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
-    use crate::builder::Config;
+    use crate::config::Config;
     use crate::ops::detached::{self, Hold};
     use crate::sched::Scheduler;
     use crate::team::Team;

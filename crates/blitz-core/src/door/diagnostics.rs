@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use crate::builder::default_workers;
-use crate::global::{WORKERS_VARIABLE, workers_from_env};
+use super::global::{WORKERS_VARIABLE, workers_from_env};
+use crate::config::default_workers;
 use crate::sched::Scheduler;
 use blitz_parts::{barrier, park};
 

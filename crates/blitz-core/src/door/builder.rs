@@ -1,102 +1,23 @@
 //! Every setting of a pool, its default and its reason.
 
+#![forbid(unsafe_code)]
+
+use super::global;
+use super::pool::Pool;
+use super::threads::{Spawn, Starting, ThreadBuilder, spawn_default};
+use crate::config::{Config, SlowPoll, WaitPolicy, default_workers};
 use crate::error::BuildError;
-use crate::global;
-use crate::panic::Payload;
-use crate::pool::Pool;
 use crate::sched::Scheduler;
 use crate::task;
 use crate::team::Team;
 use crate::worker::current;
 use blitz_parts::sleep::{SleepPolicy, WORKERS_MAX};
-use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY};
 use std::any::Any;
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// What a worker may run while it waits inside a `join` or `scope`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WaitPolicy {
-    /// Its own jobs, those of whoever runs what it waits for, then anything, as Rayon does. No core
-    /// idles while there is work. The default.
-    #[default]
-    StealAnything,
-    /// Its own jobs and descendants of what it waits for; then it parks. So code may hold a lock across a
-    /// `join`: no unrelated job that wants the lock can start on top of the holder's stack. One
-    /// exception: broadcast jobs still run meanwhile, because the awaited job may itself be waiting for
-    /// the broadcast. The price: a core can idle while there is work.
-    ///
-    /// Tasks are polled as well while a worker waits for something outside of its pool: for another pool, or
-    /// for a closure of `spawn_blocking`, which may wait for any of them. So are jobs from outside of the pool run.
-    /// The policy says nothing about [`block_on`](crate::block_on), which runs whatever there is.
-    DescendantsOnly,
-}
-
-type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
-type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 type NameFn = Box<dyn FnMut(usize) -> String>;
-/// What starts a worker's thread.
-type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
-
-/// What a running pool needs to remember of its builder.
-pub(crate) struct Config {
-    /// Of the workers' threads, in bytes, if it was set.
-    pub(crate) stack_size: Option<usize>,
-    pub(crate) sleep: SleepPolicy,
-    pub(crate) wait: WaitPolicy,
-    pub(crate) use_current_thread: bool,
-    /// The current thread is worker 0 only as long as no other thread needs it.
-    pub(crate) lends_thread: bool,
-    /// The handle's drop does not wait for the threads.
-    pub(crate) detach_on_drop: bool,
-    /// Publish every job at once, as on systems without an asymmetric fence.
-    pub(crate) publish_all: bool,
-    pub(crate) start_handler: Option<IndexHandler>,
-    pub(crate) exit_handler: Option<IndexHandler>,
-    pub(crate) panic_handler: Option<PanicHandler>,
-    pub(crate) slow_poll: Option<SlowPoll>,
-    pub(crate) queue_capacity: usize,
-    /// Workers take tasks from each other.
-    pub(crate) stealing: bool,
-    /// By default what the environment says.
-    pub(crate) scheduler: Option<Scheduler>,
-    pub(crate) blocking_threads: usize,
-    pub(crate) blocking_keep_alive: Duration,
-    /// For whoever plugs a driver in.
-    pub(crate) driver_options: Option<Arc<dyn Any + Send + Sync>>,
-}
-
-impl Default for Config {
-    fn default() -> Config {
-        Config {
-            stack_size: None,
-            sleep: SleepPolicy::default(),
-            wait: WaitPolicy::default(),
-            use_current_thread: false,
-            lends_thread: false,
-            detach_on_drop: false,
-            publish_all: false,
-            start_handler: None,
-            exit_handler: None,
-            panic_handler: None,
-            slow_poll: None,
-            queue_capacity: QUEUE_CAPACITY,
-            stealing: true,
-            scheduler: None,
-            blocking_threads: BLOCKING_THREADS_MAX,
-            blocking_keep_alive: BLOCKING_KEEP_ALIVE,
-            driver_options: None,
-        }
-    }
-}
-
-/// Who is told of polls that take too long.
-pub(crate) struct SlowPoll {
-    pub(crate) limit: Duration,
-    pub(crate) handler: Box<dyn Fn(task::Id, Duration) + Send + Sync>,
-}
 
 /// Settings for a [`Pool`].
 ///
@@ -502,8 +423,7 @@ impl PoolBuilder {
                     "the name of worker {index}, {name:?}, has a zero byte in it, which the system cannot take"
                 )));
             }
-            let thread =
-                ThreadBuilder { name: Some(name), stack_size, start: Some(starting.next(index)) };
+            let thread = ThreadBuilder::new(name, stack_size, starting.next(index));
             let started = match &mut spawn {
                 Some(spawn) => spawn(thread),
                 None => spawn_default(starting.team(), thread),
@@ -523,48 +443,6 @@ impl PoolBuilder {
     }
 }
 
-/// A team on its way to having threads. Dropped, because a thread could not be started or one of the
-/// builder's closures panicked, it stops those that were started.
-struct Starting {
-    team: Option<Arc<Team>>,
-    /// Threads that nobody has tried to start yet.
-    left: usize,
-}
-
-impl Starting {
-    fn new(team: Arc<Team>, threads: usize) -> Starting {
-        Starting { team: Some(team), left: threads }
-    }
-
-    fn team(&self) -> &Arc<Team> {
-        match &self.team {
-            Some(team) => team,
-            None => unreachable!("taken only at the end"),
-        }
-    }
-
-    /// What worker `index` starts with, which from now on answers for its own count.
-    fn next(&mut self, index: usize) -> Start {
-        self.left -= 1;
-        Start { team: self.team().clone(), index }
-    }
-
-    fn done(mut self) -> Arc<Team> {
-        match self.team.take() {
-            Some(team) => team,
-            None => unreachable!("taken here only"),
-        }
-    }
-}
-
-impl Drop for Starting {
-    fn drop(&mut self) {
-        if let Some(team) = &self.team {
-            team.give_up(self.left);
-        }
-    }
-}
-
 impl std::fmt::Debug for PoolBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PoolBuilder")
@@ -574,82 +452,5 @@ impl std::fmt::Debug for PoolBuilder {
             .field("wait_policy", &self.config.wait)
             .field("use_current_thread", &self.config.use_current_thread)
             .finish_non_exhaustive()
-    }
-}
-
-/// One per core that this process may use.
-pub(crate) fn default_workers() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-fn spawn_default(team: &Team, thread: ThreadBuilder) -> io::Result<()> {
-    let mut builder = std::thread::Builder::new();
-    if let Some(name) = thread.name() {
-        builder = builder.name(name.to_owned());
-    }
-    if let Some(bytes) = thread.stack_size() {
-        builder = builder.stack_size(bytes);
-    }
-    let handle = builder.spawn(|| thread.run())?;
-    team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
-    Ok(())
-}
-
-/// A worker that wants a thread; given to [`PoolBuilder::spawn_handler`].
-pub struct ThreadBuilder {
-    name: Option<String>,
-    stack_size: Option<usize>,
-    start: Option<Start>,
-}
-
-struct Start {
-    team: Arc<Team>,
-    index: usize,
-}
-
-impl ThreadBuilder {
-    /// The worker's index.
-    pub fn index(&self) -> usize {
-        self.start.as_ref().map_or(0, |start| start.index)
-    }
-
-    /// The name that the thread should have.
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    /// The stack size that the thread should have.
-    pub fn stack_size(&self) -> Option<usize> {
-        self.stack_size
-    }
-
-    /// Is the worker, until the pool ends.
-    pub fn run(mut self) {
-        if let Some(start) = self.start.take() {
-            start.team.run_worker(start.index);
-        }
-    }
-}
-
-impl Drop for ThreadBuilder {
-    fn drop(&mut self) {
-        // A spawner that failed, or forgot: the worker will never be.
-        if let Some(start) = self.start.take() {
-            if let Some(worker) = start.team.worker(start.index) {
-                worker.disown();
-            }
-            start.team.count_in();
-            start.team.leave();
-        }
-    }
-}
-
-impl std::fmt::Debug for ThreadBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ThreadBuilder")
-            .field("index", &self.index())
-            .field("name", &self.name)
-            .field("stack_size", &self.stack_size)
-            .finish()
     }
 }

@@ -1,0 +1,96 @@
+//! What a running team remembers of its builder.
+
+#![forbid(unsafe_code)]
+
+use crate::panic::Payload;
+use crate::sched::Scheduler;
+use crate::task;
+use blitz_parts::sleep::SleepPolicy;
+use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY};
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a worker may run while it waits inside a `join` or `scope`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WaitPolicy {
+    /// Its own jobs, those of whoever runs what it waits for, then anything, as Rayon does. No core
+    /// idles while there is work. The default.
+    #[default]
+    StealAnything,
+    /// Its own jobs and descendants of what it waits for; then it parks. So code may hold a lock across a
+    /// `join`: no unrelated job that wants the lock can start on top of the holder's stack. One
+    /// exception: broadcast jobs still run meanwhile, because the awaited job may itself be waiting for
+    /// the broadcast. The price: a core can idle while there is work.
+    ///
+    /// Tasks are polled as well while a worker waits for something outside of its pool: for another pool, or
+    /// for a closure of `spawn_blocking`, which may wait for any of them. So are jobs from outside of the pool run.
+    /// The policy says nothing about [`block_on`](crate::block_on), which runs whatever there is.
+    DescendantsOnly,
+}
+
+pub(crate) type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
+pub(crate) type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
+/// What a running pool needs to remember of its builder.
+pub(crate) struct Config {
+    /// Of the workers' threads, in bytes, if it was set.
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) sleep: SleepPolicy,
+    pub(crate) wait: WaitPolicy,
+    pub(crate) use_current_thread: bool,
+    /// The current thread is worker 0 only as long as no other thread needs it.
+    pub(crate) lends_thread: bool,
+    /// The handle's drop does not wait for the threads.
+    pub(crate) detach_on_drop: bool,
+    /// Publish every job at once, as on systems without an asymmetric fence.
+    pub(crate) publish_all: bool,
+    pub(crate) start_handler: Option<IndexHandler>,
+    pub(crate) exit_handler: Option<IndexHandler>,
+    pub(crate) panic_handler: Option<PanicHandler>,
+    pub(crate) slow_poll: Option<SlowPoll>,
+    pub(crate) queue_capacity: usize,
+    /// Workers take tasks from each other.
+    pub(crate) stealing: bool,
+    /// By default what the environment says.
+    pub(crate) scheduler: Option<Scheduler>,
+    pub(crate) blocking_threads: usize,
+    pub(crate) blocking_keep_alive: Duration,
+    /// For whoever plugs a driver in.
+    pub(crate) driver_options: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            stack_size: None,
+            sleep: SleepPolicy::default(),
+            wait: WaitPolicy::default(),
+            use_current_thread: false,
+            lends_thread: false,
+            detach_on_drop: false,
+            publish_all: false,
+            start_handler: None,
+            exit_handler: None,
+            panic_handler: None,
+            slow_poll: None,
+            queue_capacity: QUEUE_CAPACITY,
+            stealing: true,
+            scheduler: None,
+            blocking_threads: BLOCKING_THREADS_MAX,
+            blocking_keep_alive: BLOCKING_KEEP_ALIVE,
+            driver_options: None,
+        }
+    }
+}
+
+/// Who is told of polls that take too long.
+pub(crate) struct SlowPoll {
+    pub(crate) limit: Duration,
+    pub(crate) handler: Box<dyn Fn(task::Id, Duration) + Send + Sync>,
+}
+
+/// One per core that this process may use.
+pub(crate) fn default_workers() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

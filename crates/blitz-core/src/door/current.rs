@@ -1,0 +1,114 @@
+//! The current pool: the entered one, else that of the worker, else the global one.
+
+#![forbid(unsafe_code)]
+
+use super::global;
+use crate::entered::entered;
+use crate::ops::detached::Hold;
+use crate::task::context;
+use crate::team::Team;
+use crate::worker::{Worker, current};
+
+/// The index of the current thread among the workers of its pool, if it is a worker.
+///
+/// ```
+/// assert_eq!(blitz::current_worker_index(), None);
+/// let inside = blitz::scope(|_| blitz::current_worker_index());
+/// assert!(inside.is_some());
+/// ```
+#[inline]
+#[doc(alias = "current_thread_index")]
+pub fn current_worker_index() -> Option<usize> {
+    current::with_worker(Worker::index)
+}
+
+/// Whether the current worker's own queue holds jobs that have not begun; `None` outside of a pool.
+/// A job that is there now may be stolen at once: good for heuristics only.
+///
+/// ```
+/// assert_eq!(blitz_core::current_worker_has_jobs(), None);
+/// let pool = blitz_core::Pool::builder().workers(1).build().unwrap();
+/// pool.scope(|s| {
+///     assert_eq!(blitz_core::current_worker_has_jobs(), Some(false));
+///     s.spawn(|_| ());
+///     assert_eq!(blitz_core::current_worker_has_jobs(), Some(true));
+/// });
+/// ```
+pub fn current_worker_has_jobs() -> Option<bool> {
+    current::with_worker(|worker| !worker.deque().is_empty())
+}
+
+/// How many workers the current pool has; outside of any pool, the global one.
+///
+/// ```
+/// assert!(blitz::current_num_workers() >= 1);
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`].
+#[doc(alias = "current_num_threads")]
+pub fn current_num_workers() -> usize {
+    with_current_team(Team::num_workers)
+}
+
+/// Calls `f` with the current team, else with the global one. The team may have ended if it was entered.
+#[inline]
+pub(super) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
+    match current::current() {
+        Some(worker) if !context::is_entered() => f(worker.team()),
+        _ => with_another_team(f),
+    }
+}
+
+/// As [`with_current_team`], but does not build the global team.
+pub(super) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> {
+    let entered = entered();
+    match (&entered, current::current()) {
+        (Some(team), _) => Some(f(team)),
+        (None, Some(worker)) => Some(f(worker.team())),
+        (None, None) => global::built().map(f),
+    }
+}
+
+/// The current thread is no worker, or has entered another pool than its own.
+#[cold]
+pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
+    match entered() {
+        Some(team) => f(&team),
+        None => with_own_team(f),
+    }
+}
+
+/// The same, with what keeps the team at work; without it if the team is ending or has ended.
+pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
+    match entered() {
+        Some(team) => f(&team, Hold::try_new(&team)),
+        None => with_own_team(|team| f(team, Some(Hold::new(team)))),
+    }
+}
+
+/// As [`with_held_team`], for what others than the team's workers run: without the hold, too, if they are leaving.
+pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
+    match entered() {
+        Some(team) => f(&team, Hold::try_new(&team)),
+        None => with_own_team(|team| f(team, Hold::while_at_work(team))),
+    }
+}
+
+/// As [`with_current_team`], for a call that waits for jobs: a team that is ending is no longer the current
+/// one for threads outside of it.
+pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
+    match entered().and_then(|team| Hold::try_new(&team)) {
+        Some(hold) => f(hold.team()),
+        None => with_own_team(f),
+    }
+}
+
+/// The team of the worker that calls, else the global one: neither ends meanwhile.
+fn with_own_team<R>(f: impl FnOnce(&Team) -> R) -> R {
+    let _visit = current::visit();
+    match current::current() {
+        Some(worker) => f(worker.team()),
+        None => f(global::team()),
+    }
+}

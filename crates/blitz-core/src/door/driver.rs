@@ -1,0 +1,37 @@
+//! What a driver, which waits for sockets and timers, needs of the pool that it is plugged into.
+
+#![forbid(unsafe_code)]
+
+use super::current::{try_with_current_team, with_another_team};
+pub use crate::driver_slot::PoolView;
+pub use crate::ops::block_on::is_prompt;
+pub use crate::task::budget::{Spent, poll_spend};
+use crate::task::context;
+use crate::worker::{Worker, current};
+pub use blitz_parts::sleep::Driver;
+use std::io;
+use std::sync::Arc;
+
+/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the worker that
+/// the current thread is in that pool. `make` makes the driver if there is none yet.
+///
+/// # Errors
+/// If the driver cannot be made, or if the pool has ended.
+#[inline]
+pub fn with_current<D: Driver, R>(
+    make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+    f: impl FnOnce(&D, Option<usize>) -> R,
+) -> io::Result<R> {
+    if let Some(worker) = current::current().filter(|_| !context::is_entered()) {
+        return worker.team().with_driver(make, |driver| f(driver, Some(worker.index())));
+    }
+    with_another_team(|team| {
+        let index = current::current().filter(|worker| worker.is_in(team)).map(Worker::index);
+        team.with_driver(make, |driver| f(driver, index))
+    })
+}
+
+/// Calls `f` with the driver of the pool that [`with_current`] would use, if there is one already.
+pub fn with_plugged<D: Driver, R>(f: impl FnOnce(&D) -> R) -> Option<R> {
+    try_with_current_team(|team| team.with_plugged(f)).flatten()
+}

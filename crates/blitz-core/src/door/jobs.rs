@@ -1,0 +1,280 @@
+//! The free functions for jobs: on the current pool, or on the global one.
+
+#![forbid(unsafe_code)]
+
+use super::current::{with_held_team, with_working_team};
+use crate::ops::broadcast::{self, BroadcastContext};
+use crate::ops::detached;
+use crate::ops::join::{FnContext, join_on};
+use crate::ops::scope::{self, Scope};
+use crate::ops::scope_fifo::{self, ScopeFifo};
+use crate::ops::spawn;
+use crate::ops::yield_now::{self, Yield};
+use crate::task::JoinHandle;
+use crate::worker::current;
+
+/// Runs both closures, potentially at the same time on two workers of the current pool, or of the
+/// global pool if the current thread belongs to none; returns both results.
+///
+/// Forking is cheap: a `join` that nobody steals from costs a few nanoseconds, so there is rarely a
+/// reason for a sequential cut-off, unless the leaf itself is only a few instructions.
+///
+/// ```
+/// fn fib(n: u64) -> u64 {
+///     if n < 2 {
+///         return n;
+///     }
+///     let (a, b) = blitz::join(|| fib(n - 1), || fib(n - 2));
+///     a + b
+/// }
+/// assert_eq!(fib(20), 6765);
+/// ```
+///
+/// # Panics
+/// If a closure panics, the other one still runs to its end, and then the panic continues here. If
+/// both panic, that of `a` does.
+#[inline]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    join_here(|_| a(), |_| b())
+}
+
+/// As [`join`], with closures that are told whether they changed threads.
+///
+/// ```
+/// let (a, b) = blitz::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });
+/// assert_eq!(a, 1);
+/// assert!(b == 2 || b == 3);
+/// ```
+#[inline]
+pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    join_here(|migrated| a(FnContext::new(migrated)), |migrated| b(FnContext::new(migrated)))
+}
+
+#[inline]
+fn join_here<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(bool) -> RA + Send,
+    B: FnOnce(bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match current::current() {
+        Some(worker) => join_on(worker, false, a, b),
+        None => join_outside(a, b),
+    }
+}
+
+/// The current thread is no worker, or one that a pool has adopted.
+#[cold]
+#[inline(never)]
+fn join_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(bool) -> RA + Send,
+    B: FnOnce(bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let _visit = current::visit();
+    match current::current() {
+        Some(worker) => join_on(worker, false, a, b),
+        // Both closures leave the caller's thread, also if one worker runs them.
+        None => with_working_team(|team| {
+            team.in_worker(|worker, _| join_on(worker, true, a, |_| b(true)))
+        }),
+    }
+}
+
+/// Runs `op` on a worker of the current or the global pool and waits for everything that it spawned
+/// into the scope, and that those jobs spawned in turn.
+///
+/// ```
+/// let mut numbers = [1, 2, 3];
+/// blitz::scope(|s| {
+///     for number in &mut numbers {
+///         s.spawn(move |_| *number *= 2);
+///     }
+/// });
+/// assert_eq!(numbers, [2, 4, 6]);
+/// ```
+///
+/// # Panics
+/// If `op` or a spawned job panics, the first such panic continues here, after all jobs are done.
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    with_working_team(|team| team.in_worker(|_, _| scope::in_place(team, op)))
+}
+
+/// As [`scope`], but `op` itself runs on the current thread, whichever that is, and need not be
+/// `Send`.
+///
+/// ```
+/// let mut total = 0;
+/// blitz::in_place_scope(|s| s.spawn(|_| total += 1));
+/// assert_eq!(total, 1);
+/// ```
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    with_working_team(|team| scope::in_place(team, op))
+}
+
+/// As [`scope`](crate::scope), with jobs that each worker starts in the order of their spawning.
+///
+/// ```
+/// let order = std::sync::Mutex::new(Vec::new());
+/// blitz::scope_fifo(|s| {
+///     for i in 0..3 {
+///         let order = &order;
+///         s.spawn_fifo(move |_| order.lock().unwrap().push(i));
+///     }
+/// });
+/// assert_eq!(order.lock().unwrap().len(), 3);
+/// ```
+pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    with_working_team(|team| team.in_worker(|_, _| scope_fifo::in_place(team, op)))
+}
+
+/// As [`in_place_scope`](crate::in_place_scope), with jobs in the order of their spawning.
+///
+/// ```
+/// let mut total = 0;
+/// blitz::in_place_scope_fifo(|s| s.spawn_fifo(|_| total += 1));
+/// assert_eq!(total, 1);
+/// ```
+pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    with_working_team(|team| scope_fifo::in_place(team, op))
+}
+
+/// Runs `f` on the current pool, or on the global one, and returns at once.
+///
+/// Await the handle inside of async code, or join it elsewhere. Dropping it detaches the job, which still
+/// runs. Jobs that one worker spawns run newest first on that worker.
+///
+/// ```
+/// let handle = blitz::spawn_cpu(|| 6 * 7);
+/// assert_eq!(handle.join().unwrap(), 42);
+/// ```
+pub fn spawn_cpu<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    with_held_team(|team, hold| spawn::spawn_in(team, hold, f))
+}
+
+/// Runs `f` on the current pool, or on the global one, some time; returns at once. As
+/// [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of `f` goes to the
+/// pool's panic handler. If the current pool was entered and then dropped, so is `f`.
+///
+/// ```
+/// let (send, receive) = std::sync::mpsc::channel();
+/// blitz::spawn_detached(move || send.send(7).unwrap());
+/// assert_eq!(receive.recv(), Ok(7));
+/// ```
+pub fn spawn_detached<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    with_held_team(|team, hold| detached::spawn_in(team, hold, f));
+}
+
+/// As [`spawn_detached`]; jobs that the same worker spawned this way start in that order, wherever they
+/// run.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+/// let (send, receive) = std::sync::mpsc::channel();
+/// pool.install(move || {
+///     for i in 0..3 {
+///         let send = send.clone();
+///         blitz::spawn_detached_fifo(move || send.send(i).unwrap());
+///     }
+/// });
+/// assert_eq!(receive.iter().collect::<Vec<_>>(), [0, 1, 2]);
+/// ```
+pub fn spawn_detached_fifo<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    with_held_team(|team, hold| detached::spawn_fifo_in(team, hold, f));
+}
+
+/// Runs `op` once on every worker of the current or the global pool, and returns the results by the
+/// workers' index. Each worker runs it when it next looks for work.
+///
+/// ```
+/// let indices = blitz::broadcast(|context| context.index());
+/// assert_eq!(indices, (0..blitz::current_num_workers()).collect::<Vec<_>>());
+/// ```
+///
+/// # Panics
+/// If `op` panics on a worker: the panic of the lowest index continues here, after all are done.
+pub fn broadcast<OP, R>(op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    with_working_team(|team| broadcast::broadcast_in(team, op))
+}
+
+/// Runs `op` once on every worker of the current or the global pool, some time; returns at once. A panic
+/// of `op` goes to the pool's panic handler.
+///
+/// ```
+/// let (send, receive) = std::sync::mpsc::channel();
+/// blitz::spawn_broadcast(move |context| send.send(context.index()).unwrap());
+/// assert_eq!(receive.iter().count(), blitz::current_num_workers());
+/// ```
+pub fn spawn_broadcast<OP>(op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    with_held_team(|team, hold| {
+        // Each job has one of its own; this one keeps the team until all are posted.
+        if hold.is_some() {
+            broadcast::spawn_broadcast_in(team, op);
+        }
+    });
+}
+
+/// Runs one job of the current pool, if there is one: the oldest of this worker's own, one for this
+/// worker alone, or another's. `None` outside of a pool.
+///
+/// ```
+/// assert_eq!(blitz::yield_now(), None);
+/// ```
+pub fn yield_now() -> Option<Yield> {
+    yield_now::yield_now()
+}
+
+/// Runs one job of the current worker's own, if there is one. `None` outside of a pool.
+///
+/// ```
+/// assert_eq!(blitz::yield_local(), None);
+/// ```
+pub fn yield_local() -> Option<Yield> {
+    yield_now::yield_local()
+}

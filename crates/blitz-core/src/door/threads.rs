@@ -1,0 +1,128 @@
+//! How the workers of a new pool get their threads.
+
+#![forbid(unsafe_code)]
+
+use crate::team::Team;
+use std::io;
+use std::sync::{Arc, PoisonError};
+
+/// What starts a worker's thread.
+pub(super) type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
+
+/// A team on its way to having threads. Dropped, because a thread could not be started or one of the
+/// builder's closures panicked, it stops those that were started.
+pub(super) struct Starting {
+    team: Option<Arc<Team>>,
+    /// Threads that nobody has tried to start yet.
+    left: usize,
+}
+
+impl Starting {
+    pub(super) fn new(team: Arc<Team>, threads: usize) -> Starting {
+        Starting { team: Some(team), left: threads }
+    }
+
+    pub(super) fn team(&self) -> &Arc<Team> {
+        match &self.team {
+            Some(team) => team,
+            None => unreachable!("taken only at the end"),
+        }
+    }
+
+    /// What worker `index` starts with, which from now on answers for its own count.
+    pub(super) fn next(&mut self, index: usize) -> Start {
+        self.left -= 1;
+        Start { team: self.team().clone(), index }
+    }
+
+    pub(super) fn done(mut self) -> Arc<Team> {
+        match self.team.take() {
+            Some(team) => team,
+            None => unreachable!("taken here only"),
+        }
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(team) = &self.team {
+            team.give_up(self.left);
+        }
+    }
+}
+
+pub(super) fn spawn_default(team: &Team, thread: ThreadBuilder) -> io::Result<()> {
+    let mut builder = std::thread::Builder::new();
+    if let Some(name) = thread.name() {
+        builder = builder.name(name.to_owned());
+    }
+    if let Some(bytes) = thread.stack_size() {
+        builder = builder.stack_size(bytes);
+    }
+    let handle = builder.spawn(|| thread.run())?;
+    team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+    Ok(())
+}
+
+/// A worker that wants a thread; given to [`PoolBuilder::spawn_handler`](crate::PoolBuilder::spawn_handler).
+pub struct ThreadBuilder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+    start: Option<Start>,
+}
+
+pub(super) struct Start {
+    team: Arc<Team>,
+    index: usize,
+}
+
+impl ThreadBuilder {
+    pub(super) fn new(name: String, stack_size: Option<usize>, start: Start) -> ThreadBuilder {
+        ThreadBuilder { name: Some(name), stack_size, start: Some(start) }
+    }
+
+    /// The worker's index.
+    pub fn index(&self) -> usize {
+        self.start.as_ref().map_or(0, |start| start.index)
+    }
+
+    /// The name that the thread should have.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that the thread should have.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Is the worker, until the pool ends.
+    pub fn run(mut self) {
+        if let Some(start) = self.start.take() {
+            start.team.run_worker(start.index);
+        }
+    }
+}
+
+impl Drop for ThreadBuilder {
+    fn drop(&mut self) {
+        // A spawner that failed, or forgot: the worker will never be.
+        if let Some(start) = self.start.take() {
+            if let Some(worker) = start.team.worker(start.index) {
+                worker.disown();
+            }
+            start.team.count_in();
+            start.team.leave();
+        }
+    }
+}
+
+impl std::fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("index", &self.index())
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish()
+    }
+}

@@ -1,0 +1,97 @@
+//! Which pool the current thread has entered.
+
+#![forbid(unsafe_code)]
+
+use crate::task::context;
+use crate::team::Team;
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+thread_local! {
+    static ENTERED: RefCell<Doors> = const { RefCell::new(Doors { open: Vec::new(), opened: 0 }) };
+}
+
+/// What this thread has entered and not left, oldest first.
+struct Doors {
+    open: Vec<Door>,
+    /// How many there ever were.
+    opened: u64,
+}
+
+struct Door {
+    number: u64,
+    /// None hides what was entered before.
+    team: Option<Arc<Team>>,
+}
+
+impl Doors {
+    fn is_inside(&self) -> bool {
+        self.open.last().is_some_and(|door| door.team.is_some())
+    }
+}
+
+/// The team that this thread has entered last and not left.
+pub(crate) fn entered() -> Option<Arc<Team>> {
+    if !context::is_entered() {
+        return None;
+    }
+    let newest = |doors: &RefCell<Doors>| doors.borrow().open.last()?.team.clone();
+    ENTERED.try_with(newest).ok().flatten()
+}
+
+/// A pool, or none, is this thread's entered one until this is dropped; not for other threads.
+pub(crate) struct Entered {
+    /// None if there is nothing to undo.
+    number: Option<u64>,
+    here: PhantomData<*const ()>,
+}
+
+impl Entered {
+    pub(crate) fn new(team: Arc<Team>) -> Entered {
+        Entered::open(Some(team))
+    }
+
+    /// No pool is entered: for work that has nothing to do with what the thread is in.
+    pub(crate) fn none() -> Entered {
+        if !context::is_entered() {
+            return Entered { number: None, here: PhantomData };
+        }
+        Entered::open(None)
+    }
+
+    fn open(team: Option<Arc<Team>>) -> Entered {
+        // While the thread's locals are being destroyed nothing can be entered.
+        let number = ENTERED.try_with(|doors| {
+            let mut doors = doors.borrow_mut();
+            let number = doors.opened;
+            doors.opened += 1;
+            doors.open.push(Door { number, team });
+            context::set_entered(doors.is_inside());
+            number
+        });
+        Entered { number: number.ok(), here: PhantomData }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        let leave = |doors: &RefCell<Doors>| {
+            let mut doors = doors.borrow_mut();
+            let at = doors.open.iter().rposition(|door| door.number == number)?;
+            let left = doors.open.remove(at);
+            context::set_entered(doors.is_inside());
+            Some(left)
+        };
+        // The team that is left may end here; not while the cell is borrowed.
+        drop(ENTERED.try_with(leave));
+    }
+}
+
+impl fmt::Debug for Entered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Entered")
+    }
+}
