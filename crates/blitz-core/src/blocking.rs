@@ -17,13 +17,13 @@ use crate::ops::spawn::Packet;
 use crate::task::{JoinHandle, Joinable};
 use crate::team::Team;
 use crate::worker::Aside;
+use blitz_parts::prim::{Condvar, Instant, Mutex, MutexGuard, thread, thread_local};
 use blitz_parts::trim::outgrown;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 impl Team {
     /// Runs `f` on a thread of this team where it may block; cancelled without a hold.
@@ -195,7 +195,7 @@ impl Shop {
     }
 
     fn serve(&self) {
-        HERE.set(self);
+        HERE.with(|here| here.set(self));
         let mut state = self.lock();
         loop {
             while let Some(errand) = state.queue.pop_front() {
@@ -252,11 +252,12 @@ mod tests {
     use crate::sched::Scheduler;
     use crate::task::context;
     use crate::team::Team;
+    use blitz_parts::prim::Mutex;
 
     #[test]
     fn a_closure_without_a_thread_is_none_of_the_callers_task() {
         let team = Team::new(Config::default(), 1, Scheduler::default());
-        let (outer, layer) = (context::layer(), std::sync::Arc::new(std::sync::Mutex::new(None)));
+        let (outer, layer) = (context::layer(), std::sync::Arc::new(Mutex::new(None)));
         let seen = layer.clone();
         let packet = Packet::elsewhere(&team, move || {
             *seen.lock().unwrap() = Some((context::layer(), context::task().is_none()));

@@ -5,6 +5,7 @@
 use crate::panic::Payload;
 use crate::sched::Scheduler;
 use crate::task;
+use blitz_parts::prim::thread;
 use blitz_parts::sleep::SleepPolicy;
 use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY};
 use std::any::Any;
@@ -92,5 +93,5 @@ pub(crate) struct SlowPoll {
 
 /// One per core that this process may use.
 pub(crate) fn default_workers() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    thread::available_parallelism().map_or(1, usize::from)
 }

@@ -30,11 +30,12 @@
 
 use crate::team::Team;
 use crate::worker::{Aside, Room, Worker};
+use blitz_parts::prim::Mutex;
 use blitz_parts::sleep::{Driver, DriverLease, downcast, downcast_arc};
 use std::any::Any;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 /// What a driver may know of its pool.
 #[derive(Clone)]

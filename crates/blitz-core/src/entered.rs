@@ -4,6 +4,7 @@
 
 use crate::task::context;
 use crate::team::Team;
+use blitz_parts::prim::thread_local;
 use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;

@@ -4,10 +4,11 @@
 
 use crate::panic::{self, Payload};
 use crate::task::Id;
+use blitz_parts::prim::Mutex;
 use std::any::Any;
 use std::fmt;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 /// Why a pool could not be built.
 ///

@@ -1,9 +1,9 @@
 //! Where a panic goes: to the thread that waits, else to the pool's handler, never to nowhere.
 
 use crate::team::Team;
+use blitz_parts::prim::thread;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::thread;
 
 pub(crate) use blitz_parts::panic::{Payload, discard};
 

@@ -27,10 +27,9 @@ use crate::panic::AbortOnUnwind;
 use crate::team::Team;
 use crate::worker::current::{self, WorkerScope};
 use crate::worker::{Aside, Worker, stack};
-use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
+use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence, thread};
 use blitz_parts::stock::Stock;
 use std::sync::{Arc, PoisonError};
-use std::thread;
 
 impl Team {
     /// One more reason to go on.

@@ -15,14 +15,13 @@ use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{CountLatch, Latch, OnceLatch};
 use blitz_parts::prim::{
-    AcqRel, Acquire, AtomicBool, AtomicUsize, Relaxed, Release, SeqCst, fence,
+    AcqRel, Acquire, AtomicBool, AtomicUsize, Mutex, Relaxed, Release, SeqCst, fence, thread,
 };
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
 use crossbeam_utils::CachePadded;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
+use std::sync::{Arc, PoisonError, Weak};
 
 /// The workers of a pool and all they share. Kept alive by the pool's handle, by every worker thread
 /// and by every job that outlives the call which made it.

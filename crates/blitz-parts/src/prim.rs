@@ -1,9 +1,12 @@
-//! Atomics, fences and threads: the only shipped file that names loom and shuttle.
+//! Atomics, locks, threads and time: with the files below it the only one that names loom and shuttle.
 //!
 //! Every part takes its atomics from here, so that `--cfg blitz_loom` or `--cfg blitz_shuttle` swaps the
 //! whole house onto that checker at once. The cfg names are ours because a global `--cfg loom` would reach
 //! into every dependency. Protocols that need sequential consistency say so with [`fence`], never with
 //! `SeqCst` accesses: loom checks the former and silently weakens the latter.
+//!
+//! `blitz-core` takes its locks, threads, thread-locals and clock from here, too, and so runs under shuttle
+//! as it is shipped. What only core needs is not there under loom, which checks parts alone.
 //!
 //! | | loom | shuttle |
 //! |---|---|---|
@@ -21,8 +24,15 @@ pub use self::modelled::*;
 pub use self::randomised::*;
 #[cfg(not(any(blitz_loom, blitz_shuttle)))]
 pub use self::real::*;
+#[cfg(blitz_shuttle)]
+pub use self::stand_ins::*;
 #[cfg(not(blitz_loom))]
 pub use self::unwatched::*;
+
+#[cfg(blitz_shuttle)]
+mod randomised;
+#[cfg(blitz_shuttle)]
+mod stand_ins;
 
 #[cfg(not(any(blitz_loom, blitz_shuttle)))]
 mod real {
@@ -30,8 +40,12 @@ mod real {
         AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
     };
     pub use std::alloc::{alloc, dealloc};
-    pub use std::sync::{Mutex, MutexGuard};
-    pub use std::thread::yield_now;
+    pub use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
+    pub use std::thread::{self, yield_now};
+    pub use std::thread_local;
+    pub use std::time::Instant;
+
+    use std::time::Duration;
 
     /// True while the model checker runs the program.
     pub const MODELLED: bool = false;
@@ -75,6 +89,23 @@ mod real {
     #[inline(always)]
     pub const fn model_has_failed() -> bool {
         false
+    }
+
+    /// Blocks the thread until it is unparked or the time is over.
+    #[expect(clippy::disallowed_methods, reason = "its caller's only job is to look now and then")]
+    pub fn park_for(time: Duration) {
+        thread::park_timeout(time);
+    }
+
+    /// The time since some moment of this process.
+    pub fn since_start() -> Duration {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+
+    /// What the system says about the current thread's time on cores and its waits for one, if it does.
+    pub fn schedstat() -> Option<String> {
+        std::fs::read_to_string("/proc/thread-self/schedstat").ok()
     }
 
     /// Before its memory is freed the atomic gets a value by which the model checker knows late users.
@@ -323,126 +354,6 @@ mod modelled {
         model: impl Fn() + Sync + Send + 'static,
     ) {
         let outcome = with_broken(steps, || explore(preemptions, model));
-        assert!(outcome.is_err(), "the model still passes with {steps:?} broken");
-    }
-}
-
-#[cfg(blitz_shuttle)]
-mod randomised {
-    pub use shuttle::sync::atomic::{
-        AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
-    };
-    pub use shuttle::sync::{Condvar, Mutex, MutexGuard};
-    pub use shuttle::thread::yield_now;
-    pub use shuttle::{lazy_static, thread, thread_local};
-
-    use super::checked::{execute, with_broken};
-    use shuttle::scheduler::{
-        PctScheduler, RandomScheduler, Scheduler, UncontrolledNondeterminismCheckScheduler,
-    };
-    use std::sync::Arc;
-
-    /// Before its memory is freed the atomic gets a value by which late users are known.
-    pub fn poison(atomic: &mut AtomicU64, value: u64) {
-        *atomic.get_mut() = value;
-    }
-
-    /// Names the seed to replay: that one is explored, and no other.
-    const SEED: &str = "BLITZ_SHUTTLE_SEED";
-    /// How many schedules one seed stands for, with either scheduler.
-    const PER_SEED: usize = 20;
-    /// After so many steps an execution will not end any more.
-    const STEPS_MAX: usize = 200_000;
-    /// How many executions a canary may take to find its failure.
-    const CANARY_EXECUTIONS: usize = 20_000;
-
-    /// Runs `model` in about as many random schedules as `executions` says, and returns how many there
-    /// were: half of them with a thread chosen at random for every step, half with threads of random
-    /// priorities (PCT), of which the running one loses its own at up to `preemptions` random steps.
-    ///
-    /// What comes of a seed is always the same, and the one that failed is printed.
-    pub fn explore_randomly(
-        executions: usize,
-        preemptions: Option<usize>,
-        model: impl Fn() + Sync + Send + 'static,
-    ) -> usize {
-        /// Tells the seed of a run that unwinds.
-        struct Seed(u64);
-        impl Drop for Seed {
-            fn drop(&mut self) {
-                if std::thread::panicking() {
-                    println!(
-                        "set {SEED}={} and run this model again to replay the failure",
-                        self.0
-                    );
-                }
-            }
-        }
-
-        let model = Arc::new(model);
-        let seeds = match std::env::var(SEED) {
-            Ok(seed) => {
-                let seed = seed.parse().expect("a seed is a number");
-                seed..seed + 1
-            }
-            Err(_) => 0..executions.div_ceil(2 * PER_SEED) as u64,
-        };
-        let depth = preemptions.map_or(5, |preemptions| preemptions + 1);
-        let mut explored = 0;
-        for seed in seeds {
-            let _seed = Seed(seed);
-            explored += run(RandomScheduler::new_from_seed(seed, PER_SEED), model.clone());
-            explored += run(PctScheduler::new_from_seed(seed, depth, PER_SEED), model.clone());
-        }
-        explored
-    }
-
-    fn run<M: Fn() + Sync + Send + 'static>(
-        scheduler: impl Scheduler + 'static,
-        model: Arc<M>,
-    ) -> usize {
-        let mut config = shuttle::Config::new();
-        config.stack_size = 1 << 17;
-        config.failure_persistence = shuttle::FailurePersistence::None;
-        config.max_steps = shuttle::MaxSteps::FailAfter(STEPS_MAX);
-        config.silence_warnings = true;
-        // What other threads would do beside one that has failed says nothing.
-        config.ungraceful_shutdown_config.immediately_return_on_panic = true;
-        shuttle::Runner::new(scheduler, config).run(move || execute(&*model))
-    }
-
-    /// A number below `n` that the schedule chooses.
-    pub fn any_below(n: usize) -> usize {
-        shuttle::rand::Rng::gen_range(&mut shuttle::rand::thread_rng(), 0..n)
-    }
-
-    /// Asserts that the same choices lead to the same execution, so that a seed can be replayed.
-    pub fn check_replay(model: impl Fn() + Sync + Send + 'static) {
-        let scheduler = RandomScheduler::new_from_seed(0, PER_SEED);
-        run(UncontrolledNondeterminismCheckScheduler::new(scheduler), Arc::new(model));
-    }
-
-    /// Explores `model` in random schedules (see [`explore_randomly`]) and asserts that there were at least
-    /// `minimum`, unless a seed is replayed.
-    pub fn check(
-        minimum: usize,
-        preemptions: Option<usize>,
-        model: impl Fn() + Sync + Send + 'static,
-    ) {
-        let seen = explore_randomly(minimum, preemptions, model);
-        println!("{seen} executions");
-        let replay = std::env::var_os(SEED).is_some();
-        assert!(seen >= minimum || replay, "only {seen} executions, at least {minimum} expected");
-    }
-
-    /// Explores `model` with `steps` broken and asserts that some schedule fails.
-    pub fn canary(
-        steps: &[super::Step],
-        preemptions: Option<usize>,
-        model: impl Fn() + Sync + Send + 'static,
-    ) {
-        let explore = || explore_randomly(CANARY_EXECUTIONS, preemptions, model);
-        let outcome = with_broken(steps, explore);
         assert!(outcome.is_err(), "the model still passes with {steps:?} broken");
     }
 }

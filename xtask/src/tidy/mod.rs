@@ -9,6 +9,7 @@ mod links;
 mod manifests;
 mod models;
 mod parts;
+mod threads;
 mod unsafety;
 
 pub use manifests::rust_version;
@@ -41,6 +42,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("invariants", "each numbered invariant has a test, each numbered test one", invariants::check),
     ("models", "each model states a minimum, each breakable step has a canary", models::check),
     ("atomics", "atomics come from prim.rs, which alone names loom and shuttle", atomics::check),
+    ("threads", "blitz-core takes locks, threads and time from prim.rs", threads::check),
     ("cfg", "platforms and the model checker are told apart in few files", cfgs::check),
     ("unsafe", "unsafe stays in blitz-parts and in listed files of blitz-core", unsafety::check),
     ("links", "relative links in Markdown files lead somewhere", links::check),

@@ -7,10 +7,11 @@ use super::pool::Pool;
 use crate::config::default_workers;
 use crate::error::BuildError;
 use crate::team::Team;
+use blitz_parts::prim::{Mutex, MutexGuard, OnceLock, thread_local};
 use blitz_parts::sleep::WORKERS_MAX;
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::PoisonError;
 
 static GLOBAL: OnceLock<Pool> = OnceLock::new();
 /// Held while the global pool is built, so that it is built once.
@@ -29,7 +30,7 @@ struct Building {
 impl Building {
     /// Waits for its turn. The builder's own closures may not need what they are building.
     fn begin() -> Result<Building, BuildError> {
-        if BUILDING_HERE.get() {
+        if BUILDING_HERE.with(Cell::get) {
             return Err(BuildError::config(
                 "the global pool is used by a closure that takes part in building it; use a pool of \
                  your own there, or none"
@@ -37,14 +38,14 @@ impl Building {
             ));
         }
         let turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-        BUILDING_HERE.set(true);
+        BUILDING_HERE.with(|here| here.set(true));
         Ok(Building { _turn: turn })
     }
 }
 
 impl Drop for Building {
     fn drop(&mut self) {
-        BUILDING_HERE.set(false);
+        BUILDING_HERE.with(|here| here.set(false));
     }
 }
 

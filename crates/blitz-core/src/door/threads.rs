@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::team::Team;
+use blitz_parts::prim::thread;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
@@ -52,7 +53,7 @@ impl Drop for Starting {
 }
 
 pub(super) fn spawn_default(team: &Team, thread: ThreadBuilder) -> io::Result<()> {
-    let mut builder = std::thread::Builder::new();
+    let mut builder = thread::Builder::new();
     if let Some(name) = thread.name() {
         builder = builder.name(name.to_owned());
     }

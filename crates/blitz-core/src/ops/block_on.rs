@@ -7,6 +7,7 @@ use crate::team::Team;
 use crate::worker::{Help, Room, Worker, current, stack};
 use blitz_parts::latch::{JobLatch, Latch};
 use blitz_parts::park::parker::Parker;
+use blitz_parts::prim::thread_local;
 use blitz_parts::task::only_queues;
 use std::cell::RefCell;
 use std::future::Future;

@@ -3,9 +3,10 @@
 #![forbid(unsafe_code)]
 
 use blitz_parts::job::Work;
+use blitz_parts::prim::Mutex;
 use blitz_parts::trim::outgrown;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 /// Jobs in the order of their making. For each one a token lies in some deque; whoever takes a token
 /// runs the oldest job instead of the one that the token was made for.

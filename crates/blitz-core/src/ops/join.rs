@@ -8,9 +8,9 @@ use crate::panic::{self, Payload};
 use crate::worker::{Worker, current};
 use blitz_parts::deque::Place;
 use blitz_parts::job::{Armed, Header, StackJob};
+use blitz_parts::prim::thread;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::thread;
 
 /// What a closure of [`join_context`](crate::join_context) is told about where it runs.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use crate::worker::current;
 use blitz_parts::deque::Mark;
 use blitz_parts::job::{Header, HeapJob, Work};
 use blitz_parts::latch::{CountLatch, Latch};
-use blitz_parts::prim::{AtomicBool, Release};
+use blitz_parts::prim::{AtomicBool, Mutex, Release};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Runs `op` here with a scope whose jobs run on `team`, and waits for them.
 pub(crate) fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R

@@ -9,10 +9,10 @@ use crate::panic::Payload;
 use crate::task::{Id, JobHandle, JoinHandle, Joinable};
 use crate::team::Team;
 use crate::worker::{Aside, Room, Worker, current, stack};
-use blitz_parts::prim::AtomicBool;
+use blitz_parts::prim::{AtomicBool, Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
 /// Runs `f` as a job of `team`; cancelled without a hold.

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::worker::{Aside, Found, Look, Room, Wanted, current, stack};
+use blitz_parts::prim;
 
 /// What a yield did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub(crate) fn yield_local() -> Option<Yield> {
 fn is_too_deep() -> bool {
     let too_deep = stack::room() < Room::Strangers;
     if too_deep {
-        std::thread::yield_now();
+        prim::yield_now();
     }
     too_deep
 }

@@ -7,10 +7,10 @@
 
 #![forbid(unsafe_code)]
 
+use blitz_parts::prim::{self, Instant};
 use blitz_parts::tuning::{CROWD_REST_MAX, CROWD_REST_MIN, CROWD_TRIAL, CROWD_WAIT_PART};
 use std::cell::Cell;
-use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What one worker knows about the cores. Its own thread only.
 #[derive(Default)]
@@ -62,7 +62,7 @@ impl Crowd {
 
 /// For how long this thread could have run but had no core, if the system tells: Linux does.
 pub(super) fn waited_for_core() -> Option<Duration> {
-    waited(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+    waited(&prim::schedstat()?)
 }
 
 /// Such a line has nanoseconds on a core, nanoseconds of waiting for one, and how often it got one.
@@ -73,8 +73,9 @@ fn waited(schedstat: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::{Crowd, waited};
+    use blitz_parts::prim::Instant;
     use blitz_parts::tuning::{CROWD_REST_MAX, CROWD_REST_MIN, CROWD_TRIAL};
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     /// A crowd, the time, and how long the thread has waited for a core until then.
     struct Test {

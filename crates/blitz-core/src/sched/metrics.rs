@@ -5,11 +5,11 @@
 use super::histogram::{Histogram, Times};
 use crate::team::Team;
 use blitz_parts::counter::Counter;
+use blitz_parts::prim::since_start;
 use blitz_parts::task::{Ran, Runnable};
 use blitz_parts::tuning::POLLS_PER_SAMPLE;
 use std::fmt;
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One worker's counters, or those of everybody else together.
 #[derive(Default)]
@@ -81,9 +81,7 @@ const AGAIN: usize = 3;
 /// longer is taken for one that waited less.
 #[expect(clippy::cast_possible_truncation, reason = "it goes round")]
 fn now() -> u32 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    let since = START.get_or_init(Instant::now).elapsed();
-    (since.as_micros() as u32).max(1)
+    (since_start().as_micros() as u32).max(1)
 }
 
 /// A reading of what a pool did with tasks. Taken while the pool works, it is not of one moment.

@@ -6,11 +6,11 @@ use crate::task::Id;
 use crate::task::context::Polling;
 use crate::team::Team;
 use crate::worker::Worker;
+use blitz_parts::prim::Instant;
 use blitz_parts::queue::{Chain, fair_batch};
 use blitz_parts::ring::Pushed;
 use blitz_parts::task::{Ran, Runnable};
 use blitz_parts::tuning::{CROWD_KEEPS, DRIVER_TASKS_PART, LIFO_POLLS_MAX};
-use std::time::Instant;
 
 impl Worker {
     /// Puts a task that was woken or spawned on this worker where it is polled next. Own thread only.

@@ -14,13 +14,16 @@
 
 use crate::team::Team;
 use blitz_parts::barrier;
-use blitz_parts::prim::{AcqRel, Acquire, AtomicBool, AtomicU32, Relaxed, Release, SeqCst, fence};
+use blitz_parts::prim::thread::{self, Thread};
+use blitz_parts::prim::{
+    AcqRel, Acquire, AtomicBool, AtomicU32, Mutex, OnceLock, Relaxed, Release, SeqCst, fence,
+    park_for,
+};
 use blitz_parts::tuning::{
     WATCH_BRISK_POLLS, WATCH_LOOKS_IDLE, WATCH_MISSED, WATCH_PERIOD, WATCH_PERIOD_MAX,
 };
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::{self, Thread};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 pub(crate) struct Watch {
@@ -165,9 +168,9 @@ impl Pace {
         };
     }
 
-    #[expect(clippy::disallowed_methods, reason = "only time tells whether a worker is stuck")]
     fn wait(&self) {
-        thread::park_timeout(self.0);
+        // Only time tells whether a worker is stuck.
+        park_for(self.0);
     }
 }
 
@@ -268,9 +271,10 @@ impl Team {
 mod tests {
     use super::Finding::{Brisk, Nothing, Slow};
     use super::{Pace, Watch};
+    use blitz_parts::prim::thread;
     use blitz_parts::tuning::{WATCH_MISSED, WATCH_PERIOD, WATCH_PERIOD_MAX};
     use std::cell::Cell;
-    use std::{io, thread};
+    use std::io;
 
     #[test]
     fn a_watch_that_could_not_be_started_is_tried_again_now_and_then() {

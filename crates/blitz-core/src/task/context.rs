@@ -1,5 +1,6 @@
 //! Which task the current thread polls, and what it has left of its budget.
 
+use blitz_parts::prim::thread_local;
 use blitz_parts::task::{self, Header, TaskRef};
 use blitz_parts::tuning::BUDGET_PER_POLL;
 use std::cell::Cell;

@@ -13,11 +13,12 @@
 
 use super::{AbortHandle, Id, JoinHandle, LocalSet, budget, spawn_local};
 use crate::error::JoinError;
+use blitz_parts::prim::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker, ready};
 
 /// Tasks and jobs with results of one type, which it returns as they end.

@@ -5,12 +5,13 @@
 use super::{context, local};
 use crate::team::Team;
 use crate::worker::current;
+use blitz_parts::prim::{Mutex, MutexGuard};
 use blitz_parts::task::TaskRef;
 use pin_project_lite::pin_project;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 
 /// Runs `future` to its end even if the task is aborted meanwhile. The abort is remembered and takes

@@ -23,7 +23,8 @@
 
 use super::current;
 use crate::team::Team;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use blitz_parts::prim::{Mutex, MutexGuard};
+use std::sync::PoisonError;
 
 /// Whether the thread that built the pool is its first worker.
 pub(crate) struct Adoption {

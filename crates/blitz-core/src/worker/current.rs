@@ -3,6 +3,7 @@
 use super::{Worker, stack};
 use crate::entered::entered;
 use crate::team::Team;
+use blitz_parts::prim::thread_local;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 

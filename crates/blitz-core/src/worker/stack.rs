@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+use blitz_parts::prim::thread_local;
 use blitz_parts::stack;
 use blitz_parts::tuning::{
     STACK_ASSUMED, STACK_LEFT_BY_MAIL, STACK_LEFT_BY_NEEDED, STACK_LEFT_BY_OLDER,
@@ -60,15 +61,15 @@ thread_local! {
 
 /// The current thread becomes a worker, with a stack of `size` bytes if that is known.
 pub(crate) fn begin(size: Option<usize>) {
-    if size.is_some() && BOUNDS.get().is_none() {
-        BOUNDS.set(Some(Bounds::of_current_thread(size)));
+    if size.is_some() && BOUNDS.with(Cell::get).is_none() {
+        BOUNDS.with(|known| known.set(Some(Bounds::of_current_thread(size))));
     }
 }
 
 /// What there is room for on top of the caller.
 pub(crate) fn room() -> Room {
     let here = stack::pointer();
-    match BOUNDS.get() {
+    match BOUNDS.with(Cell::get) {
         Some(bounds) if here <= bounds.end => bounds.room_at(here),
         known => room_in_new_bounds(known, here),
     }
@@ -78,7 +79,7 @@ pub(crate) fn room() -> Room {
 #[cold]
 fn room_in_new_bounds(known: Option<Bounds>, here: usize) -> Room {
     let bounds = known.unwrap_or_else(|| Bounds::of_current_thread(None)).stretched_to(here);
-    BOUNDS.set(Some(bounds));
+    BOUNDS.with(|known| known.set(Some(bounds)));
     bounds.room_at(here)
 }
 
@@ -129,7 +130,8 @@ impl Bounds {
 
 #[cfg(test)]
 mod tests {
-    use super::{BOUNDS, Bounds, Room, room};
+    use super::{BOUNDS, Bounds, Cell, Room, room};
+    use blitz_parts::prim::thread;
 
     const SIZE: usize = 1 << 20;
 
@@ -145,10 +147,10 @@ mod tests {
         for (least, eighths) in
             [(Room::Strangers, 4), (Room::Older, 5), (Room::Needed, 6), (Room::Mail, 7)]
         {
-            let thread = std::thread::Builder::new().stack_size(SIZE);
+            let thread = thread::Builder::new().stack_size(SIZE);
             let dug = thread.spawn(move || {
                 let levels = dig(0, least);
-                (levels, BOUNDS.get().unwrap())
+                (levels, BOUNDS.with(Cell::get).unwrap())
             });
             let (levels, bounds) = dug.unwrap().join().unwrap();
             // The system may give a larger stack than was asked for.

@@ -4,13 +4,14 @@
 //! architecture is known. A local variable's address would do elsewhere, but not under AddressSanitizer,
 //! which may put local variables on the heap.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(blitz_shuttle)))]
 mod linux;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(blitz_shuttle)))]
 use linux as system;
-#[cfg(not(target_os = "linux"))]
+// The threads of a model have stacks that the system knows nothing of.
+#[cfg(any(not(target_os = "linux"), blitz_shuttle))]
 mod unknown;
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), blitz_shuttle))]
 use unknown as system;
 
 #[cfg(target_arch = "x86_64")]

@@ -8,7 +8,7 @@ use crate::task::JoinHandle;
 use crate::task::context::{self, Polling};
 use crate::team::Team;
 use crate::worker;
-use blitz_parts::prim::yield_now;
+use blitz_parts::prim::{Mutex, MutexGuard, thread_local, yield_now};
 use blitz_parts::task::{self, LateReport, Owned, Place, Ran, Runnable, Scheduler};
 use blitz_parts::trim::outgrown;
 use std::cell::{Cell, RefCell};
@@ -17,7 +17,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 
 /// What the thread of a set knows of its tasks.

@@ -1,0 +1,299 @@
+//! What the standard library offers and shuttle lacks: a clock, timeouts, `OnceLock`, `is_finished`.
+//!
+//! Time is logical: it passes when a thread asks for it and when a timeout is over. A timeout may be
+//! over at any moment, as the schedule decides, or never, if the model says that
+//! [time stands still](let_time_stand_still): then only a notification ends a wait.
+
+use super::randomised::any_below;
+use shuttle::sync::{Mutex, MutexGuard};
+use std::cell::Cell;
+use std::sync::{Arc, LockResult, PoisonError};
+use std::time::Duration;
+
+std::thread_local! {
+    // All threads of a model run on one OS thread.
+    static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static STANDS_STILL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// By how much the clock is ahead whenever a thread looks at it.
+const TICK: Duration = Duration::from_micros(1);
+
+/// An execution begins.
+pub(super) fn reset_clock() {
+    NOW.set(Duration::ZERO);
+    STANDS_STILL.set(false);
+}
+
+/// No timeout is over until the end of this execution.
+pub fn let_time_stand_still() {
+    STANDS_STILL.set(true);
+}
+
+fn let_pass(time: Duration) {
+    NOW.set(NOW.get().saturating_add(time));
+}
+
+/// As [`std::time::Instant`], on the model's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instant(Duration);
+
+impl Instant {
+    /// Now. Time has passed since the last call.
+    pub fn now() -> Instant {
+        let_pass(TICK);
+        Instant(NOW.get())
+    }
+
+    /// The time since this moment.
+    pub fn elapsed(&self) -> Duration {
+        Instant::now().saturating_duration_since(*self)
+    }
+
+    /// The time since an earlier moment; zero if that is later.
+    pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// The moment after `time`, if the clock can tell it.
+    pub fn checked_add(&self, time: Duration) -> Option<Instant> {
+        self.0.checked_add(time).map(Instant)
+    }
+}
+
+/// The time since the execution began.
+pub fn since_start() -> Duration {
+    Instant::now().0
+}
+
+/// What the system says about the current thread's time on cores and its waits for one: anything.
+pub fn schedstat() -> Option<String> {
+    let waited = since_start().as_nanos() * any_below(4) as u128 / 4;
+    Some(format!("0 {waited} 0"))
+}
+
+/// Blocks the thread until it is unparked or the time is over, which it is as soon as others have had
+/// a turn.
+pub fn park_for(time: Duration) {
+    if STANDS_STILL.get() {
+        return shuttle::thread::park();
+    }
+    shuttle::thread::yield_now();
+    let_pass(time);
+}
+
+/// As [`std::sync::Condvar`].
+#[derive(Debug, Default)]
+pub struct Condvar(Arc<shuttle::sync::Condvar>);
+
+impl Condvar {
+    /// As there.
+    pub fn new() -> Condvar {
+        Condvar::default()
+    }
+
+    /// As there.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        self.0.wait(guard)
+    }
+
+    /// As there. If the schedule lets the time be over, a thread that lives for this wait only ends it, as a
+    /// spurious wake-up of all who wait.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        time: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, TimedOut)> {
+        let passes = !STANDS_STILL.get() && any_below(2) == 0;
+        let timer = passes.then(|| {
+            let condvar = self.0.clone();
+            shuttle::thread::spawn(move || {
+                let_pass(time);
+                condvar.notify_all();
+            })
+        });
+        let timed_out = TimedOut(timer.is_some());
+        let waited = self.0.wait(guard);
+        waited
+            .map(|guard| (guard, timed_out))
+            .map_err(|error| PoisonError::new((error.into_inner(), timed_out)))
+    }
+
+    /// As there.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    /// As there.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+/// Whether a wait may have ended because its time was over.
+#[derive(Clone, Copy, Debug)]
+pub struct TimedOut(bool);
+
+impl TimedOut {
+    /// As [`std::sync::WaitTimeoutResult::timed_out`].
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+/// As [`std::sync::OnceLock`].
+#[derive(Debug)]
+pub struct OnceLock<T> {
+    turn: Mutex<()>,
+    value: std::sync::OnceLock<T>,
+}
+
+impl<T> Default for OnceLock<T> {
+    fn default() -> OnceLock<T> {
+        OnceLock::new()
+    }
+}
+
+impl<T> OnceLock<T> {
+    /// As there.
+    pub const fn new() -> OnceLock<T> {
+        OnceLock { turn: Mutex::new(()), value: std::sync::OnceLock::new() }
+    }
+
+    /// As there.
+    pub fn get(&self) -> Option<&T> {
+        // A step for the checker.
+        shuttle::thread::sleep(Duration::ZERO);
+        self.value.get()
+    }
+
+    /// As there.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.value.set(value)
+    }
+
+    /// As there.
+    pub fn get_or_init(&self, init: impl FnOnce() -> T) -> &T {
+        if self.get().is_none() {
+            let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.value.get().is_none() {
+                // Not in a closure of the lock of `std`, which would block the whole model.
+                let _ = self.value.set(init());
+            }
+        }
+        match self.value.get() {
+            Some(value) => value,
+            None => unreachable!("set above, and never cleared"),
+        }
+    }
+}
+
+pub mod thread {
+    //! As [`std::thread`].
+
+    pub use shuttle::thread::*;
+
+    use std::io;
+    use std::num::NonZeroUsize;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    /// A machine of two cores.
+    ///
+    /// # Errors
+    /// None.
+    pub fn available_parallelism() -> io::Result<NonZeroUsize> {
+        NonZeroUsize::new(2).ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
+
+    /// As [`std::thread::JoinHandle`].
+    #[derive(Debug)]
+    pub struct JoinHandle<T> {
+        handle: shuttle::thread::JoinHandle<T>,
+        finished: Arc<AtomicBool>,
+    }
+
+    impl<T> JoinHandle<T> {
+        /// As there.
+        ///
+        /// # Errors
+        /// As there.
+        pub fn join(self) -> Result<T> {
+            self.handle.join()
+        }
+
+        /// As there.
+        pub fn thread(&self) -> &Thread {
+            self.handle.thread()
+        }
+
+        /// As there.
+        pub fn is_finished(&self) -> bool {
+            self.finished.load(Relaxed)
+        }
+    }
+
+    /// As [`std::thread::spawn`].
+    pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        match Builder::new().spawn(f) {
+            Ok(handle) => handle,
+            Err(error) => unreachable!("a model's threads always start: {error}"),
+        }
+    }
+
+    /// As [`std::thread::Builder`].
+    #[derive(Debug, Default)]
+    pub struct Builder(shuttle::thread::Builder);
+
+    impl Builder {
+        /// As there.
+        pub fn new() -> Builder {
+            Builder::default()
+        }
+
+        /// As there.
+        #[must_use]
+        pub fn name(self, name: String) -> Builder {
+            Builder(self.0.name(name))
+        }
+
+        /// As there.
+        #[must_use]
+        pub fn stack_size(self, size: usize) -> Builder {
+            Builder(self.0.stack_size(size))
+        }
+
+        /// As there.
+        ///
+        /// # Errors
+        /// None: a model's threads always start.
+        pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+        where
+            F: FnOnce() -> T + Send + 'static,
+            T: Send + 'static,
+        {
+            let finished = Arc::new(AtomicBool::new(false));
+            let ends = finished.clone();
+            let handle = self.0.spawn(move || {
+                let result = f();
+                ends.store(true, Relaxed);
+                result
+            })?;
+            Ok(JoinHandle { handle, finished })
+        }
+    }
+}
