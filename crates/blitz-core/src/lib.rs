@@ -1,21 +1,16 @@
 //! Workers, fork-join, tasks and sleep of the Blitz runtime. Use it through `blitz-rt`.
 
-mod blocking;
-mod config;
+mod base;
 mod door;
-mod driver_slot;
-mod entered;
-mod error;
 mod ops;
-mod panic;
 mod sched;
-mod shutdown;
+mod state;
 pub mod task;
 mod team;
 mod worker;
 
+pub use base::{BuildError, JoinError};
 pub use blitz_parts::sleep::SleepPolicy;
-pub use config::WaitPolicy;
 pub use door::builder::PoolBuilder;
 pub use door::current::{current_num_workers, current_worker_has_jobs, current_worker_index};
 pub use door::diagnostics::{Diagnostics, diagnostics};
@@ -30,14 +25,14 @@ pub use door::jobs::{spawn_cpu, spawn_detached, spawn_detached_fifo};
 pub use door::jobs::{yield_local, yield_now};
 pub use door::metrics::{PoolMetrics, WorkerMetrics};
 pub use door::pool::Pool;
+pub use door::task_metrics::{SignalMetrics, TaskMetrics};
 pub use door::tasks::{block_on, spawn, spawn_blocking};
 pub use door::threads::ThreadBuilder;
 pub use door::unfinished::Unfinished;
-pub use error::{BuildError, JoinError};
 pub use ops::broadcast::BroadcastContext;
 pub use ops::join::FnContext;
 pub use ops::scope::Scope;
 pub use ops::scope_fifo::ScopeFifo;
 pub use ops::yield_now::Yield;
-pub use sched::{Histogram, Scheduler, SignalMetrics, TaskMetrics};
+pub use state::{Histogram, Scheduler, WaitPolicy};
 pub use task::{AbortHandle, JoinHandle, JoinSet, LocalSet, TrySpawnError, spawn_local};

@@ -171,7 +171,7 @@ fn a_read_on_a_thread_that_never_comes_is_bounded_and_reported() {
 }
 
 #[test]
-fn stress_a_ring_that_is_made_while_the_runtime_ends_is_closed() {
+fn a_ring_that_is_made_while_the_runtime_ends_is_closed() {
     watched("a ring that is made meanwhile", |watch| {
         let mut seed = 7;
         for _ in 0..100 {
@@ -235,8 +235,9 @@ fn those_who_wait_are_served_or_told_while_the_end_waits_for_a_write() {
         });
         assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it waits for the write");
         // Workers that wait for the write serve them; if the pool is further, they have been told.
-        to_read.write_all(&[3]).unwrap();
-        to_receive.write_all(&[4; 8]).unwrap();
+        // Then the other side may be gone.
+        let _ = to_read.write_all(&[3]);
+        let _ = to_receive.write_all(&[4; 8]);
         let told = |error: io::Error| assert!(error.to_string().contains("has ended"), "{error}");
         match read.join().unwrap() {
             Ok(byte) => assert_eq!(byte, 3),

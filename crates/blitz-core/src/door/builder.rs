@@ -5,12 +5,12 @@
 use super::global;
 use super::pool::Pool;
 use super::threads::{Spawn, Starting, ThreadBuilder, spawn_default};
-use crate::config::{Config, SlowPoll, WaitPolicy, default_workers};
-use crate::error::BuildError;
-use crate::sched::Scheduler;
+use crate::base::BuildError;
+use crate::state::Scheduler;
+use crate::state::{Config, SlowPoll, WaitPolicy, default_workers};
 use crate::task;
 use crate::team::Team;
-use crate::worker::current;
+use crate::worker::{adopt, is_worker, run_start_handler};
 use blitz_parts::sleep::{SleepPolicy, WORKERS_MAX};
 use std::any::Any;
 use std::io;
@@ -403,7 +403,7 @@ impl PoolBuilder {
         mut spawn: Option<&mut Spawn<'_>>,
     ) -> Result<Pool, BuildError> {
         let first = usize::from(self.config.use_current_thread);
-        if first == 1 && current::is_worker() {
+        if first == 1 && is_worker() {
             return Err(BuildError::already_worker());
         }
         let stack_size = self.config.stack_size;
@@ -436,8 +436,8 @@ impl PoolBuilder {
             team.wait_started();
         }
         if first == 1 {
-            current::adopt(&team);
-            team.run_start_handler(0);
+            adopt(&team);
+            run_start_handler(&team, 0);
         }
         Ok(Pool::new(team))
     }

@@ -3,11 +3,12 @@
 #![forbid(unsafe_code)]
 
 use super::global;
-use crate::entered::entered;
-use crate::ops::detached::Hold;
-use crate::task::context;
+use crate::base::context;
+use crate::sched::hold::Hold;
 use crate::team::Team;
-use crate::worker::{Worker, current};
+use crate::team::entered;
+use crate::team::{Worker, current};
+use crate::worker::{visit, with_worker};
 
 /// The index of the current thread among the workers of its pool, if it is a worker.
 ///
@@ -19,7 +20,7 @@ use crate::worker::{Worker, current};
 #[inline]
 #[doc(alias = "current_thread_index")]
 pub fn current_worker_index() -> Option<usize> {
-    current::with_worker(Worker::index)
+    with_worker(Worker::index)
 }
 
 /// Whether the current worker's own queue holds jobs that have not begun; `None` outside of a pool.
@@ -35,7 +36,7 @@ pub fn current_worker_index() -> Option<usize> {
 /// });
 /// ```
 pub fn current_worker_has_jobs() -> Option<bool> {
-    current::with_worker(|worker| !worker.deque().is_empty())
+    with_worker(|worker| !worker.deque.is_empty())
 }
 
 /// How many workers the current pool has; outside of any pool, the global one.
@@ -54,7 +55,7 @@ pub fn current_num_workers() -> usize {
 /// Calls `f` with the current team, else with the global one. The team may have ended if it was entered.
 #[inline]
 pub(super) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
-    match current::current() {
+    match current() {
         Some(worker) if !context::is_entered() => f(worker.team()),
         _ => with_another_team(f),
     }
@@ -63,7 +64,7 @@ pub(super) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
 /// As [`with_current_team`], but does not build the global team.
 pub(super) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> {
     let entered = entered();
-    match (&entered, current::current()) {
+    match (&entered, current()) {
         (Some(team), _) => Some(f(team)),
         (None, Some(worker)) => Some(f(worker.team())),
         (None, None) => global::built().map(f),
@@ -106,8 +107,8 @@ pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
 
 /// The team of the worker that calls, else the global one: neither ends meanwhile.
 fn with_own_team<R>(f: impl FnOnce(&Team) -> R) -> R {
-    let _visit = current::visit();
-    match current::current() {
+    let _visit = visit();
+    match current() {
         Some(worker) => f(worker.team()),
         None => f(global::team()),
     }

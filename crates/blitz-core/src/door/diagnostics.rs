@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use super::global::{WORKERS_VARIABLE, workers_from_env};
-use crate::config::default_workers;
-use crate::sched::Scheduler;
+use crate::state::Scheduler;
+use crate::state::default_workers;
 use blitz_parts::{barrier, park};
 
 /// What Blitz found on this system.

@@ -3,11 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::current::{try_with_current_team, with_another_team};
-pub use crate::driver_slot::PoolView;
-pub use crate::ops::block_on::is_prompt;
+use crate::base::context;
 pub use crate::task::budget::{Spent, poll_spend};
-use crate::task::context;
-use crate::worker::{Worker, current};
+pub use crate::task::is_prompt;
+pub use crate::team::PoolView;
+use crate::team::current;
 pub use blitz_parts::sleep::Driver;
 use std::io;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ pub fn with_current<D: Driver, R>(
     make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
     f: impl FnOnce(&D, Option<usize>) -> R,
 ) -> io::Result<R> {
-    if let Some(worker) = current::current().filter(|_| !context::is_entered()) {
+    if let Some(worker) = current().filter(|_| !context::is_entered()) {
         return worker.team().with_driver(make, |driver| f(driver, Some(worker.index())));
     }
     with_another_team(|team| {
-        let index = current::current().filter(|worker| worker.is_in(team)).map(Worker::index);
+        let index = current().filter(|worker| worker.is_in(team)).map(|owner| owner.index());
         team.with_driver(make, |driver| f(driver, index))
     })
 }

@@ -4,8 +4,8 @@
 
 use super::builder::PoolBuilder;
 use super::pool::Pool;
-use crate::config::default_workers;
-use crate::error::BuildError;
+use crate::base::BuildError;
+use crate::state::default_workers;
 use crate::team::Team;
 use blitz_parts::prim::{Mutex, MutexGuard, OnceLock, thread_local};
 use blitz_parts::sleep::WORKERS_MAX;

@@ -6,13 +6,13 @@ use super::dump::Dump;
 use super::metrics::PoolMetrics;
 use super::pool::Pool;
 use super::unfinished::Unfinished;
-use crate::driver_slot::PoolView;
-use crate::entered::Entered;
-use crate::ops::detached::Hold;
 use crate::ops::spawn;
-use crate::task::{JoinHandle, TrySpawnError};
+use crate::sched::hold::Hold;
+use crate::task::{self, JoinHandle, TrySpawnError};
+use crate::team::Entered;
+use crate::team::PoolView;
 use crate::team::Team;
-use crate::worker::current;
+use crate::worker::current_team;
 use blitz_parts::sleep::Driver;
 use std::fmt;
 use std::future::Future;
@@ -61,7 +61,7 @@ impl Handle {
     /// assert!(blitz::Handle::try_current().is_none());
     /// ```
     pub fn try_current() -> Option<Handle> {
-        current::team().map(|team| Handle { team })
+        current_team().map(|team| Handle { team })
     }
 
     /// Makes this the current pool of this thread until the guard is dropped.
@@ -84,7 +84,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.team.spawn(future)
+        task::spawn_in(&self.team, future)
     }
 
     /// As [`spawn`](Handle::spawn), unless `global_queue_capacity` tasks wait already: for callers that
@@ -103,7 +103,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.team.try_spawn(future)
+        task::try_spawn_in(&self.team, future)
     }
 
     /// As [`block_on`](crate::block_on); what the future spawns goes to this pool.
@@ -111,7 +111,7 @@ impl Handle {
     /// # Blocking
     /// A thread outside of every pool blocks.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.team.block_on(future)
+        task::block_on_in(&self.team, future)
     }
 
     /// What the workers have done so far.
@@ -153,7 +153,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.team.spawn_blocking(Hold::try_new(&self.team), f)
+        task::spawn_blocking_in(&self.team, Hold::try_new(&self.team), f)
     }
 
     /// What the end of the pool waits for, or would.

@@ -5,13 +5,15 @@
 use super::current::{with_held_team, with_working_team};
 use crate::ops::broadcast::{self, BroadcastContext};
 use crate::ops::detached;
+use crate::ops::install::in_worker;
 use crate::ops::join::{FnContext, join_on};
 use crate::ops::scope::{self, Scope};
 use crate::ops::scope_fifo::{self, ScopeFifo};
 use crate::ops::spawn;
 use crate::ops::yield_now::{self, Yield};
 use crate::task::JoinHandle;
-use crate::worker::current;
+use crate::team::current;
+use crate::worker::visit;
 
 /// Runs both closures, potentially at the same time on two workers of the current pool, or of the
 /// global pool if the current thread belongs to none; returns both results.
@@ -70,7 +72,7 @@ where
     RA: Send,
     RB: Send,
 {
-    match current::current() {
+    match current() {
         Some(worker) => join_on(worker, false, a, b),
         None => join_outside(a, b),
     }
@@ -86,12 +88,12 @@ where
     RA: Send,
     RB: Send,
 {
-    let _visit = current::visit();
-    match current::current() {
+    let _visit = visit();
+    match current() {
         Some(worker) => join_on(worker, false, a, b),
         // Both closures leave the caller's thread, also if one worker runs them.
         None => with_working_team(|team| {
-            team.in_worker(|worker, _| join_on(worker, true, a, |_| b(true)))
+            in_worker(team, |worker, _| join_on(worker, true, a, |_| b(true)))
         }),
     }
 }
@@ -116,7 +118,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    with_working_team(|team| team.in_worker(|_, _| scope::in_place(team, op)))
+    with_working_team(|team| in_worker(team, |_, _| scope::in_place(team, op)))
 }
 
 /// As [`scope`], but `op` itself runs on the current thread, whichever that is, and need not be
@@ -151,7 +153,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    with_working_team(|team| team.in_worker(|_, _| scope_fifo::in_place(team, op)))
+    with_working_team(|team| in_worker(team, |_, _| scope_fifo::in_place(team, op)))
 }
 
 /// As [`in_place_scope`](crate::in_place_scope), with jobs in the order of their spawning.

@@ -2,9 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::sched::TaskMetrics;
+use super::task_metrics::TaskMetrics;
 use crate::team::Team;
-use crate::worker::Worker;
+use crate::team::Worker;
 use std::fmt;
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub struct WorkerMetrics {
 impl WorkerMetrics {
     pub(super) fn of(worker: &Worker) -> WorkerMetrics {
         let own = &worker.counters;
-        let deque = worker.deque();
+        let deque = &worker.deque;
         let sleep = worker.bed().stats();
         // Pushes last, for they go on meanwhile: then nothing is subtracted from what it is not part of.
         let (queued, stolen) = (deque.len() as u64, deque.stolen());

@@ -12,6 +12,7 @@ mod join_set;
 mod local_set;
 pub(crate) mod metrics;
 pub(crate) mod pool;
+pub(crate) mod task_metrics;
 pub(crate) mod tasks;
 pub(crate) mod threads;
 pub(crate) mod unfinished;

@@ -7,17 +7,19 @@ use super::dump::Dump;
 use super::handle::{EnterGuard, Handle};
 use super::jobs::{join, yield_local, yield_now};
 use super::metrics::PoolMetrics;
-use crate::entered::Entered;
 use crate::ops::broadcast::{self, BroadcastContext};
-use crate::ops::detached::{self, Hold};
+use crate::ops::detached;
+use crate::ops::install::in_worker;
 use crate::ops::scope::{self, Scope};
 use crate::ops::scope_fifo::{self, ScopeFifo};
 use crate::ops::spawn;
 use crate::ops::yield_now::Yield;
-use crate::sched::Scheduler;
-use crate::task::JoinHandle;
+use crate::sched::hold::Hold;
+use crate::state::Scheduler;
+use crate::task::{self, JoinHandle};
+use crate::team::Entered;
 use crate::team::Team;
-use crate::worker::current;
+use crate::worker::{shut_down, with_worker};
 use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -69,7 +71,7 @@ impl Pool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.team.in_worker(|_, _| {
+        in_worker(&self.team, |_, _| {
             let _entered = Entered::none();
             op()
         })
@@ -88,7 +90,7 @@ impl Pool {
     /// assert!(pool.install(|| pool.current_worker_index()).unwrap() < 2);
     /// ```
     pub fn current_worker_index(&self) -> Option<usize> {
-        current::with_worker(|worker| worker.is_in(&self.team).then(|| worker.index())).flatten()
+        with_worker(|worker| worker.is_in(&self.team).then(|| worker.index())).flatten()
     }
 
     /// How tasks find a worker.
@@ -99,7 +101,7 @@ impl Pool {
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
     pub fn scheduler(&self) -> Scheduler {
-        self.team.scheduler()
+        self.team.tasks.scheduler()
     }
 
     /// What the workers have done so far. Counting is always on. To tell how many jobs wait, workers that have forks which
@@ -162,7 +164,7 @@ impl Pool {
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        self.team.in_worker(|_, _| scope::in_place(&self.team, op))
+        in_worker(&self.team, |_, _| scope::in_place(&self.team, op))
     }
 
     /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
@@ -179,7 +181,7 @@ impl Pool {
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        self.team.in_worker(|_, _| scope_fifo::in_place(&self.team, op))
+        in_worker(&self.team, |_, _| scope_fifo::in_place(&self.team, op))
     }
 
     /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this pool.
@@ -261,7 +263,7 @@ impl Pool {
     /// assert_eq!(pool.metrics().tasks.spawned, 1);
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.team.block_on(future)
+        task::block_on_in(&self.team, future)
     }
 
     /// As [`spawn`](crate::spawn), on this pool.
@@ -276,7 +278,7 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.team.spawn(future)
+        task::spawn_in(&self.team, future)
     }
 
     /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads.
@@ -285,7 +287,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.team.spawn_blocking(Some(Hold::new(&self.team)), f)
+        task::spawn_blocking_in(&self.team, Some(Hold::new(&self.team)), f)
     }
 
     /// A way into the pool that can be cloned and sent anywhere.
@@ -305,7 +307,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.team.shut_down();
+        shut_down(&self.team);
     }
 }
 

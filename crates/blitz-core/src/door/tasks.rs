@@ -3,9 +3,9 @@
 #![forbid(unsafe_code)]
 
 use super::current::{with_another_team, with_team_at_work};
-use crate::ops;
-use crate::task::{JoinHandle, context};
-use crate::worker::current;
+use crate::base::context;
+use crate::task::{self, JoinHandle};
+use crate::team::current;
 use std::future::Future;
 
 /// Starts a task on the current pool: that of the worker or task that calls, or the one that was entered,
@@ -33,9 +33,9 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    match current::current() {
-        Some(worker) if !context::is_entered() => worker.spawn(future),
-        _ => with_another_team(|team| team.spawn(future)),
+    match current() {
+        Some(worker) if !context::is_entered() => task::spawn_on(worker, future),
+        _ => with_another_team(|team| task::spawn_in(team, future)),
     }
 }
 
@@ -61,7 +61,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    with_team_at_work(|team, hold| team.spawn_blocking(hold, f))
+    with_team_at_work(|team, hold| task::spawn_blocking_in(team, hold, f))
 }
 
 /// Runs `future` to its end on the current thread and returns its result.
@@ -86,5 +86,5 @@ where
 /// in use no more tasks: another worker has to. If all workers are that deep, and wait for tasks, they wait for
 /// ever.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    ops::block_on::block_on(future)
+    task::block_on(future)
 }

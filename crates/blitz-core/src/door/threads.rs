@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::team::Team;
+use crate::worker::{give_up, never_run, run_worker};
 use blitz_parts::prim::thread;
 use std::io;
 use std::sync::{Arc, PoisonError};
@@ -47,7 +48,7 @@ impl Starting {
 impl Drop for Starting {
     fn drop(&mut self) {
         if let Some(team) = &self.team {
-            team.give_up(self.left);
+            give_up(team, self.left);
         }
     }
 }
@@ -100,7 +101,7 @@ impl ThreadBuilder {
     /// Is the worker, until the pool ends.
     pub fn run(mut self) {
         if let Some(start) = self.start.take() {
-            start.team.run_worker(start.index);
+            run_worker(&start.team, start.index);
         }
     }
 }
@@ -109,11 +110,7 @@ impl Drop for ThreadBuilder {
     fn drop(&mut self) {
         // A spawner that failed, or forgot: the worker will never be.
         if let Some(start) = self.start.take() {
-            if let Some(worker) = start.team.worker(start.index) {
-                worker.disown();
-            }
-            start.team.count_in();
-            start.team.leave();
+            never_run(&start.team, start.index);
         }
     }
 }

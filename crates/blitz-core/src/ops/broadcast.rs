@@ -1,12 +1,12 @@
 //! `broadcast`: the same closure once on every worker.
 
-use super::detached::{self, Hold};
-use super::latch::AnyLatch;
 use super::scope::{Scope, SendPtr};
 use super::scope_fifo::ScopeFifo;
-use crate::panic;
-use crate::team::Team;
-use crate::worker::{Aside, Worker, current};
+use crate::base::context::Aside;
+use crate::base::panic;
+use crate::sched::hold::{Hold, job};
+use crate::team::{AnyLatch, Team, current};
+use crate::worker::{mark, post, visit};
 use blitz_parts::job::StackJob;
 use blitz_parts::latch::{CountLatch, Latch};
 use blitz_parts::prim::AtomicBool;
@@ -59,26 +59,26 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    let _visit = current::visit();
+    let _visit = visit();
     let latch = CountLatch::new(team.num_workers(), AnyLatch::for_current_thread());
     let op = &op;
-    let job =
+    let share =
         |index| StackJob::new(Share(&latch), move |_: bool| op(BroadcastContext::new(team, index)));
-    let jobs: Vec<_> = (0..team.num_workers()).map(job).collect();
-    let here = current::current().filter(|worker| worker.is_in(team));
-    let own = here.map(Worker::index);
+    let jobs: Vec<_> = (0..team.num_workers()).map(share).collect();
+    let here = current().filter(|owner| owner.is_in(team));
+    let own = here.map(|owner| owner.index());
     for (job, worker) in jobs.iter().zip(team.workers()).filter(|(_, to)| Some(to.index()) != own) {
         // SAFETY: this frame, and with it the vector, stays until the latch is set; `OP` is `Sync` and
         // `R` is `Send`; one word each.
-        worker.post(unsafe { job.as_work() });
+        post(worker, unsafe { job.as_work() });
     }
-    if let Some(worker) = here {
+    if let Some(owner) = here {
         // No other worker can run the caller's share, so it does not wait in the mail for room on the stack.
         let _aside = Aside::begin();
         // SAFETY: as above.
-        worker.execute(unsafe { jobs[worker.index()].as_work() });
+        owner.execute(unsafe { jobs[owner.index()].as_work() });
     }
-    latch.inner().wait_for_jobs_of(team, AnyLatch::mark(), &AtomicBool::new(false));
+    latch.inner().wait_for_jobs_of(team, mark(), &AtomicBool::new(false));
     // Collect first: every result is taken, whichever of them panicked.
     let results: Vec<_> = jobs
         .iter()
@@ -99,7 +99,7 @@ where
     for worker in team.workers() {
         let (op, team, index) = (op.clone(), team.arc(), worker.index());
         let hold = Hold::new(worker.team());
-        worker.post(detached::job(hold, move || op(BroadcastContext::new(&team, index))));
+        post(worker, job(hold, move || op(BroadcastContext::new(&team, index))));
     }
 }
 

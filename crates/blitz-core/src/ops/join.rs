@@ -4,8 +4,9 @@
 //! was stolen and is waited for. The frame must not go before both are done, so a panic of `a` is
 //! held until `b` is through.
 
-use crate::panic::{self, Payload};
-use crate::worker::{Worker, current};
+use crate::base::panic::{self, Payload};
+use crate::team::{Owner, current};
+use crate::worker::help;
 use blitz_parts::deque::Place;
 use blitz_parts::job::{Armed, Header, StackJob};
 use blitz_parts::prim::thread;
@@ -32,32 +33,32 @@ impl FnContext {
     }
 }
 
-// Whether this ends up in its caller is left to the compiler, which knows the closures: a small caller goes into
-// this function instead, and then the leaves of a recursion need no call at all. To forbid it would put this function
-// into another unit of code, where looking the worker up is a call.
+// Whether this ends up in its caller is left to the compiler, which knows the closures: a small caller
+// goes into this function instead, and then the leaves of a recursion need no call at all. To forbid it
+// would put this function into another unit of code, where looking the worker up is a call.
 #[inline]
-pub(crate) fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
+pub(crate) fn join_on<A, B, RA, RB>(owner: Owner<'_>, migrated: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA,
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
     let job = StackJob::new(Armed, b);
-    // SAFETY: every way out of this function takes the job back, or finds that it cannot and waits for its latch; `B`
-    // and `RB` are `Send`; the word is used once.
+    // SAFETY: every way out of this function takes the job back, or finds that it cannot and waits for
+    // its latch; `B` and `RB` are `Send`; the word is used once.
     let work = unsafe { job.as_work() };
     // SAFETY: as above; forks that `a` leaves behind were taken back when it returned, or unwound.
-    let place = unsafe { worker.fork(work) };
+    let place = unsafe { owner.jobs().fork(work) };
     let or_finish = |ran: thread::Result<RA>| match ran {
         Ok(ra) => ra,
         Err(payload) => finish_after_panic(&job, place, payload),
     };
-    let ra = if worker.is_fork_wanted() {
-        or_finish(catch_unwind(AssertUnwindSafe(|| share_and_run(worker, migrated, a))))
+    let ra = if owner.jobs().is_fork_wanted() {
+        or_finish(catch_unwind(AssertUnwindSafe(|| share_and_run(owner, migrated, a))))
     } else {
         or_finish(catch_unwind(AssertUnwindSafe(|| a(migrated))))
     };
-    let rb = if worker.take_back(place) {
+    let rb = if owner.jobs().take_back(place) {
         // SAFETY: taken back.
         unsafe { job.run_inline() }
     } else {
@@ -70,19 +71,19 @@ where
 
 /// The current worker, on a thread that is known to be one.
 #[inline(always)]
-fn worker_again<'a>() -> &'a Worker {
-    match current::current() {
-        Some(worker) => worker,
+fn owner_again<'a>() -> Owner<'a> {
+    match current() {
+        Some(owner) => owner,
         None => unreachable!("a worker stays one until its job is done"),
     }
 }
 
-/// Runs `a` after a look at who wants `b`. A way of its own rather than one that comes back: what `a` needs, every frame
-/// would have to save for the sake of the call.
+/// Shares `b`, which another worker wants, and runs `a`. A way of its own rather than one that comes
+/// back: what `a` needs, every frame would have to save for the sake of the call.
 #[cold]
 #[inline(never)]
-fn share_and_run<RA>(worker: &Worker, migrated: bool, a: impl FnOnce(bool) -> RA) -> RA {
-    worker.share();
+fn share_and_run<RA>(owner: Owner<'_>, migrated: bool, a: impl FnOnce(bool) -> RA) -> RA {
+    owner.jobs().share();
     a(migrated)
 }
 
@@ -94,17 +95,17 @@ where
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
-    let worker = worker_again();
-    if worker.take_back_public(job.header(), place) {
+    let owner = owner_again();
+    if owner.jobs().take_back_public(job.header(), place) {
         // SAFETY: taken back.
         return unsafe { job.run_inline() };
     }
     // SAFETY: the job was found taken, by an acquiring operation, so it was armed (JOB-5); it is ours.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
-        // Nothing is left: what was newer has run, and whoever took our job took everything older before. What comes
-        // from now on lies above the mark.
-        worker.wait_until(latch, worker.mark(), worker.team().help(None));
+        // Nothing is left: what was newer has run, and the thief that took our job took everything older
+        // before. What comes from now on lies above the mark.
+        owner.wait_until(latch, owner.jobs().mark(), help(owner.team(), None));
     }
     // SAFETY: the latch is set, and the result is taken once.
     panic::resume_if_err(unsafe { job.take_result() })
@@ -123,7 +124,7 @@ where
     B: FnOnce(bool) -> RB + Send,
     RB: Send,
 {
-    let taken = worker_again().take_back(place);
+    let taken = owner_again().jobs().take_back(place);
     panic::discard(catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: taken back.
         if taken { unsafe { job.run_inline() } } else { finish(job, place) }

@@ -1,9 +1,8 @@
 //! `scope`: any number of jobs that may borrow from the frame that waits for them.
 
-use super::latch::AnyLatch;
-use crate::panic::{self, Payload};
-use crate::team::Team;
-use crate::worker::current;
+use crate::base::panic::{self, Payload};
+use crate::team::{AnyLatch, Team, current};
+use crate::worker::{mark, post, visit};
 use blitz_parts::deque::Mark;
 use blitz_parts::job::{Header, HeapJob, Work};
 use blitz_parts::latch::{CountLatch, Latch};
@@ -17,7 +16,7 @@ pub(crate) fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    let _visit = current::visit();
+    let _visit = visit();
     let scope = Scope { core: ScopeCore::new(team) };
     scope.core.complete(|| op(&scope))
 }
@@ -83,7 +82,7 @@ impl<'scope> ScopeCore<'scope> {
         ScopeCore {
             team: team.arc(),
             latch: CountLatch::new(1, AnyLatch::for_current_thread()),
-            mark: AnyLatch::mark(),
+            mark: mark(),
             panic: Mutex::new(None),
             injected: AtomicBool::new(false),
             jobs: PhantomData,
@@ -126,7 +125,7 @@ impl<'scope> ScopeCore<'scope> {
         let body = Arc::new(body);
         for worker in self.team.workers() {
             let (body, index) = (body.clone(), worker.index());
-            worker.post(self.job(move || body(index)));
+            post(worker, self.job(move || body(index)));
         }
     }
 
@@ -147,8 +146,8 @@ impl<'scope> ScopeCore<'scope> {
 
     /// Puts a job of this scope where the team's workers find it.
     pub(super) fn push(&self, work: Work) {
-        match current::current() {
-            Some(worker) if worker.is_in(&self.team) => worker.push(work),
+        match current() {
+            Some(owner) if owner.is_in(&self.team) => owner.jobs().push(work),
             _ => {
                 // Once injected, the job may run and the scope end: keep what is still needed.
                 let team = self.team.clone();

@@ -1,9 +1,9 @@
 //! `scope_fifo`: a scope whose jobs start in the order in which a worker spawned them.
 
-use super::fifo::Fifo;
 use super::scope::{ScopeCore, SendPtr};
-use crate::team::Team;
-use crate::worker::current;
+use crate::state::Fifo;
+use crate::team::{Team, current};
+use crate::worker::visit;
 use blitz_parts::job::HeapJob;
 
 /// Runs `op` here with a scope whose jobs run on `team`, and waits for them.
@@ -11,7 +11,7 @@ pub(crate) fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    let _visit = current::visit();
+    let _visit = visit();
     let fifos = (0..team.num_workers()).map(|_| Fifo::default()).collect();
     let scope = ScopeFifo { core: ScopeCore::new(team), fifos };
     scope.core.complete(|| op(&scope))
@@ -48,7 +48,7 @@ impl<'scope> ScopeFifo<'scope> {
             // SAFETY: the scope waits for this job, so it is alive.
             body(unsafe { this.get() });
         });
-        let own = current::current().filter(|worker| worker.is_in(self.core.team()));
+        let own = current().filter(|worker| worker.is_in(self.core.team()));
         match own.and_then(|worker| Some((worker, self.fifos.get(worker.index())?))) {
             Some((worker, fifo)) => {
                 fifo.push(work);
@@ -59,7 +59,7 @@ impl<'scope> ScopeFifo<'scope> {
                     unsafe { fifo.get() }.run_oldest();
                 };
                 // SAFETY: as above; `run_oldest` runs a scope job, which does not unwind.
-                worker.push(unsafe { HeapJob::into_work(token) });
+                worker.jobs().push(unsafe { HeapJob::into_work(token) });
             }
             None => self.core.push(work),
         }

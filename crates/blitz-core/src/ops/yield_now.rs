@@ -2,7 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::worker::{Aside, Found, Look, Room, Wanted, current, stack};
+use crate::base::context::Aside;
+use crate::team::current;
+use crate::worker::{Found, Look, Room, Wanted, room, visit};
 use blitz_parts::prim;
 
 /// What a yield did.
@@ -17,32 +19,28 @@ pub enum Yield {
 
 /// Runs one job of the current pool, if there is one: see [`yield_now`](crate::yield_now).
 pub(crate) fn yield_now() -> Option<Yield> {
-    let _visit = current::visit();
-    let worker = current::current()?;
+    let _visit = visit();
+    let owner = current()?;
     if is_too_deep() {
         return Some(Yield::Idle);
     }
-    let found = worker
-        .take_oldest()
-        .or_else(|| worker.open_mail())
-        .map(Found::Job)
-        .or_else(|| worker.find_elsewhere(Look::Public, Wanted::NONE));
-    Some(run(found))
+    let own = owner.jobs().take_oldest().or_else(|| owner.jobs().open_mail()).map(Found::Job);
+    Some(run(own.or_else(|| owner.find_elsewhere(Look::Public, Wanted::NONE))))
 }
 
 /// Runs one job of the current worker's own, if there is one.
 pub(crate) fn yield_local() -> Option<Yield> {
-    let _visit = current::visit();
-    let worker = current::current()?;
+    let _visit = visit();
+    let owner = current()?;
     if is_too_deep() {
         return Some(Yield::Idle);
     }
-    Some(run(worker.take_oldest().or_else(|| worker.open_mail()).map(Found::Job)))
+    Some(run(owner.jobs().take_oldest().or_else(|| owner.jobs().open_mail()).map(Found::Job)))
 }
 
 /// Whether the stack is too short for another job. Then others have the core for a moment.
 fn is_too_deep() -> bool {
-    let too_deep = stack::room() < Room::Strangers;
+    let too_deep = room() < Room::Strangers;
     if too_deep {
         prim::yield_now();
     }
@@ -50,10 +48,10 @@ fn is_too_deep() -> bool {
 }
 
 fn run(found: Option<Found>) -> Yield {
-    match (found, current::current()) {
-        (Some(found), Some(worker)) => {
+    match (found, current()) {
+        (Some(found), Some(owner)) => {
             let _aside = Aside::begin();
-            worker.run(found);
+            owner.run(found);
             Yield::Executed
         }
         _ => Yield::Idle,

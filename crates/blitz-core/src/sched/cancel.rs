@@ -15,101 +15,107 @@
 //! in their turn, never on top of each other), spawn new ones (which are cancelled at once), and wait for
 //! others, which therefore are never all in the hands of the thread that cancels.
 
-#![forbid(unsafe_code)]
-
-use crate::ops::detached::{self, Hold};
-use crate::team::Team;
-use crate::worker::Worker;
+use super::Tasks;
+use super::hold::{Hold, job};
+use crate::team::{Owner, Team};
 use blitz_parts::prim::{AcqRel, Acquire, yield_now};
 use blitz_parts::task::{Owned, Runnable, TaskRef};
 
-impl Worker {
-    /// Cancels the tasks that nobody runs, if they are to end: this worker leaves, and another one that does not
-    /// may be stuck until one of them is gone. Own thread only.
-    pub(crate) fn cancel_beside_others(&self) {
+impl Tasks<'_> {
+    /// Cancels the tasks that no worker runs, if they are to end: this worker leaves, and another one
+    /// that does not may be stuck until one of them is gone.
+    pub(crate) fn cancel_beside_others(self) {
         let team = self.team();
         if !team.tasks_end() {
             return;
         }
-        team.cancel_waiting_tasks();
+        cancel_waiting_tasks(team);
         for worker in team.workers() {
-            let rescued = worker.tasks().rescue();
-            self.tasks().counters.cancelled.add(u64::from(rescued.is_some()));
+            let rescued = worker.queues.rescue();
+            self.queues.counters.cancelled.add(u64::from(rescued.is_some()));
             drop(rescued);
         }
         self.cancel_queued();
-        team.cancel_queued();
+        cancel_queued(team);
     }
 }
 
-impl Team {
-    /// A worker that will never work, or the handle, is at its end.
-    pub(crate) fn leave(&self) {
-        self.cancel_if_last();
-        self.count_out();
+impl Drop for Team {
+    fn drop(&mut self) {
+        // A thread that a pool had adopted may have ended without leaving.
+        cancel_all(self);
+        self.shut_driver_down();
     }
+}
 
-    /// One participant less; the last one cancels every task that is left.
-    pub(crate) fn cancel_if_last(&self) {
-        if self.leaving.fetch_sub(1, AcqRel) == 1 {
-            self.cancel_all();
-            self.shut_driver_down();
-        }
-    }
+/// A worker that will never work, or the handle, is at its end.
+pub(crate) fn leave(team: &Team) {
+    cancel_if_last(team);
+    team.count_out();
+}
 
-    /// Cancels every task. Only when no thread is a worker any more, but for the caller.
-    pub(crate) fn cancel_all(&self) {
-        while self.cancel_round() > 0 || self.late.load(Acquire) > 0 {
-            yield_now();
-        }
-        // What came between the last look and now.
-        self.tasks.close();
+/// Counts one participant out. The last one cancels every task that is left.
+pub(crate) fn cancel_if_last(team: &Team) {
+    if team.leaving.fetch_sub(1, AcqRel) == 1 {
+        cancel_all(team);
+        team.shut_driver_down();
     }
+}
 
-    /// Has some worker cancel every task, while the others go on with jobs. The caller has a reason to
-    /// go on.
-    #[cold]
-    pub(crate) fn cancel_tasks_soon(&self) {
-        let team = self.arc();
-        self.inject(detached::job(Hold::new(self), move || {
-            team.cancel_waiting_tasks();
-            team.cancel_queued();
-        }));
+/// Cancels every task. Only when no thread is a worker any more, but for the caller.
+fn cancel_all(team: &Team) {
+    while cancel_round(team) > 0 || team.late.load(Acquire) > 0 {
+        yield_now();
     }
+    // What came between the last look and now.
+    team.tasks.close();
+}
 
-    /// A task was woken while the team is being dropped. Whoever drops the team waits for it, first because
-    /// the task is not complete, then because of the count; and cancels it, rather than the waker, which may
-    /// itself be called by the drop of a task.
-    pub(super) fn cancel_late(&self, task: Runnable) {
-        self.late.fetch_add(1, AcqRel);
-        self.tasks.leave_to_the_end(task);
-        self.late.fetch_sub(1, AcqRel);
-    }
+/// Injects a job that cancels every task, while the other workers go on with jobs. The caller holds
+/// the team.
+#[cold]
+pub(crate) fn cancel_tasks_soon(team: &Team) {
+    let kept = team.arc();
+    team.inject(job(Hold::new(team), move || {
+        cancel_waiting_tasks(&kept);
+        cancel_queued(&kept);
+    }));
+}
 
-    /// Cancels the tasks that wait to be woken. Returns how many could not be cancelled, because somebody is
-    /// about to put them into a queue or polls them.
-    pub(crate) fn cancel_waiting_tasks(&self) -> usize {
-        self.workers().for_each(|worker| abort_all(&worker.tasks().owned));
-        self.workers().map(|worker| worker.tasks().owned.close_and_cancel()).sum()
-    }
+/// A task was woken while the team is being dropped. The thread that drops the team waits for it, first
+/// because the task is not complete, then because of the count; and cancels it, rather than the waker,
+/// which may itself be called by the drop of a task.
+pub(super) fn cancel_late(team: &Team, task: Runnable) {
+    team.late.fetch_add(1, AcqRel);
+    team.tasks.leave_to_the_end(task);
+    team.late.fetch_sub(1, AcqRel);
+}
 
-    /// Cancels what is in the queue, one by one, and returns how many there were.
-    fn cancel_queued(&self) -> usize {
-        let mut cancelled = 0;
-        while let Some(task) = self.tasks.take_one() {
-            drop(task);
-            cancelled += 1;
-        }
-        self.outside.cancelled.add_shared(cancelled as u64);
-        cancelled
-    }
+/// Cancels the tasks that wait to be woken. Returns how many could not be cancelled, because a thread
+/// is about to put them into a queue or polls them.
+pub(crate) fn cancel_waiting_tasks(team: &Team) -> usize {
+    team.workers().for_each(|worker| abort_all(&worker.queues.owned));
+    team.workers().map(|worker| worker.queues.owned.close_and_cancel()).sum()
+}
 
-    /// Returns how many tasks may be left.
-    fn cancel_round(&self) -> usize {
-        let waiting = self.cancel_waiting_tasks();
-        let queued: usize = self.workers().map(|worker| worker.cancel_queued()).sum();
-        waiting + queued + self.cancel_queued()
+/// Cancels the tasks in the team's queue, one by one, and returns how many there were.
+fn cancel_queued(team: &Team) -> usize {
+    let mut cancelled = 0;
+    while let Some(task) = team.tasks.take_one() {
+        drop(task);
+        cancelled += 1;
     }
+    team.outside.cancelled.add_shared(cancelled as u64);
+    cancelled
+}
+
+/// Returns how many tasks may be left. As for [`cancel_all`], no thread is a worker any more.
+fn cancel_round(team: &Team) -> usize {
+    let waiting = cancel_waiting_tasks(team);
+    // SAFETY: no thread is a worker any more, but for the caller, which uses its own through this.
+    let left = |worker| unsafe { Owner::of_left(worker) };
+    let queued: usize = team.workers().map(|worker| Tasks(left(worker)).cancel_queued()).sum();
+    waiting + queued + cancel_queued(team)
 }
 
 /// Brings every task that waits into a queue. There are no shields any more.

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::share::schedule_from_outside;
 use crate::team::Team;
 use blitz_parts::barrier;
 use blitz_parts::prim::thread::{self, Thread};
@@ -23,7 +24,7 @@ use blitz_parts::tuning::{
     WATCH_BRISK_POLLS, WATCH_LOOKS_IDLE, WATCH_MISSED, WATCH_PERIOD, WATCH_PERIOD_MAX,
 };
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 pub(crate) struct Watch {
@@ -53,34 +54,15 @@ impl Watch {
         }
     }
 
-    /// A worker has just filled its LIFO slot.
+    /// Whether the watch is off, in the eyes of a worker that has just left something behind.
     #[inline]
-    pub(crate) fn lifo_in_use(&self, team: &Team) {
-        self.be_on(team);
-    }
-
-    /// The system refuses the heavy fence. From now on owners use an ordinary one, and for those that do not know
-    /// that yet the watch stays on.
-    pub(crate) fn become_symmetric(&self, team: &Team) {
-        self.asymmetric.store(false, Relaxed);
-        self.be_on(team);
-    }
-
-    /// A worker has just left the driver.
-    pub(crate) fn lease_is_free(&self, team: &Team) {
-        self.be_on(team);
-    }
-
-    #[inline]
-    fn be_on(&self, team: &Team) {
+    fn is_off(&self) -> bool {
         if self.asymmetric.load(Relaxed) {
             barrier::light();
         } else {
             fence(SeqCst);
         }
-        if !self.on.load(Relaxed) {
-            self.turn_on(|| team.start_watch());
-        }
+        !self.on.load(Relaxed)
     }
 
     #[cold]
@@ -174,97 +156,136 @@ impl Pace {
     }
 }
 
-impl Team {
-    fn start_watch(&self) -> io::Result<Thread> {
-        let watched = self.arc();
-        let builder = thread::Builder::new().name("blitz-watch".to_owned());
-        let handle = builder.spawn(move || watched.watch_until_stopped())?;
-        let thread = handle.thread().clone();
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
-        Ok(thread)
-    }
+/// A worker has just filled its LIFO slot.
+#[inline]
+pub(crate) fn lifo_in_use(team: &Team) {
+    be_on(team);
+}
 
-    fn watch_until_stopped(self: Arc<Team>) {
-        let mut polls: Vec<u64> = Vec::new();
-        let mut lease_free_since = None;
-        let mut idle_looks = 0;
-        let mut pace = Pace::new();
-        while !self.watch.is_stopping() {
-            if !self.watch.is_on() {
-                // Whoever fills a slot turns us on and unparks us.
-                thread::park();
-                continue;
-            }
-            pace.wait();
-            let tasks = self.rescue_tasks(&mut polls);
-            let lease = self.fill_lease(&mut lease_free_since);
-            pace.adapt(tasks, lease);
-            let in_use = tasks.max(lease) > Finding::Nothing;
-            idle_looks = if in_use { 0 } else { idle_looks + 1 };
-            if idle_looks >= WATCH_LOOKS_IDLE && self.turn_watch_off() {
-                idle_looks = 0;
-            }
-        }
-    }
+/// A worker has just left the driver.
+pub(crate) fn lease_is_free(team: &Team) {
+    be_on(team);
+}
 
-    /// Sees to tasks that wait behind the same poll as in the last look: moves those in slots, wakes somebody for
-    /// those in rings. Says how the slowest gets on, of those that have any
-    /// or are so fast that they may have some at any time.
-    fn rescue_tasks(&self, polls: &mut Vec<u64>) -> Finding {
-        let mut finding = Finding::Nothing;
-        polls.resize(self.num_workers(), u64::MAX);
-        for (worker, seen) in self.workers().zip(polls) {
-            let now = worker.tasks().counters.polled.get();
-            let before = std::mem::replace(seen, now);
-            if now.saturating_sub(before) >= WATCH_BRISK_POLLS {
-                finding = finding.max(Finding::Brisk);
-                continue;
-            }
-            if !worker.tasks().has_any() {
-                continue;
-            }
-            finding = Finding::Slow;
-            if before != now {
-                continue;
-            }
-            if let Some(task) = worker.tasks().rescue() {
-                worker.tasks().counters.rescued.add_shared(1);
-                self.schedule_from_outside(task);
-            } else if self.config.stealing {
-                // It finds the ring, as whoever looks for work does.
-                self.sleep().relieve();
-            }
-        }
-        finding
-    }
+/// The system refuses the heavy fence. From now on owners use an ordinary one, and for those that do
+/// not know that yet the watch stays on.
+fn become_symmetric(team: &Team) {
+    team.watch.asymmetric.store(false, Relaxed);
+    be_on(team);
+}
 
-    /// Has somebody sit down in the driver, if nobody has been there since the last look.
-    fn fill_lease(&self, left_at: &mut Option<usize>) -> Finding {
-        let now = self.sleep().lease_free_since();
-        if std::mem::replace(left_at, now) != now {
-            return now.map_or(Finding::Nothing, |_| Finding::Brisk);
-        }
-        if now.is_none() {
-            return Finding::Nothing;
-        }
-        self.sleep().relieve();
-        Finding::Slow
+#[inline]
+fn be_on(team: &Team) {
+    if team.watch.is_off() {
+        team.watch.turn_on(|| start(team));
     }
+}
 
-    /// Says whether the watch is off: not, if a slot was filled meanwhile, and never after the system has refused
-    /// the heavy fence.
-    fn turn_watch_off(&self) -> bool {
-        self.watch.on.store(false, Release);
-        // Pairs with `be_on`: either we see the task or the free lease, or whoever left it so sees us off.
-        let fenced = barrier::heavy() || !self.watch.began_asymmetric;
-        let in_use = !fenced
-            || self.sleep().lease_is_free()
-            || self.workers().any(|worker| worker.tasks().has_any());
-        if in_use {
-            self.watch.on.store(true, Release);
-        }
-        !in_use
+/// Makes every worker publish each fork and use ordinary fences, if the system has refused the heavy
+/// fence since the last call (see `blitz_parts::barrier`). A sleeper calls it between that fence and
+/// its last look. Several threads may do this at once; each has done all of it before it looks.
+pub(crate) fn notice_refused_fence(team: &Team) {
+    if team.is_asymmetric() && !barrier::available() {
+        do_without_fence(team);
     }
+}
+
+#[cold]
+fn do_without_fence(team: &Team) {
+    team.publish_all();
+    become_symmetric(team);
+    team.is_symmetric_now();
+}
+
+fn start(team: &Team) -> io::Result<Thread> {
+    let watched = team.arc();
+    let builder = thread::Builder::new().name("blitz-watch".to_owned());
+    let handle = builder.spawn(move || run(&watched))?;
+    let thread = handle.thread().clone();
+    team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+    Ok(thread)
+}
+
+fn run(team: &Team) {
+    let mut polls: Vec<u64> = Vec::new();
+    let mut lease_free_since = None;
+    let mut idle_looks = 0;
+    let mut pace = Pace::new();
+    while !team.watch.is_stopping() {
+        if !team.watch.is_on() {
+            // Whoever fills a slot turns us on and unparks us.
+            thread::park();
+            continue;
+        }
+        pace.wait();
+        let tasks = rescue_tasks(team, &mut polls);
+        let lease = fill_lease(team, &mut lease_free_since);
+        pace.adapt(tasks, lease);
+        let in_use = tasks.max(lease) > Finding::Nothing;
+        idle_looks = if in_use { 0 } else { idle_looks + 1 };
+        if idle_looks >= WATCH_LOOKS_IDLE && turn_watch_off(team) {
+            idle_looks = 0;
+        }
+    }
+}
+
+/// Sees to tasks that wait behind the same poll as in the last look: moves those in slots, wakes somebody for
+/// those in rings. Says how the slowest gets on, of those that have any
+/// or are so fast that they may have some at any time.
+fn rescue_tasks(team: &Team, polls: &mut Vec<u64>) -> Finding {
+    let mut finding = Finding::Nothing;
+    polls.resize(team.num_workers(), u64::MAX);
+    for (worker, seen) in team.workers().zip(polls) {
+        let now = worker.queues.counters.polled.get();
+        let before = std::mem::replace(seen, now);
+        if now.saturating_sub(before) >= WATCH_BRISK_POLLS {
+            finding = finding.max(Finding::Brisk);
+            continue;
+        }
+        if !worker.queues.has_any() {
+            continue;
+        }
+        finding = Finding::Slow;
+        if before != now {
+            continue;
+        }
+        if let Some(task) = worker.queues.rescue() {
+            worker.queues.counters.rescued.add_shared(1);
+            schedule_from_outside(team, task);
+        } else if team.config.stealing {
+            // It finds the ring, as whoever looks for work does.
+            team.sleep().relieve();
+        }
+    }
+    finding
+}
+
+/// Has somebody sit down in the driver, if nobody has been there since the last look.
+fn fill_lease(team: &Team, left_at: &mut Option<usize>) -> Finding {
+    let now = team.sleep().lease_free_since();
+    if std::mem::replace(left_at, now) != now {
+        return now.map_or(Finding::Nothing, |_| Finding::Brisk);
+    }
+    if now.is_none() {
+        return Finding::Nothing;
+    }
+    team.sleep().relieve();
+    Finding::Slow
+}
+
+/// Says whether the watch is off: not, if a slot was filled meanwhile, and never after the system has refused
+/// the heavy fence.
+fn turn_watch_off(team: &Team) -> bool {
+    team.watch.on.store(false, Release);
+    // Pairs with `be_on`: either we see the task or the free lease, or whoever left it so sees us off.
+    let fenced = barrier::heavy() || !team.watch.began_asymmetric;
+    let in_use = !fenced
+        || team.sleep().lease_is_free()
+        || team.workers().any(|worker| worker.queues.has_any());
+    if in_use {
+        team.watch.on.store(true, Release);
+    }
+    !in_use
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::context::{self, Budget};
-use crate::worker::current;
+use crate::base::context::{self, Budget};
+use crate::team::current;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -33,8 +33,8 @@ pub fn poll_spend(cx: &mut Context<'_>) -> Poll<Spent> {
 
 #[cold]
 fn let_others_go_first(cx: &mut Context<'_>) -> Poll<Spent> {
-    if let Some(worker) = current::current() {
-        worker.tasks().counters.budget_spent.add(1);
+    if let Some(worker) = current() {
+        worker.queues.counters.budget_spent.add(1);
     }
     cx.waker().wake_by_ref();
     Poll::Pending

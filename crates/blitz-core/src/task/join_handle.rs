@@ -3,8 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::{AbortHandle, Id, budget};
-use crate::error::JoinError;
-use crate::ops::block_on;
+use crate::base::JoinError;
 use blitz_parts::task::{Failure, Join, TaskRef};
 use std::fmt;
 use std::future::Future;
@@ -78,7 +77,7 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> Result<T, JoinError> {
         match &self.kind {
             Kind::Job(job) => job.join(),
-            Kind::Task(_) => block_on::block_on(self),
+            Kind::Task(_) => super::block_on(self),
         }
     }
 

@@ -12,7 +12,7 @@
 #![forbid(unsafe_code)]
 
 use super::{AbortHandle, Id, JoinHandle, LocalSet, budget, spawn_local};
-use crate::error::JoinError;
+use crate::base::JoinError;
 use blitz_parts::prim::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,28 +1,35 @@
 //! Tasks: futures that the workers poll.
 
 mod abort;
+mod bell;
+mod block_on;
+mod blocking;
 pub(crate) mod budget;
-pub(crate) mod context;
 mod id;
 mod join_handle;
 mod join_set;
 pub(crate) mod local;
+mod packet;
 mod shield;
 mod spawn;
 mod task_local;
 mod yield_now;
 
-pub use crate::error::JoinError;
+pub use crate::base::JoinError;
 pub use abort::AbortHandle;
+pub use block_on::is_prompt;
+pub(crate) use block_on::{block_on, block_on_in};
+pub(crate) use blocking::spawn_blocking_in;
 pub use budget::{Unconstrained, consume_budget, unconstrained};
 pub use id::{Id, id, try_id};
 pub use join_handle::JoinHandle;
 pub(crate) use join_handle::{JobHandle, Joinable};
 pub use join_set::JoinSet;
 pub use local::{LocalSet, spawn_local};
-pub(crate) use shield::Sections;
+pub(crate) use packet::Packet;
 pub use shield::{Shield, shield};
 pub use spawn::TrySpawnError;
+pub(crate) use spawn::{spawn_in, spawn_on, try_spawn_in};
 #[doc(hidden)]
 pub use task_local::LocalCell;
 pub use task_local::{AccessError, LocalKey, TaskLocalFuture};

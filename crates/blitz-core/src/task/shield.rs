@@ -2,16 +2,16 @@
 
 #![forbid(unsafe_code)]
 
-use super::{context, local};
+use super::local;
+use crate::base::context;
+use crate::sched::hold::release_with_tasks;
 use crate::team::Team;
-use crate::worker::current;
-use blitz_parts::prim::{Mutex, MutexGuard};
+use crate::team::current;
 use blitz_parts::task::TaskRef;
 use pin_project_lite::pin_project;
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Runs `future` to its end even if the task is aborted meanwhile. The abort is remembered and takes
@@ -98,7 +98,7 @@ impl Guard {
     /// The task itself, if its pool ends already.
     fn new(task: TaskRef) -> Result<Guard, TaskRef> {
         // A local task ends with its set, not with a pool.
-        let worker = current::current().filter(|_| local::current().is_none());
+        let worker = current().filter(|_| local::current().is_none());
         let hold = match worker.map(|worker| TaskHold::try_new(worker.team(), &task)) {
             Some(None) => return Err(task),
             Some(hold) => hold,
@@ -140,72 +140,7 @@ impl Drop for TaskHold {
     fn drop(&mut self) {
         // Unless the hold was given back when the task had ended.
         if self.team.sections.remove(self.key) {
-            self.team.release_with_tasks();
-        }
-    }
-}
-
-/// The shielded sections of a team's tasks that have not ended.
-#[derive(Default)]
-pub(crate) struct Sections {
-    list: Mutex<List>,
-}
-
-#[derive(Default)]
-struct List {
-    open: BTreeMap<u64, TaskRef>,
-    /// How many there ever were.
-    begun: u64,
-}
-
-impl Sections {
-    fn add(&self, task: TaskRef) -> u64 {
-        let mut list = self.lock();
-        list.begun += 1;
-        let key = list.begun;
-        list.open.insert(key, task);
-        key
-    }
-
-    /// Returns whether the section was there.
-    fn remove(&self, key: u64) -> bool {
-        let task = self.lock().open.remove(&key);
-        // The task's last reference may go here; not under the lock.
-        task.is_some()
-    }
-
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.lock().open.len()
-    }
-
-    /// Removes those whose task has ended: they were forgotten, or left their task without having ended.
-    fn take_ended(&self) -> Vec<TaskRef> {
-        let mut list = self.lock();
-        let is_ended = |(key, task): (&u64, &TaskRef)| task.is_finished().then_some(*key);
-        let ended: Vec<u64> = list.open.iter().filter_map(is_ended).collect();
-        ended.iter().filter_map(|key| list.open.remove(key)).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, List> {
-        // No user code runs under the lock.
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Team {
-    /// As [`end_orphaned_sections`](Self::end_orphaned_sections), if the handle is gone.
-    pub(crate) fn end_orphaned_sections_if_closing(&self) {
-        if self.is_closing() {
-            self.end_orphaned_sections();
-        }
-    }
-
-    /// Gives back what shielded sections hold whose task has ended. Called once the handle is gone: by the thread
-    /// that drops it, and by each worker that has nothing to do or has a fair turn, so that the one that polled the task last does.
-    pub(crate) fn end_orphaned_sections(&self) {
-        if self.sections.len() > 0 {
-            self.sections.take_ended().iter().for_each(|_| self.release_with_tasks());
+            release_with_tasks(&self.team);
         }
     }
 }

@@ -3,75 +3,75 @@
 #![forbid(unsafe_code)]
 
 use super::JoinHandle;
-use crate::sched::Home;
-use crate::team::Team;
-use crate::worker::{Worker, current};
+use crate::sched::{Home, schedule_from_outside};
+use crate::team::{Owner, Team, current};
+use crate::worker::need_worker;
 use blitz_parts::task::{self, Runnable};
 use std::fmt;
 use std::future::Future;
 
-impl Team {
-    pub(crate) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        let (task, join) = task::new(future, Home::of(self));
-        self.start(task);
-        JoinHandle::of_task(join)
-    }
+/// Starts a task on `team`.
+pub(crate) fn spawn_in<F>(team: &Team, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let (task, join) = task::new(future, Home::of(team));
+    start(team, task);
+    JoinHandle::of_task(join)
+}
 
-    /// Lets a new task begin.
-    fn start(&self, task: Runnable) {
-        match current::current() {
-            Some(worker) if worker.is_in(self) => worker.start(task),
-            // Cancelled before it began.
-            _ if self.tasks_end() => drop(task),
-            _ => {
-                self.outside.spawned.add_shared(1);
-                self.schedule_from_outside(task);
-                self.need_worker();
-            }
-        }
-    }
+/// Starts a task on the team of the current thread's worker.
+#[inline]
+pub(crate) fn spawn_on<F>(owner: Owner<'_>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let (task, join) = task::new(future, Home::of(owner.team()));
+    start_on(owner, task);
+    JoinHandle::of_task(join)
+}
 
-    /// The same, unless more tasks wait in the queue than the pool was built for.
-    pub(crate) fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        if self.tasks.len() >= self.config.queue_capacity {
-            return Err(TrySpawnError { future });
+/// As [`spawn_in`], unless more tasks wait in the queue than the pool was built for.
+pub(crate) fn try_spawn_in<F>(
+    team: &Team,
+    future: F,
+) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    if team.tasks.len() >= team.config.queue_capacity {
+        return Err(TrySpawnError { future });
+    }
+    Ok(spawn_in(team, future))
+}
+
+/// Lets a new task begin.
+fn start(team: &Team, task: Runnable) {
+    match current() {
+        Some(owner) if owner.is_in(team) => start_on(owner, task),
+        // Cancelled before it began.
+        _ if team.tasks_end() => drop(task),
+        _ => {
+            team.outside.spawned.add_shared(1);
+            schedule_from_outside(team, task);
+            need_worker(team);
         }
-        Ok(self.spawn(future))
     }
 }
 
-impl Worker {
-    /// Starts a task of this worker's team. Own thread only.
-    #[inline]
-    pub(crate) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        let (task, join) = task::new(future, Home::of(self.team()));
-        self.start(task);
-        JoinHandle::of_task(join)
+/// As [`start`], on a worker of the task's team.
+///
+/// Not generic, and no part of what is: `spawn` is compiled once per future.
+fn start_on(owner: Owner<'_>, task: Runnable) {
+    if owner.team().tasks_end() {
+        // Cancelled before it began.
+        return drop(task);
     }
-
-    /// Lets a new task of this worker's team begin. Own thread only.
-    ///
-    /// Not generic, and no part of what is: `spawn` is compiled once per future.
-    fn start(&self, task: Runnable) {
-        if self.team().tasks_end() {
-            // Cancelled before it began.
-            return drop(task);
-        }
-        self.tasks().counters.spawned.add(1);
-        self.schedule(task);
-    }
+    owner.queues.counters.spawned.add(1);
+    owner.tasks().schedule(task);
 }
 
 /// The queue of the pool is full; has the future that was to be spawned.

@@ -17,7 +17,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::context;
+use crate::base::context;
 use pin_project_lite::pin_project;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;

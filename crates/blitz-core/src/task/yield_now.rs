@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::context;
+use crate::base::context;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};

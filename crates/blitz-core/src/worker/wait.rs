@@ -1,8 +1,16 @@
 //! What a worker does while it waits for a latch.
 
-use super::{Aside, Found, Look, Room, Wanted, Worker, stack};
-use crate::driver_slot::Visit;
-use crate::panic::AbortOnUnwind;
+#![forbid(unsafe_code)]
+
+use super::driver::Visit;
+use super::find::{has_tasks, has_work};
+use super::{Found, Look, Room, Wanted, room};
+use crate::base::context::{self, Aside};
+use crate::base::panic::AbortOnUnwind;
+use crate::sched::cancel::cancel_waiting_tasks;
+use crate::sched::hold::end_orphaned_sections_if_closing;
+use crate::state::{Hears, WaitPolicy};
+use crate::team::{Owner, Team};
 use blitz_parts::deque::Mark;
 use blitz_parts::job::{Header, Work};
 use blitz_parts::latch::{JobLatch, Runner};
@@ -46,17 +54,17 @@ impl Limits<'_> {
     }
 }
 
-impl Worker {
+impl Owner<'_> {
     /// Returns once `latch` is set. Jobs of the own deque above `mark` belong to what is
-    /// waited for; those below belong to frames further out. Own thread only.
+    /// waited for; those below belong to frames further out.
     #[cold]
-    pub(crate) fn wait_until(&self, latch: &JobLatch, mark: Mark<Header>, help: Help<'_>) {
+    pub(crate) fn wait_until(self, latch: &JobLatch, mark: Mark<Header>, help: Help<'_>) {
         // The latch lies in a frame that must not go before it is set.
         let guard = AbortOnUnwind("a wait");
         let _aside = Aside::begin();
         let outer = self.waits_for.load(Relaxed);
         // Everything that is begun here lies on top of this frame.
-        let room = stack::room();
+        let room = room();
         match help {
             Help::Anything if room == Room::Strangers => self.wait_helping_all(latch, mark),
             Help::Anything => self.wait_within(latch, mark, Limits::with_tasks(room, true)),
@@ -70,11 +78,11 @@ impl Worker {
         std::mem::forget(guard);
     }
 
-    fn wait_helping_all(&self, latch: &JobLatch, mark: Mark<Header>) {
+    fn wait_helping_all(self, latch: &JobLatch, mark: Mark<Header>) {
         let sleep = self.team().sleep();
         let stop_looking = |idle: &mut Option<Idle>| {
             if let Some(idle) = idle.take() {
-                let woken = sleep.work_found(self.bed(), idle, || self.team().has_work());
+                let woken = sleep.work_found(self.bed(), idle, || has_work(self.team()));
                 self.counters.wakes_sent.add(woken as u64);
             }
         };
@@ -97,7 +105,7 @@ impl Worker {
             if sleep.is_stopping() {
                 // What this waits for may itself wait for a task that nobody will poll any more.
                 stop_looking(&mut idle);
-                self.team().cancel_waiting_tasks();
+                cancel_waiting_tasks(self.team());
                 // Or for the outside world, and nobody sleeps in the driver any more.
                 if !self.poll_driver() {
                     yield_now();
@@ -120,21 +128,21 @@ impl Worker {
         stop_looking(&mut idle);
         // A task that yielded in here is alone in the ring, of which nobody was told, and what goes on now
         // may block.
-        self.tell_of_ring();
+        self.tasks().notify_of_ring();
     }
 
     /// Runs one thing, if there is any, on behalf of a caller that waits no longer but lets others go first.
-    pub(crate) fn let_another_go_first(&self, latch: &JobLatch) {
+    pub(crate) fn let_another_go_first(self, latch: &JobLatch) {
         let _aside = Aside::begin();
-        let room = stack::room();
+        let room = room();
         if room < Room::Needed {
             // Others have to poll what this worker has and what is woken; but it may be the only one.
-            self.give_tasks_away();
-            let visit = self.while_parking(|| self.visit_driver());
+            self.tasks().give_away();
+            let visit = self.tasks().while_parking(|| self.visit_driver());
             self.call_wakers_for_others(visit, room);
             return yield_now();
         }
-        let (outer, mark) = (self.waits_for.load(Relaxed), self.mark());
+        let (outer, mark) = (self.waits_for.load(Relaxed), self.jobs().mark());
         let found = if room == Room::Strangers {
             self.find_while_waiting(latch, mark, Look::Public)
         } else {
@@ -146,47 +154,41 @@ impl Worker {
         }
         self.waits_for.store(outer, Relaxed);
         // As at the end of a wait.
-        self.tell_of_ring();
+        self.tasks().notify_of_ring();
     }
 
     /// The newest own job above `mark` while nothing else has to go first: what `find_while_waiting` would find, sooner.
     #[inline]
-    fn next_of_many(&self, mark: Mark<Header>) -> Option<Work> {
-        let has_tasks = self.tasks().has_any() || self.team().tasks.may_have();
-        if has_tasks || self.tasks().is_fair_turn_due() {
+    fn next_of_many(self, mark: Mark<Header>) -> Option<Work> {
+        let has_tasks = self.queues.has_any() || self.team().tasks.may_have();
+        if has_tasks || self.own().tasks.tick.is_fair_turn_due() {
             return None;
         }
-        let job = self.pop_above(mark)?;
-        self.count_job();
+        let job = self.jobs().pop_above(mark)?;
+        self.tasks().count_job();
         Some(job)
     }
 
     /// Any work at all: what is waited for first, and neither kind of work always before the other.
-    fn find_while_waiting(
-        &self,
-        latch: &JobLatch,
-        mark: Mark<Header>,
-        look: Look,
-    ) -> Option<Found> {
-        if self.is_fair_turn() {
-            let found = self.find_fairly(|| self.pop_above(mark));
+    fn find_while_waiting(self, latch: &JobLatch, mark: Mark<Header>, look: Look) -> Option<Found> {
+        if self.tasks().is_fair_turn() {
+            let found = self.find_fairly(|| self.jobs().pop_above(mark));
             if found.is_some() {
                 return found;
             }
         }
         let job = || {
-            let job = self
-                .pop_above(mark)
-                .or_else(|| self.open_mail())
+            let job = (self.jobs().pop_above(mark))
+                .or_else(|| self.jobs().open_mail())
                 .or_else(|| self.leapfrog(latch.runner(), look))
-                .or_else(|| self.take_oldest())?;
-            self.count_job();
-            self.tell_of_ring();
+                .or_else(|| self.jobs().take_oldest())?;
+            self.tasks().count_job();
+            self.tasks().notify_of_ring();
             Some(Found::Job(job))
         };
-        let task = || self.next_task_of_wait().map(Found::Task);
+        let task = || self.tasks().next_of_wait().map(Found::Task);
         let found = if self.tasks_go_first() {
-            let queued = || self.take_queued(usize::MAX).map(Found::Task);
+            let queued = || self.tasks().take_queued(usize::MAX).map(Found::Task);
             task().or_else(queued).or_else(job)
         } else {
             job().or_else(task)
@@ -194,10 +196,9 @@ impl Worker {
         found.or_else(|| self.find_elsewhere(look, Wanted::ALL))
     }
 
-    fn wait_within(&self, latch: &JobLatch, mark: Mark<Header>, limits: Limits<'_>) {
-        let team = self.team();
+    fn wait_within(self, latch: &JobLatch, mark: Mark<Header>, limits: Limits<'_>) {
         let hears = limits.injected.is_some() || limits.tasks;
-        let _guest = hears.then(|| team.add_guest(self, limits.tasks));
+        let _guest = hears.then(|| Guest::new(self, limits.tasks));
         let mut rounds = 0;
         while !latch.probe() {
             let look = if rounds < tuning::DESCENDANT_YIELDS { Look::Public } else { Look::Hard };
@@ -214,61 +215,62 @@ impl Worker {
         }
         if limits.tasks {
             // As at the end of every wait that polls.
-            self.tell_of_ring();
+            self.tasks().notify_of_ring();
         }
     }
 
     /// Whether tasks are polled, or cancelled, by a wait within `limits`.
-    fn polls_within(&self, limits: Limits<'_>) -> bool {
+    fn polls_within(self, limits: Limits<'_>) -> bool {
         // To cancel one takes no more than its drop, unless that waits.
         let cancels = || limits.room >= Room::Mail && self.team().tasks_end();
         limits.tasks && (limits.room >= Room::Needed || cancels())
     }
 
-    fn wants_injected(&self, limits: Limits<'_>) -> bool {
+    fn wants_injected(self, limits: Limits<'_>) -> bool {
         limits.room >= Room::Needed
             && limits.injected.is_some_and(|flag| flag.load(Acquire))
             && !self.team().injector().is_empty()
     }
 
     fn find_within(
-        &self,
+        self,
         latch: &JobLatch,
         mark: Mark<Header>,
         look: Look,
         limits: Limits<'_>,
     ) -> Option<Found> {
         let (team, polls, room) = (self.team(), self.polls_within(limits), limits.room);
-        if polls && self.is_fair_turn() {
+        if polls && self.tasks().is_fair_turn() {
             // There may be no other worker.
             let visit = self.visit_driver();
             if visit == Visit::Wakers && self.may_call_wakers(room) {
                 return Some(Found::Wakers);
             }
-            team.end_orphaned_sections_if_closing();
+            end_orphaned_sections_if_closing(team);
             // Own tasks that yield must not keep those in the queue waiting for ever.
-            if let Some(task) = self.take_fair_share() {
-                self.tell_of_ring();
+            if let Some(task) = self.tasks().take_fair_share() {
+                self.tasks().notify_of_ring();
                 return Some(Found::Task(task));
             }
         }
         let job = || {
-            let mail = || if room >= Room::Mail { self.open_mail() } else { None };
-            let injected = || if self.wants_injected(limits) { self.take_injected() } else { None };
-            let job = (self.pop_above(mark).or_else(mail))
+            let mail = || if room >= Room::Mail { self.jobs().open_mail() } else { None };
+            let injected =
+                || if self.wants_injected(limits) { self.jobs().take_injected() } else { None };
+            let job = (self.jobs().pop_above(mark).or_else(mail))
                 .or_else(|| self.leapfrog(latch.runner(), look))
                 .or_else(injected)?;
-            self.count_job();
+            self.tasks().count_job();
             if polls {
-                self.tell_of_ring();
+                self.tasks().notify_of_ring();
             }
             Some(Found::Job(job))
         };
         let task = || {
-            let others = || team.workers().filter(|worker| worker.index != self.index);
-            let steal = || others().find_map(|victim| self.steal_tasks(victim));
+            let others = || team.workers().filter(|worker| worker.index() != self.index());
+            let steal = || others().find_map(|victim| self.tasks().steal_from(victim));
             let task = if polls {
-                self.next_task_of_wait().or_else(|| self.take_queued(1)).or_else(steal)
+                self.tasks().next_of_wait().or_else(|| self.tasks().take_queued(1)).or_else(steal)
             } else {
                 None
             };
@@ -277,30 +279,31 @@ impl Worker {
         let found =
             if polls && self.tasks_go_first() { task().or_else(job) } else { job().or_else(task) };
         let takes_oldest = limits.own_oldest && room >= Room::Older;
-        found.or_else(|| if takes_oldest { self.take_oldest().map(Found::Job) } else { None })
+        found
+            .or_else(|| if takes_oldest { self.jobs().take_oldest().map(Found::Job) } else { None })
     }
 
     /// Blocks until `latch` is set or there is something within `limits`.
-    fn park_within(&self, latch: &JobLatch, limits: Limits<'_>) {
+    fn park_within(self, latch: &JobLatch, limits: Limits<'_>) {
         let (team, polls) = (self.team(), self.polls_within(limits));
         // Pairs with the fence in `shut_down`: this worker may have polled the task of a forgotten shield to its end.
         fence(SeqCst);
-        team.end_orphaned_sections_if_closing();
+        end_orphaned_sections_if_closing(team);
         if !polls {
             // Others poll them; this worker might come back to them late.
-            self.give_tasks_away();
+            self.tasks().give_away();
         }
         let look = || {
             let sees = limits.room >= Room::Mail && self.has_mail()
                 || self.wants_injected(limits)
-                || polls && (self.tasks().has_lifo() || team.has_tasks());
+                || polls && (self.queues.has_lifo() || has_tasks(team));
             if !sees {
                 // As before every sleep: a clock that stands moves on when all workers sleep.
                 self.tell_idle_driver();
             }
             sees
         };
-        let (woken, lease) = team.sleep().wait_parked(self.bed(), latch, look, || team.has_work());
+        let (woken, lease) = team.sleep().wait_parked(self.bed(), latch, look, || has_work(team));
         self.counters.wakes_sent.add(woken as u64);
         let see_to_driver = || match lease {
             Some(lease) => self.dispatch(lease),
@@ -310,42 +313,43 @@ impl Worker {
         };
         if !polls {
             // What is woken others have to poll.
-            let visit = self.while_parking(see_to_driver);
+            let visit = self.tasks().while_parking(see_to_driver);
             self.call_wakers_for_others(visit, limits.room);
         } else if see_to_driver() == Visit::Wakers && self.may_call_wakers(limits.room) {
             self.call_wakers();
         }
         if limits.tasks && team.sleep().is_stopping() {
             // What this waits for may itself wait for a task that no worker will poll any more.
-            team.cancel_waiting_tasks();
+            cancel_waiting_tasks(team);
         }
     }
 
     /// Calls the wakers that a visit has left to this worker, and leaves the tasks that they wake to others.
-    fn call_wakers_for_others(&self, visit: Visit, room: Room) {
+    fn call_wakers_for_others(self, visit: Visit, room: Room) {
         if visit == Visit::Wakers && self.may_call_wakers(room) {
             self.call_wakers();
-            self.give_tasks_away();
+            self.tasks().give_away();
         }
     }
 
     /// A descendant of the job that `runner` runs: from the runner's deque or, if the runner waits
     /// itself, from the deque of the one it waits for, and so on.
-    fn leapfrog(&self, runner: Option<Runner>, look: Look) -> Option<Work> {
+    fn leapfrog(self, runner: Option<Runner>, look: Look) -> Option<Work> {
         let team = self.team();
         let mut at = runner?;
         self.waits_for.store(at.to_bits(), Release);
         for _ in 0..tuning::LEAPFROG_HOPS {
             let victim = team.worker(usize::from(at.index))?;
-            if std::ptr::eq(victim, self) || !victim.is_still(at) {
+            if std::ptr::eq(victim, self.worker()) || !victim.is_still(at) {
                 return None;
             }
             self.counters.steals_tried.add(1);
             // What lies in the deque while the run lasts was pushed by the run; once it has ended,
             // something unrelated fills the deque, and that is not ours to take.
             let give = || victim.give_if(|| victim.is_still(at));
-            let found = give()
-                .or_else(|| if look == Look::Hard && self.force(victim) { give() } else { None });
+            let found = give().or_else(|| {
+                if look == Look::Hard && self.jobs().force(victim) { give() } else { None }
+            });
             if found.is_some() {
                 self.counters.steals_won.add(1);
                 self.counters.leapfrogs.add(1);
@@ -358,5 +362,45 @@ impl Worker {
             at = next;
         }
         None
+    }
+}
+
+/// A worker that hears of injected jobs until this is dropped, and perhaps of tasks that are put where
+/// all workers look.
+struct Guest<'a> {
+    owner: Owner<'a>,
+    hears: Hears,
+}
+
+impl<'a> Guest<'a> {
+    fn new(owner: Owner<'a>, tasks: bool) -> Guest<'a> {
+        let hears = if tasks { Hears::JobsAndTasks } else { Hears::Jobs };
+        owner.team().guests.add(owner.index(), hears);
+        Guest { owner, hears }
+    }
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        self.owner.team().guests.remove(self.owner.index(), self.hears);
+    }
+}
+
+/// What a worker of `team` may do while it waits for jobs of this team. A task that waits does not have
+/// others polled on top of it: each might wait in its turn, and the stack would grow with every task
+/// there is.
+pub(crate) fn help<'a>(team: &Team, injected: Option<&'a AtomicBool>) -> Help<'a> {
+    match team.config.wait {
+        WaitPolicy::StealAnything if context::depth() == 0 => Help::Anything,
+        _ => Help::Descendants { injected },
+    }
+}
+
+/// What a worker of `team` may do while it waits for something outside of the team. That may need any
+/// task of this team, so tasks are polled whatever the policy says.
+pub(crate) fn help_outside(team: &Team) -> Help<'static> {
+    match team.config.wait {
+        WaitPolicy::StealAnything => Help::Anything,
+        WaitPolicy::DescendantsOnly => Help::Tasks,
     }
 }

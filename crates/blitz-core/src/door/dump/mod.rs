@@ -6,10 +6,10 @@ mod json;
 mod text;
 
 use super::metrics::WorkerMetrics;
-use crate::sched::Scheduler;
+use crate::state::Scheduler;
 use crate::task::Id;
 use crate::team::Team;
-use crate::worker::Worker;
+use crate::team::Worker;
 use blitz_parts::bitmap::{Bitmap, Position, SummaryTree};
 use blitz_parts::prim::Relaxed;
 use blitz_parts::task::TaskRef;
@@ -114,7 +114,7 @@ impl Dump {
     pub(in crate::door) fn of(team: &Team) -> Dump {
         let counts = team.sleep().counters().load();
         Dump {
-            scheduler: team.scheduler(),
+            scheduler: team.tasks.scheduler(),
             sleeping: counts.sleeping(),
             inactive: counts.inactive(),
             jec: counts.jec(),
@@ -124,7 +124,7 @@ impl Dump {
             injected: !team.injector().is_empty(),
             queued: team.tasks.len(),
             watch: team.watch.is_on(),
-            signal: team.signals().map(|signals| SignalDump::of(signals.tree(), team)),
+            signal: team.bitmap().map(|bitmap| SignalDump::of(bitmap.tree(), team)),
             workers: team.workers().map(|worker| WorkerDump::of(worker, team)).collect(),
             tasks: tasks(team),
         }
@@ -159,13 +159,13 @@ impl SignalDump {
 impl WorkerDump {
     fn of(worker: &Worker, team: &Team) -> WorkerDump {
         let index = worker.index();
-        let tasks = worker.tasks();
-        let waker = tasks.signal.as_ref().map(|part| &part.waker);
+        let tasks = &worker.queues;
+        let waker = tasks.bitmap.as_ref().map(|marks| &marks.waker);
         WorkerDump {
             index,
             word: worker.bed().core().state_name(),
             parked: team.sleep().parked_word(index / 64) >> (index % 64) & 1 != 0,
-            deque: format!("{:?}", worker.deque()),
+            deque: format!("{:?}", worker.deque),
             mail: worker.has_mail(),
             queues: format!("{tasks:?}"),
             queued: tasks.len(),
@@ -178,13 +178,13 @@ impl WorkerDump {
 
 /// The tasks that the team knows of, those in slots in the order of their slots.
 fn tasks(team: &Team) -> Vec<TaskDump> {
-    let waiting: Vec<_> = team.workers().flat_map(|worker| worker.tasks().owned.tasks()).collect();
+    let waiting: Vec<_> = team.workers().flat_map(|worker| worker.queues.owned.tasks()).collect();
     let known = |task: &TaskRef, slot| TaskDump {
         id: Some(Id::of(task)),
         slot,
         state: task.state().to_string(),
     };
-    match team.signals() {
+    match team.bitmap() {
         None => waiting.iter().map(|task| known(task, None)).collect(),
         Some(signals) => in_slots(signals, &waiting, known),
     }

@@ -3,9 +3,9 @@
 //! A task points to the inbox and counts nothing: the set does not go before each of its tasks is complete.
 //! Whoever wakes a task may be anywhere, and keeps the inbox while at it.
 
-use crate::panic::{Payload, discard};
+use crate::base::context::{self, Polling};
+use crate::base::panic::{Payload, discard};
 use crate::task::JoinHandle;
-use crate::task::context::{self, Polling};
 use crate::team::Team;
 use crate::worker;
 use blitz_parts::prim::{Mutex, MutexGuard, thread_local, yield_now};
@@ -138,7 +138,7 @@ impl Locals {
 
     /// Makes this the current set of the thread until the guard is dropped.
     pub(super) fn enter(self: &Rc<Self>) -> Entered {
-        Entered::replace(Some(self.clone()))
+        Entered::new(self.clone())
     }
 }
 
@@ -158,7 +158,7 @@ impl Inbox {
             drop(state);
             // The waker is whatever the set is awaited with.
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                report(worker::current::team(), payload);
+                report(worker::current_team(), payload);
             }
             state = self.lock();
         }
@@ -229,11 +229,11 @@ unsafe impl Scheduler for Home {
     }
 
     fn report_panic(&self, payload: Payload) {
-        report(worker::current::team(), payload);
+        report(worker::current_team(), payload);
     }
 
     fn late_report(&self) -> Option<LateReport> {
-        let team = worker::current::team();
+        let team = worker::current_team();
         Some(Box::new(move |payload| report(team, payload)))
     }
 }
@@ -248,39 +248,37 @@ fn report(team: Option<Arc<Team>>, payload: Payload) {
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<Rc<Locals>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Inside>> = const { RefCell::new(None) };
 }
 
-/// The set that the current thread runs in, if any.
+/// The set that the current thread is inside of.
+#[derive(Clone)]
+struct Inside {
+    locals: Rc<Locals>,
+    /// The aside in which it was entered, and in which alone it counts.
+    aside: u64,
+}
+
+/// The set that the current thread is inside of, if it is inside of one.
 pub(crate) fn current() -> Option<Rc<Locals>> {
-    CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()
+    let inside = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()?;
+    (inside.aside == context::aside()).then_some(inside.locals)
 }
 
-/// No set is the current one until the guard is dropped: for work that has nothing to do with it.
-pub(crate) fn outside() -> Entered {
-    let is_inside = CURRENT.try_with(|current| current.borrow().is_some()).unwrap_or(false);
-    if is_inside { Entered::replace(None) } else { Entered { before: None, is_changed: false } }
-}
-
-/// A set, or none, is this thread's current one until this is dropped.
+/// The current thread is inside of a set until this is dropped.
 pub(crate) struct Entered {
-    before: Option<Rc<Locals>>,
-    /// There is something to undo.
-    is_changed: bool,
+    before: Option<Inside>,
 }
 
 impl Entered {
-    fn replace(locals: Option<Rc<Locals>>) -> Entered {
-        let before = CURRENT.try_with(|current| current.replace(locals)).ok().flatten();
-        Entered { before, is_changed: true }
+    fn new(locals: Rc<Locals>) -> Entered {
+        let inside = Some(Inside { locals, aside: context::aside() });
+        Entered { before: CURRENT.try_with(|current| current.replace(inside)).ok().flatten() }
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        if !self.is_changed {
-            return;
-        }
         let before = self.before.take();
         // Not dropped while the cell is borrowed.
         let left = CURRENT.try_with(|current| current.replace(before));

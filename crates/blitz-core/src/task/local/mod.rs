@@ -11,7 +11,7 @@
 
 mod locals;
 
-pub(crate) use locals::{Entered, current, outside};
+pub(crate) use locals::current;
 
 use super::JoinHandle;
 use blitz_parts::tuning::LOCAL_POLLS_PER_TURN;

@@ -14,6 +14,8 @@ thread_local! {
             budget: Cell::new(Budget::UNLIMITED),
             depth: Cell::new(0),
             asides: Cell::new(0),
+            aside: Cell::new(0),
+            begun: Cell::new(0),
             entered: Cell::new(false),
         }
     };
@@ -26,7 +28,11 @@ struct Polled {
     depth: Cell<u32>,
     /// How many places are on the stack where a worker runs something in between.
     asides: Cell<u32>,
-    /// Whether the thread has entered a pool.
+    /// The number of the newest of them, of all that this thread has begun; zero if there is none.
+    aside: Cell<u64>,
+    /// How many this thread has begun.
+    begun: Cell<u64>,
+    /// Whether the thread has entered a pool, in this aside.
     entered: Cell<bool>,
 }
 
@@ -103,17 +109,30 @@ impl Drop for Polling {
     }
 }
 
-/// Something that has nothing to do with the task below it on the stack, until dropped.
+/// Until this is dropped the thread runs work that has nothing to do with the frames below it on the
+/// stack: the current pool, task and local set of those frames are not the work's. Every job but a half
+/// of a `join` that its own frame takes back begins under one, or in the main loop, where nothing is
+/// current.
 pub(crate) struct Aside {
     before: (Current, Budget),
+    aside: u64,
+    entered: bool,
 }
 
 impl Aside {
     pub(crate) fn begin() -> Aside {
         POLLED.with(|polled| {
+            let number = polled.begun.get() + 1;
+            polled.begun.set(number);
             polled.asides.set(polled.asides.get() + 1);
-            let task = polled.task.replace(Current::NONE);
-            Aside { before: (task, polled.budget.replace(Budget::UNLIMITED)) }
+            Aside {
+                before: (
+                    polled.task.replace(Current::NONE),
+                    polled.budget.replace(Budget::UNLIMITED),
+                ),
+                aside: polled.aside.replace(number),
+                entered: polled.entered.replace(false),
+            }
         })
     }
 }
@@ -124,12 +143,25 @@ impl Drop for Aside {
             polled.asides.set(polled.asides.get() - 1);
             polled.task.set(self.before.0);
             polled.budget.set(self.before.1);
+            polled.aside.set(self.aside);
+            polled.entered.set(self.entered);
         });
     }
 }
 
-/// How many polls of tasks and other things that have nothing to do with each other are on this thread's
-/// stack: the same number at two places that are on the stack at once means the same thing.
+/// The number of the newest aside on this thread's stack: what belongs to a frame of another one is not
+/// current here.
+pub(crate) fn aside() -> u64 {
+    POLLED.try_with(|polled| polled.aside.get()).unwrap_or(0)
+}
+
+/// Whether no task is current: so it has to be where a job begins.
+pub(crate) fn is_outside_of_tasks() -> bool {
+    POLLED.try_with(|polled| polled.task.get().task().is_none()).unwrap_or(true)
+}
+
+/// Nesting level: how many polls of tasks and asides are on this thread's stack. Two live frames at one
+/// level belong to the same work.
 pub(crate) fn layer() -> u32 {
     POLLED.try_with(|polled| polled.depth.get() + polled.asides.get()).unwrap_or(0)
 }
@@ -168,7 +200,7 @@ pub(crate) fn depth() -> u32 {
     POLLED.try_with(|polled| polled.depth.get()).unwrap_or(0)
 }
 
-/// Whether the current thread has entered a pool: see `handle`.
+/// Whether the current thread has entered a pool: see `team/entered`.
 #[inline]
 pub(crate) fn is_entered() -> bool {
     POLLED.with(|polled| polled.entered.get())

@@ -1,10 +1,10 @@
 //! `block_on`: running a future to its end on the current thread, whatever thread that is.
 
 use super::bell::{self, Bell};
-use crate::entered::Entered;
-use crate::task::{context, local};
-use crate::team::Team;
-use crate::worker::{Help, Room, Worker, current, stack};
+use super::local;
+use crate::base::context;
+use crate::team::{Entered, Owner, Team, current};
+use crate::worker::{Help, Room, room, visit, wait_outside};
 use blitz_parts::latch::{JobLatch, Latch};
 use blitz_parts::park::parker::Parker;
 use blitz_parts::prim::thread_local;
@@ -18,7 +18,7 @@ use std::task::{Context, Poll, RawWakerVTable, Waker};
 /// Runs `future` to its end on the current thread: see [`block_on`](crate::block_on).
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     // At the limit the set waits, or its tasks could fill the stack, each waiting for the next.
-    match local::current().filter(|_| stack::room() >= Room::Needed) {
+    match local::current().filter(|_| room() >= Room::Needed) {
         Some(locals) => block_on_this_thread(local::run_until(locals, future)),
         None => block_on_this_thread(future),
     }
@@ -26,20 +26,19 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 
 fn block_on_this_thread<F: Future>(future: F) -> F::Output {
     let future = pin!(future);
-    let _visit = current::visit();
-    match current::current() {
-        Some(worker) => block_on_worker(worker, future),
+    let _visit = visit();
+    match current() {
+        Some(owner) => block_on_worker(owner, future),
         None => block_on_foreign_thread(future),
     }
 }
 
-impl Team {
-    pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        let _entered = Entered::new(self.arc());
-        let inside = current::current().is_some_and(|worker| worker.is_in(self));
-        let _outside = if inside { None } else { self.wait_outside() };
-        block_on(future)
-    }
+/// As [`block_on`]; what the future spawns goes to `team`.
+pub(crate) fn block_on_in<F: Future>(team: &Team, future: F) -> F::Output {
+    let _entered = Entered::new(team.arc());
+    let inside = current().is_some_and(|owner| owner.is_in(team));
+    let _outside = if inside { None } else { wait_outside(team) };
+    block_on(future)
 }
 
 /// One poll of what `block_on` runs: it is no task, and has a task's budget.
@@ -47,9 +46,9 @@ fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
     context::outside_of_tasks(|| future.poll(&mut Context::from_waker(waker)))
 }
 
-fn block_on_worker<F: Future>(worker: &Worker, mut future: Pin<&mut F>) -> F::Output {
-    let latch = JobLatch::new(worker.bed_ptr());
-    let bell = Arc::new(WorkerBell { latch, team: worker.team().arc() });
+fn block_on_worker<F: Future>(owner: Owner<'_>, mut future: Pin<&mut F>) -> F::Output {
+    let latch = JobLatch::new(owner.bed_ptr());
+    let bell = Arc::new(WorkerBell { latch, team: owner.team().arc() });
     let waker = bell::waker(bell.clone());
     loop {
         bell.latch.reset();
@@ -58,11 +57,11 @@ fn block_on_worker<F: Future>(worker: &Worker, mut future: Pin<&mut F>) -> F::Ou
         }
         if bell.latch.probe() {
             // It yielded, or what it waits for has come already. Its pool may have no other worker.
-            worker.let_another_go_first(&bell.latch);
+            owner.let_another_go_first(&bell.latch);
             continue;
         }
         // What the future waits for may be any task of this pool.
-        worker.wait_until(&bell.latch, worker.mark(), Help::Anything);
+        owner.wait_until(&bell.latch, owner.jobs().mark(), Help::Anything);
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// What one worker knows about the cores. Its own thread only.
 #[derive(Default)]
-pub(super) struct Crowd {
+pub(crate) struct Crowd {
     /// How the last question was answered.
     crowded: Cell<bool>,
     /// When that was, and for how long the thread had waited for a core until then.
@@ -26,7 +26,7 @@ pub(super) struct Crowd {
 impl Crowd {
     /// Whether somebody who is woken now would only take a core from others. `waited`: for how long the thread
     /// has waited for a core since it started, if the system tells.
-    pub(super) fn is_crowded(
+    pub(crate) fn is_crowded(
         &self,
         now: Instant,
         waited: impl FnOnce() -> Option<Duration>,
@@ -61,7 +61,7 @@ impl Crowd {
 }
 
 /// For how long this thread could have run but had no core, if the system tells: Linux does.
-pub(super) fn waited_for_core() -> Option<Duration> {
+pub(crate) fn waited_for_core() -> Option<Duration> {
     waited(&prim::schedstat()?)
 }
 

@@ -11,7 +11,7 @@ use std::cell::Cell;
 /// thief is always late. So after each publication in vain a worker keeps twice as many jobs to itself
 /// before it tries again; one that succeeds makes it start anew.
 #[derive(Debug, Default)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     /// How many jobs thieves had taken when the worker published last.
     stolen: Cell<u64>,
     /// Jobs that still stay private.
@@ -23,7 +23,7 @@ pub(super) struct Backoff {
 impl Backoff {
     /// Whether the next job stays private. Asked when nothing is public: what was published before is
     /// gone, and `stolen`, the number of jobs that thieves have taken so far, tells whether in vain.
-    pub(super) fn keeps(&self, stolen: u64) -> bool {
+    pub(crate) fn keeps(&self, stolen: u64) -> bool {
         if stolen != self.stolen.get() {
             self.stolen.set(stolen);
             self.left.set(0);

@@ -1,25 +1,37 @@
 //! What all workers of a pool share.
 
-use crate::blocking::Blocking;
-use crate::config::{Config, WaitPolicy, default_workers};
-use crate::driver_slot::Plugging;
-use crate::ops::fifo::Fifo;
-use crate::ops::latch::AnyLatch;
+mod driver;
+mod entered;
+mod latch;
+mod life;
+mod owner;
+mod panics;
+mod worker;
+
+pub use driver::PoolView;
+pub(crate) use entered::{Entered, entered};
+pub(crate) use latch::AnyLatch;
+pub(crate) use owner::{Owner, WorkerScope, current};
+pub(crate) use worker::{Worker, taken};
+
 use crate::sched::watch::Watch;
-use crate::sched::{BitmapPart, BitmapTotals, Scheduler, TaskCounters, TaskQueue, WorkerTasks};
-use crate::task::{Sections, context};
-use crate::worker::{Adoption, Help, Worker, current};
+use crate::state::{
+    Adoption, BitmapTotals, Blocking, Config, Fifo, Guests, Hears, OwnBitmap, OwnTasks, Scheduler,
+    Sections, TaskCounters, TaskQueue, TaskQueues, default_workers,
+};
 use blitz_parts::barrier;
+use blitz_parts::bitmap::Bitmap;
 use blitz_parts::counter::Counter;
 use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::latch::{CountLatch, Latch, OnceLatch};
 use blitz_parts::prim::{
-    AcqRel, Acquire, AtomicBool, AtomicUsize, Mutex, Relaxed, Release, SeqCst, fence, thread,
+    Acquire, AtomicBool, AtomicUsize, Mutex, Relaxed, Release, SeqCst, fence, thread,
 };
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
 use crossbeam_utils::CachePadded;
+use driver::Plugging;
 use std::ptr::NonNull;
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -49,19 +61,14 @@ pub(crate) struct Team {
     pub(crate) panics: Counter,
     /// First-in-first-out order for detached jobs, one queue per worker.
     pub(crate) fifos: Slots<Fifo>,
-    /// Workers that park without looking for work and still need to hear of injected jobs, and perhaps of
-    /// tasks: they are not among those that the sleep protocol chooses from.
-    guests: Mutex<Vec<Place>>,
-    guest_count: AtomicUsize,
-    /// How many of them need to hear of tasks.
-    task_guests: AtomicUsize,
+    pub(crate) guests: Guests,
     /// Workers keep forks private and rely on the asymmetric fence.
     asymmetric: AtomicBool,
     /// What workers look at that publish every fork.
     always_demanding: CachePadded<Counters>,
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<TaskQueue>,
-    pub(crate) signal_totals: BitmapTotals,
+    pub(crate) bitmap_totals: BitmapTotals,
     /// How many lists of waiting tasks there are: one per worker that there was at first.
     pub(crate) lists: usize,
     /// What was counted outside of the workers.
@@ -75,41 +82,6 @@ pub(crate) struct Team {
     /// Threads that cancel a task of this team while the team is being dropped.
     pub(crate) late: AtomicUsize,
     me: Weak<Team>,
-}
-
-/// A place in the list of those who hear of injected jobs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Place {
-    worker: usize,
-    /// It hears of tasks, too.
-    tasks: bool,
-}
-
-/// A worker that hears of injected jobs until this is dropped.
-pub(crate) struct Guest<'a> {
-    team: &'a Team,
-    place: Place,
-}
-
-impl Drop for Guest<'_> {
-    fn drop(&mut self) {
-        let mut guests = self.team.guests.lock().unwrap_or_else(PoisonError::into_inner);
-        // A worker may be there twice, once per nested wait; one place less is right.
-        if let Some(at) = guests.iter().position(|&place| place == self.place) {
-            guests.swap_remove(at);
-        }
-        drop(guests);
-        self.team.guest_count.fetch_sub(1, AcqRel);
-        self.team.task_guests.fetch_sub(usize::from(self.place.tasks), AcqRel);
-    }
-}
-
-impl Drop for Team {
-    fn drop(&mut self) {
-        // A thread that a pool had adopted may have ended without leaving.
-        self.cancel_all();
-        self.shut_driver_down();
-    }
 }
 
 impl Team {
@@ -136,13 +108,11 @@ impl Team {
             threads: Mutex::new(Vec::new()),
             panics: Counter::new(),
             fifos: Slots::new(),
-            guests: Mutex::new(Vec::new()),
-            guest_count: AtomicUsize::new(0),
-            task_guests: AtomicUsize::new(0),
+            guests: Guests::default(),
             asymmetric: AtomicBool::new(asymmetric),
             always_demanding: CachePadded::new(Counters::always_demanding()),
             tasks: CachePadded::new(tasks),
-            signal_totals: BitmapTotals::default(),
+            bitmap_totals: BitmapTotals::default(),
             lists: workers,
             outside: CachePadded::default(),
             watch: Watch::new(workers, asymmetric),
@@ -164,9 +134,10 @@ impl Team {
         let demand = if asymmetric { self.sleep.counters() } else { &self.always_demanding };
         let bed = self.sleep.add_bed();
         let all_timed = self.config.slow_poll.is_some();
-        let part = self.signals().map(|_| BitmapPart::new(bed.index()));
-        let tasks = WorkerTasks::new(all_timed, part);
-        let worker = Worker::new(NonNull::from(self), bed, demand, tasks);
+        let bitmap = self.bitmap().map(|_| OwnBitmap::new(bed.index()));
+        let queues = TaskQueues::new(bitmap.is_some());
+        let tasks = OwnTasks::new(all_timed, bitmap);
+        let worker = Worker::new(NonNull::from(self), bed, demand, queues, tasks);
         self.fifos.add(Fifo::default());
         self.workers.add(CachePadded::new(worker));
     }
@@ -176,22 +147,27 @@ impl Team {
         &self.sleep
     }
 
-    /// Has every worker publish each fork and use ordinary fences, if the system has refused the heavy fence
-    /// since the last time (see `blitz_parts::barrier`). Called by sleepers between that fence and their last look.
-    pub(crate) fn notice_refused_fence(&self) {
-        if self.asymmetric.load(Acquire) && !barrier::available() {
-            self.become_symmetric();
-        }
+    /// Whether workers keep forks private and rely on the asymmetric fence.
+    pub(crate) fn is_asymmetric(&self) -> bool {
+        self.asymmetric.load(Acquire)
     }
 
-    /// Several threads may do this at once; each has done all of it before it looks.
-    #[cold]
-    fn become_symmetric(&self) {
+    /// Makes every worker publish each fork and use ordinary fences, from some time on.
+    pub(crate) fn publish_all(&self) {
         self.sleep.become_symmetric();
         self.workers().for_each(|worker| worker.publish_all(&self.always_demanding));
-        self.watch.become_symmetric(self);
+    }
+
+    /// Every thread has been told to do without the asymmetric fence.
+    pub(crate) fn is_symmetric_now(&self) {
         self.asymmetric.store(false, Release);
         fence(SeqCst);
+    }
+
+    /// The bitmap, if this team has the bitmap scheduler.
+    #[inline]
+    pub(crate) fn bitmap(&self) -> Option<&Bitmap> {
+        self.tasks.bitmap()
     }
 
     #[inline]
@@ -264,65 +240,27 @@ impl Team {
     pub(crate) fn inject(&self, work: Work) {
         let was_empty = self.injector.push(work);
         self.sleep.new_jobs(1, was_empty);
-        // The fence in `new_jobs` orders this load after the push; a guest counts itself in before it
-        // looks at the injector for the last time.
-        if self.guest_count.load(Relaxed) > 0 {
-            self.notify_guests(|_| true);
+        // The fence in `new_jobs` orders this look after the push.
+        if self.guests.hear_of_jobs() {
+            self.notify_guests(Hears::Jobs);
         }
     }
 
-    /// Tells the guests that hear of tasks of one that was just put where all workers look. The caller has
-    /// fenced since; a guest counts itself in before it looks there for the last time.
+    /// Notifies the guests that hear of tasks of one that was just put where all workers look. The
+    /// caller has fenced since.
     #[inline]
-    pub(crate) fn tell_guests_of_task(&self) {
-        if self.task_guests.load(Relaxed) > 0 {
-            self.notify_guests(|place| place.tasks);
+    pub(crate) fn notify_guests_of_task(&self) {
+        if self.guests.hear_of_tasks() {
+            self.notify_guests(Hears::JobsAndTasks);
         }
     }
 
     #[cold]
-    fn notify_guests(&self, chosen: impl Fn(&Place) -> bool) {
-        let guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
-        let chosen = guests.iter().filter(|place| chosen(place));
-        for bed in chosen.filter_map(|place| self.sleep.bed(place.worker)) {
-            bed.notify();
-        }
-    }
-
-    /// Has `worker` told of every injected job until the guest is dropped; `tasks`: of tasks that are put
-    /// where all workers look, too.
-    pub(crate) fn add_guest<'a>(&'a self, worker: &Worker, tasks: bool) -> Guest<'a> {
-        let place = Place { worker: worker.index(), tasks };
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner).push(place);
-        self.guest_count.fetch_add(1, AcqRel);
-        self.task_guests.fetch_add(usize::from(tasks), AcqRel);
-        Guest { team: self, place }
-    }
-
-    /// Posts a job from a thread that may be a worker of this team: then it stays close.
-    pub(crate) fn push_or_inject(&self, work: Work) {
-        match current::current() {
-            Some(worker) if worker.is_in(self) => worker.push(work),
-            _ => self.inject(work),
-        }
-    }
-
-    /// What a worker of this team may do while it waits for jobs of this team. A task that waits does
-    /// not have others polled on top of it: each might wait in its turn, and the stack would grow with
-    /// every task there is.
-    pub(crate) fn help<'a>(&self, injected: Option<&'a AtomicBool>) -> Help<'a> {
-        match self.config.wait {
-            WaitPolicy::StealAnything if context::depth() == 0 => Help::Anything,
-            _ => Help::Descendants { injected },
-        }
-    }
-
-    /// What a worker of this team may do while it waits for something outside of the team. That may need any
-    /// task of this team, so tasks are polled whatever the policy says.
-    pub(crate) fn help_outside(&self) -> Help<'static> {
-        match self.config.wait {
-            WaitPolicy::StealAnything => Help::Anything,
-            WaitPolicy::DescendantsOnly => Help::Tasks,
-        }
+    fn notify_guests(&self, of: Hears) {
+        self.guests.notify_all(of, |index| {
+            if let Some(bed) = self.sleep.bed(index) {
+                bed.notify();
+            }
+        });
     }
 }

@@ -2,9 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::panic::Payload;
-use crate::sched::Scheduler;
-use crate::task;
+use super::choice::Scheduler;
+use crate::base::Id;
+use crate::base::panic::Payload;
 use blitz_parts::prim::thread;
 use blitz_parts::sleep::SleepPolicy;
 use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY};
@@ -88,7 +88,7 @@ impl Default for Config {
 /// Who is told of polls that take too long.
 pub(crate) struct SlowPoll {
     pub(crate) limit: Duration,
-    pub(crate) handler: Box<dyn Fn(task::Id, Duration) + Send + Sync>,
+    pub(crate) handler: Box<dyn Fn(Id, Duration) + Send + Sync>,
 }
 
 /// One per core that this process may use.

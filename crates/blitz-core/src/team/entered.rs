@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use crate::task::context;
-use crate::team::Team;
+use super::Team;
+use crate::base::context;
 use blitz_parts::prim::thread_local;
 use std::cell::RefCell;
 use std::fmt;
@@ -23,13 +23,17 @@ struct Doors {
 
 struct Door {
     number: u64,
+    /// The aside in which it was opened, and in which alone it counts.
+    aside: u64,
     /// None hides what was entered before.
     team: Option<Arc<Team>>,
 }
 
 impl Doors {
-    fn is_inside(&self) -> bool {
-        self.open.last().is_some_and(|door| door.team.is_some())
+    /// The team that was entered last, in this aside, and not left.
+    fn newest(&self) -> Option<&Arc<Team>> {
+        let aside = context::aside();
+        self.open.iter().rev().find(|door| door.aside == aside)?.team.as_ref()
     }
 }
 
@@ -38,8 +42,7 @@ pub(crate) fn entered() -> Option<Arc<Team>> {
     if !context::is_entered() {
         return None;
     }
-    let newest = |doors: &RefCell<Doors>| doors.borrow().open.last()?.team.clone();
-    ENTERED.try_with(newest).ok().flatten()
+    ENTERED.try_with(|doors| doors.borrow().newest().cloned()).ok().flatten()
 }
 
 /// A pool, or none, is this thread's entered one until this is dropped; not for other threads.
@@ -68,8 +71,8 @@ impl Entered {
             let mut doors = doors.borrow_mut();
             let number = doors.opened;
             doors.opened += 1;
-            doors.open.push(Door { number, team });
-            context::set_entered(doors.is_inside());
+            doors.open.push(Door { number, aside: context::aside(), team });
+            context::set_entered(doors.newest().is_some());
             number
         });
         Entered { number: number.ok(), here: PhantomData }
@@ -83,7 +86,7 @@ impl Drop for Entered {
             let mut doors = doors.borrow_mut();
             let at = doors.open.iter().rposition(|door| door.number == number)?;
             let left = doors.open.remove(at);
-            context::set_entered(doors.is_inside());
+            context::set_entered(doors.newest().is_some());
             Some(left)
         };
         // The team that is left may end here; not while the cell is borrowed.

@@ -1,88 +1,10 @@
-//! What was done with tasks: owner-written counters, always on, and readings of them.
+//! Readings of what was done with tasks.
 
 #![forbid(unsafe_code)]
 
-use super::histogram::{Histogram, Times};
+use crate::state::{AGAIN, CANCELLED, COMPLETED, Histogram, TaskCounters};
 use crate::team::Team;
-use blitz_parts::counter::Counter;
-use blitz_parts::prim::since_start;
-use blitz_parts::task::{Ran, Runnable};
-use blitz_parts::tuning::POLLS_PER_SAMPLE;
 use std::fmt;
-use std::time::Duration;
-
-/// One worker's counters, or those of everybody else together.
-#[derive(Default)]
-pub(crate) struct TaskCounters {
-    pub(crate) spawned: Counter,
-    pub(crate) polled: Counter,
-    /// What came of polls.
-    ran: [Counter; 4],
-    /// Without being polled.
-    pub(crate) cancelled: Counter,
-    pub(crate) stolen: Counter,
-    pub(crate) overflowed: Counter,
-    pub(crate) lifo_hits: Counter,
-    pub(crate) rescued: Counter,
-    pub(crate) from_queue: Counter,
-    pub(crate) budget_spent: Counter,
-    pub(crate) poll_times: Times,
-    latencies: Times,
-    scheduled: Counter,
-}
-
-impl TaskCounters {
-    /// Notes the time at which a task became runnable; of one in many.
-    #[inline]
-    pub(crate) fn stamp(&self, task: &Runnable) {
-        self.scheduled.add(1);
-        if self.scheduled.get() % u64::from(POLLS_PER_SAMPLE) == 0 {
-            task.set_stamp(now());
-        }
-    }
-
-    /// A task was polled. Without a branch: what came of the last polls says little about the next.
-    #[inline]
-    pub(crate) fn count(&self, ran: &Ran) {
-        self.ran[index(ran)].add(1);
-    }
-
-    /// A task is about to be polled: how long it waited, if that was noted.
-    #[inline]
-    pub(crate) fn note_latency(&self, task: &Runnable) {
-        let stamp = task.stamp();
-        if stamp != 0 {
-            task.set_stamp(0);
-            self.add_latency(stamp);
-        }
-    }
-
-    #[cold]
-    fn add_latency(&self, stamp: u32) {
-        self.latencies.add(Duration::from_micros(now().wrapping_sub(stamp).into()));
-    }
-}
-
-/// Which counter counts what came of a poll.
-#[inline]
-fn index(ran: &Ran) -> usize {
-    match ran {
-        Ran::Complete => COMPLETED,
-        Ran::Cancelled => CANCELLED,
-        Ran::Idle => 2,
-        Ran::Again(_) => AGAIN,
-    }
-}
-const COMPLETED: usize = 0;
-const CANCELLED: usize = 1;
-const AGAIN: usize = 3;
-
-/// Microseconds since some moment of this process, never zero. It goes round in an hour: a task that waits
-/// longer is taken for one that waited less.
-#[expect(clippy::cast_possible_truncation, reason = "it goes round")]
-fn now() -> u32 {
-    (since_start().as_micros() as u32).max(1)
-}
 
 /// A reading of what a pool did with tasks. Taken while the pool works, it is not of one moment.
 ///
@@ -162,17 +84,17 @@ pub struct SignalMetrics {
 
 impl SignalMetrics {
     fn of(team: &Team) -> Option<SignalMetrics> {
-        let left = team.signals()?.count() as u64;
-        let totals = &team.signal_totals;
+        let left = team.bitmap()?.count() as u64;
+        let totals = &team.bitmap_totals;
         let mut metrics = SignalMetrics {
             leaves_activated: totals.activated.get(),
             permits_given: totals.permits_given.get(),
             ..Self::default()
         };
-        for part in team.workers().filter_map(|worker| worker.tasks().signal.as_ref()) {
-            metrics.taken_own += part.counters.taken_own.get();
-            metrics.taken_elsewhere += part.counters.taken_elsewhere.get();
-            metrics.permits_taken += part.counters.permits_taken.get();
+        for marks in team.workers().filter_map(|worker| worker.queues.bitmap.as_ref()) {
+            metrics.taken_own += marks.taken_own.get();
+            metrics.taken_elsewhere += marks.taken_elsewhere.get();
+            metrics.permits_taken += marks.permits_taken.get();
         }
         // Nobody counts them: each was taken, or is still there.
         metrics.signals = metrics.taken_own + metrics.taken_elsewhere + left;
@@ -192,7 +114,7 @@ impl TaskMetrics {
         };
         metrics.add(&team.outside);
         for worker in team.workers() {
-            let tasks = worker.tasks();
+            let tasks = &worker.queues;
             metrics.add(&tasks.counters);
             metrics.waiting += tasks.owned.len() as u64;
             metrics.worker_queue_depths.push(tasks.len() as u64);

@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use crate::panic::{self, Payload};
-use crate::task::Id;
+use super::id::Id;
+use super::panic::{self, Payload};
 use blitz_parts::prim::Mutex;
 use std::any::Any;
 use std::fmt;

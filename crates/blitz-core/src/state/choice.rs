@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::error::BuildError;
+use crate::base::BuildError;
 use std::ffi::OsStr;
 
 /// How a pool's tasks find a worker. Jobs do not come into it: they are stolen in any case.

@@ -21,8 +21,6 @@
 
 #![forbid(unsafe_code)]
 
-use super::current;
-use crate::team::Team;
 use blitz_parts::prim::{Mutex, MutexGuard};
 use std::sync::PoisonError;
 
@@ -98,14 +96,24 @@ impl Adoption {
 
     /// Returns once whether the worker has a count of the team's end, which the caller then gives up: it has
     /// retired the worker.
-    fn take_count(&self) -> bool {
+    pub(crate) fn take_count(&self) -> bool {
         std::mem::take(&mut self.lock().counts)
     }
 
     /// The same for a thread that drops the pool while the adopted one is HERE.
-    fn take_count_while_here(&self) -> bool {
+    pub(crate) fn take_count_while_here(&self) -> bool {
         let mut place = self.lock();
         place.state == State::Here && std::mem::take(&mut place.counts)
+    }
+
+    /// Another thread waits for the pool to which its thread was lent.
+    pub(crate) fn begin_waiting(&self) {
+        self.lock().waiting += 1;
+    }
+
+    /// It waits no more.
+    pub(crate) fn end_waiting(&self) {
+        self.lock().waiting -= 1;
     }
 
     fn change(&self, from: State, to: State) -> bool {
@@ -120,62 +128,5 @@ impl Adoption {
     fn lock(&self) -> MutexGuard<'_, Place> {
         // No user code runs under the lock.
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Team {
-    /// The adopted worker has retired, or will never be.
-    pub(crate) fn adopted_has_left(&self) {
-        if self.adoption.take_count() {
-            self.count_out();
-        }
-    }
-
-    /// The pool is dropped by another thread than the adopted one: its end waits for no operation of that.
-    pub(crate) fn leave_operation_to_adopted(&self) {
-        if self.adoption.take_count_while_here() {
-            self.count_out();
-        }
-    }
-
-    /// The current thread needs a worker. If a thread was lent to the pool and is in none of its operations, and this is
-    /// another one, a thread of the pool's own takes its place.
-    #[inline]
-    pub(crate) fn need_worker(&self) {
-        if self.config.lends_thread {
-            self.replace_lent();
-        }
-    }
-
-    #[cold]
-    fn replace_lent(&self) {
-        let other = !current::is_adopted_by(self);
-        if other && self.adoption.end() && !self.start_successor() {
-            // The lent thread goes on as before: it is the only one that can.
-            self.adoption.resume();
-            // Unless the handle was dropped meanwhile by a thread that has left the worker to this one.
-            if self.is_closing() && self.adoption.end() {
-                self.stand_in_for_adopted();
-            }
-        }
-    }
-
-    /// The current thread, which is no worker of this pool, waits for it until this is dropped.
-    pub(crate) fn wait_outside(&self) -> Option<Outside<'_>> {
-        if !self.config.lends_thread || current::is_adopted_by(self) {
-            return None;
-        }
-        self.adoption.lock().waiting += 1;
-        self.replace_lent();
-        Some(Outside(self))
-    }
-}
-
-/// A thread waits for a pool to which another one was lent.
-pub(crate) struct Outside<'a>(&'a Team);
-
-impl Drop for Outside<'_> {
-    fn drop(&mut self) {
-        self.0.adoption.lock().waiting -= 1;
     }
 }

@@ -11,12 +11,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::entered::Entered;
-use crate::ops::detached::Hold;
-use crate::ops::spawn::Packet;
-use crate::task::{JoinHandle, Joinable};
-use crate::team::Team;
-use crate::worker::Aside;
+use crate::base::context::Aside;
 use blitz_parts::prim::{Condvar, Instant, Mutex, MutexGuard, thread, thread_local};
 use blitz_parts::trim::outgrown;
 use std::cell::Cell;
@@ -24,30 +19,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-
-impl Team {
-    /// Runs `f` on a thread of this team where it may block; cancelled without a hold.
-    pub(crate) fn spawn_blocking<F, T>(&self, hold: Option<Hold>, f: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        let packet = Packet::elsewhere(self, f);
-        let work = packet.clone();
-        let Some(hold) = hold else {
-            work.abort();
-            return JoinHandle::of_job(packet);
-        };
-        self.blocking.submit(Box::new(move || {
-            let entered = Entered::new(hold.team().clone());
-            work.run();
-            drop(entered);
-            hold.team().blocking.one_has_ended(hold.team());
-            drop(hold);
-        }));
-        JoinHandle::of_job(packet)
-    }
-}
 
 /// A closure that keeps its panics to itself, and the pool alive.
 type Errand = Box<dyn FnOnce() + Send>;
@@ -88,7 +59,7 @@ impl Blocking {
         Blocking { shared: Arc::new(shop), handles: Mutex::new(Vec::new()) }
     }
 
-    fn submit(&self, errand: Errand) {
+    pub(crate) fn submit(&self, errand: Errand) {
         let shop = &self.shared;
         let mut state = shop.lock();
         state.queue.push_back(errand);
@@ -160,15 +131,11 @@ impl Blocking {
         self.unfinished() == 0
     }
 
-    /// A closure has run: its handle is complete.
-    fn one_has_ended(&self, team: &Team) {
+    /// A closure has run: its handle is complete. Returns whether none is left.
+    pub(crate) fn one_has_ended(&self) -> bool {
         let mut state = self.shared.lock();
         state.unfinished -= 1;
-        let was_last = state.unfinished == 0;
-        drop(state);
-        if was_last {
-            team.tell_driver_of_end();
-        }
+        state.unfinished == 0
     }
 
     /// Closures that run or wait.
@@ -246,32 +213,25 @@ impl Shop {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::Config;
-    use crate::ops::detached::Hold;
-    use crate::ops::spawn::Packet;
-    use crate::sched::Scheduler;
-    use crate::task::context;
-    use crate::team::Team;
+    use super::Blocking;
+    use crate::base::context;
     use blitz_parts::prim::Mutex;
+    use std::sync::Arc;
+    use std::time::Duration;
 
     #[test]
     fn a_closure_without_a_thread_is_none_of_the_callers_task() {
-        let team = Team::new(Config::default(), 1, Scheduler::default());
-        let (outer, layer) = (context::layer(), std::sync::Arc::new(Mutex::new(None)));
+        let blocking = Blocking::new(1, Duration::ZERO);
+        let (outer, layer) = (context::layer(), Arc::new(Mutex::new(None)));
         let seen = layer.clone();
-        let packet = Packet::elsewhere(&team, move || {
-            *seen.lock().unwrap() = Some((context::layer(), context::task().is_none()));
-        });
-        let hold = Hold::new(&team);
-        let mut state = team.blocking.shared.lock();
+        let mut state = blocking.shared.lock();
         state.queue.push_back(Box::new(move || {
-            packet.run();
-            drop(hold);
+            *seen.lock().unwrap() = Some((context::layer(), context::task().is_none()));
         }));
         // The thread that could not be started.
         state.threads += 1;
         drop(state);
-        team.blocking.do_without_thread();
+        blocking.do_without_thread();
         // Values of task locals are the layer's.
         assert_eq!(*layer.lock().unwrap(), Some((outer + 1, true)));
         assert_eq!(context::layer(), outer);

@@ -1,0 +1,9 @@
+//! What knows nothing of pools: errors, panics, ids, and which task a thread polls.
+
+pub(crate) mod context;
+mod error;
+mod id;
+pub(crate) mod panic;
+
+pub use error::{BuildError, JoinError};
+pub use id::Id;

@@ -1,0 +1,43 @@
+//! Where a panic goes: to the thread that waits, else to the pool's handler, never to nowhere.
+
+use blitz_parts::prim::thread;
+use std::io::Write;
+use std::panic::resume_unwind;
+
+pub(crate) use blitz_parts::panic::{Payload, discard};
+
+/// The value, or the panic continues here.
+#[inline]
+pub(crate) fn resume_if_err<R>(result: thread::Result<R>) -> R {
+    match result {
+        Ok(value) => value,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// The text of a panic, where it has one.
+pub(crate) fn message(payload: &Payload) -> &str {
+    if let Some(text) = payload.downcast_ref::<&'static str>() {
+        text
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text
+    } else {
+        "a value that is not a string"
+    }
+}
+
+/// One line on standard error, if there is anybody to read it: `eprintln!` would panic if not.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "blitz: {text}");
+}
+
+/// Aborts the process if dropped: for code that must not unwind because other threads hold
+/// references into its frame.
+pub(crate) struct AbortOnUnwind(pub(crate) &'static str);
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        say(&format!("unexpected panic inside {}; aborting", self.0));
+        std::process::abort();
+    }
+}

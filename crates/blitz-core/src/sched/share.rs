@@ -1,0 +1,48 @@
+//! Putting tasks where all workers look, from any thread that keeps the team alive.
+
+#![forbid(unsafe_code)]
+
+use super::bitmap;
+use crate::state::{TaskQueue, settle};
+use crate::team::Team;
+use blitz_parts::queue::Chain;
+use blitz_parts::task::Runnable;
+
+/// Enqueues a task that became runnable on a thread that is no worker of its team.
+pub(crate) fn schedule_from_outside(team: &Team, task: Runnable) {
+    team.outside.stamp(&task);
+    enqueue(team, task);
+}
+
+/// Puts a task into the team's queue, or into its bitmap.
+pub(super) fn enqueue(team: &Team, task: Runnable) {
+    match &*team.tasks {
+        TaskQueue::Stealing(queue) => match queue.push(task) {
+            Ok(_) => notify(team),
+            // The team has ended, and with it the task.
+            Err(task) => drop(task),
+        },
+        TaskQueue::Bitmap(bitmap) => {
+            settle(bitmap, &task);
+            bitmap::signal(team, bitmap, task);
+        }
+    }
+}
+
+/// Puts a chain of tasks into the queue of a team with the stealing scheduler.
+pub(super) fn enqueue_all(team: &Team, chain: Chain) {
+    let TaskQueue::Stealing(queue) = &*team.tasks else {
+        unreachable!("the bitmap scheduler makes no chains");
+    };
+    match queue.push_chain(chain) {
+        Ok(_) => notify(team),
+        Err(chain) => drop(chain),
+    }
+}
+
+fn notify(team: &Team) {
+    // One worker is notified of however many tasks, and only if none looks for work already: a worker
+    // that takes a part and leaves some wakes the next (SLEEP-3).
+    team.sleep().new_jobs(1, true);
+    team.notify_guests_of_task();
+}

@@ -1,0 +1,244 @@
+//! What both schedulers share: a worker's next task, its poll, and where it waits meanwhile.
+
+#![forbid(unsafe_code)]
+
+use super::share::{enqueue_all, schedule_from_outside};
+use super::{Tasks, watch};
+use crate::base::Id;
+use crate::base::context::Polling;
+use crate::state::waited_for_core;
+use crate::team::Worker;
+use blitz_parts::prim::Instant;
+use blitz_parts::queue::Chain;
+use blitz_parts::task::{Ran, Runnable};
+use blitz_parts::tuning::{CROWD_KEEPS, DRIVER_TASKS_PART, LIFO_POLLS_MAX};
+
+impl Tasks<'_> {
+    /// Puts a task that was woken or spawned on this worker where it is polled next.
+    pub(crate) fn schedule(self, task: Runnable) {
+        if self.own().tasks.parking.get() {
+            return schedule_from_outside(self.team(), task);
+        }
+        self.queues.counters.stamp(&task);
+        if self.own().dispatching.get() && self.queues.has_lifo() && self.shares_ring() {
+            // Driver wake-ups have no hot task: keep arrival order.
+            return self.put_back(task, false);
+        }
+        match self.put_lifo(task) {
+            Some(evicted) => match self.part() {
+                None => self.put_back(evicted, true),
+                Some(part) => self.signal_task(part, evicted),
+            },
+            None => watch::lifo_in_use(self.team()),
+        }
+    }
+
+    /// Whether other workers take tasks out of this worker's ring. If not, the watch saves only the
+    /// newest task from a worker that is stuck: the others wait where they were woken.
+    fn shares_ring(self) -> bool {
+        self.team().config.stealing && self.team().bitmap().is_none()
+    }
+
+    /// Notifies a worker of the tasks in the ring: this worker is about to do something else.
+    pub(crate) fn notify_of_ring(self) {
+        if !self.queues.ring.is_empty() {
+            self.notify_of_task();
+        }
+    }
+
+    pub(super) fn notify_of_task(self) {
+        if self.own().dispatching.get() {
+            // Of all of them at once, if they are many.
+            return;
+        }
+        let woken = self.team().sleep().new_task();
+        if woken > 0 {
+            self.counters.wakes_sent.add(woken as u64);
+        }
+    }
+
+    /// Whether this worker is done with the tasks in its ring before another could help, by
+    /// experience: soon, or without much delay while cores are scarce, or because it is alone.
+    pub(crate) fn has_few_tasks(self) -> bool {
+        let own = &self.own().tasks;
+        let (count, interval) = (self.queues.ring.len(), own.tick.interval());
+        count <= interval / DRIVER_TASKS_PART
+            || self.team().num_workers() < 2
+            || own.tick.time_of(count) <= CROWD_KEEPS
+                && own.crowd.is_crowded(Instant::now(), waited_for_core)
+    }
+
+    /// As [`next`](Self::next), as a call: for waits, which are many and slow.
+    #[inline(never)]
+    pub(crate) fn next_of_wait(self) -> Option<Runnable> {
+        self.next()
+    }
+
+    /// The next of this worker's own tasks: a part of the main loop.
+    #[inline(always)]
+    pub(crate) fn next(self) -> Option<Runnable> {
+        let (queues, own) = (&self.worker().queues, &self.own().tasks);
+        if own.has_batch.get() {
+            let batched = self.own_batch().pop();
+            if batched.is_some() {
+                return batched;
+            }
+            own.has_batch.set(false);
+        }
+        let polls = own.lifo_polls.get();
+        if polls < LIFO_POLLS_MAX {
+            if let Some(newest) = queues.lifo.take() {
+                own.lifo_polls.set(polls + 1);
+                queues.counters.lifo_hits.add(1);
+                return Some(newest);
+            }
+        }
+        if polls != 0 {
+            own.lifo_polls.set(0);
+        }
+        let next = match self.part() {
+            None => self.pop_ring(),
+            Some(part) => self.next_signalled(part),
+        };
+        next.or_else(|| queues.lifo.take())
+    }
+
+    /// The oldest task in the ring.
+    #[inline]
+    pub(super) fn pop_ring(self) -> Option<Runnable> {
+        self.own_ring().pop()
+    }
+
+    /// Any task that only this worker is sure to come to.
+    fn next_private(self) -> Option<Runnable> {
+        let batched = || self.own_batch().pop();
+        self.queues.lifo.take().or_else(batched).or_else(|| self.pop_ring())
+    }
+
+    /// Whether it is time to let the work of others go first; returns true once per interval.
+    #[inline]
+    pub(crate) fn is_fair_turn(self) -> bool {
+        self.own().tasks.tick.is_fair_turn()
+    }
+
+    /// A job is about to be run.
+    #[inline]
+    pub(crate) fn count_job(self) {
+        self.own().tasks.tick.count_job();
+    }
+
+    /// Takes a task of others that goes before own ones in a fair turn.
+    pub(crate) fn take_fair_share(self) -> Option<Runnable> {
+        self.steal_from_stuck().or_else(|| match self.part() {
+            // What is taken is polled first, and the own ones need a part of every interval.
+            None => self.take_batch(self.own().tasks.tick.interval() / 2),
+            Some(part) => self.take_in_turn(part),
+        })
+    }
+
+    /// Takes a task that no worker has; with the stealing scheduler up to `most`, of which all but
+    /// the first go into the batch buffer.
+    pub(crate) fn take_queued(self, most: usize) -> Option<Runnable> {
+        match self.part() {
+            None => self.take_batch(most),
+            Some(part) => self.take_signalled(part),
+        }
+    }
+
+    /// Steals half of the tasks of a worker that has begun no poll since the last fair turn: if all
+    /// workers are busy, no other comes to them. Looks at another worker each time.
+    fn steal_from_stuck(self) -> Option<Runnable> {
+        let (team, suspect) = (self.team(), &self.own().tasks.suspect);
+        let polls = |worker: &Worker| worker.queues.counters.polled.get();
+        let (index, polls_before) = suspect.get();
+        let stuck = team.worker(index).filter(|worker| polls(worker) == polls_before);
+        let next = (index + 1) % team.num_workers();
+        suspect.set((next, team.worker(next).map_or(0, polls)));
+        stuck.filter(|_| index != self.index()).and_then(|stuck| self.steal_from(stuck))
+    }
+
+    /// Polls a task, or cancels it if tasks end.
+    pub(crate) fn poll(self, task: Runnable) {
+        let counters = &self.worker().queues.counters;
+        if self.team().tasks_end() {
+            counters.cancelled.add(1);
+            return drop(task);
+        }
+        let slot = self.slot_of(&task);
+        let timed = self.own().tasks.tick.begin_poll();
+        counters.polled.add(1);
+        counters.note_latency(&task);
+        let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
+        counters.count(&ran);
+        if let Ran::Again(task) = ran {
+            // Alone it is for this worker; behind another one, which may block, another worker might
+            // take it.
+            let notify = !self.queues.ring.is_empty() || self.queues.has_lifo();
+            self.put_back(task, notify);
+            if let Some(marks) = &self.queues.bitmap {
+                marks.waker.mark_yield();
+            }
+        } else if let Some(slot) = slot.filter(|_| !matches!(ran, Ran::Idle)) {
+            self.free_slot(slot);
+        }
+    }
+
+    #[inline]
+    fn poll_once(self, task: Runnable) -> Ran {
+        let poll = || {
+            let _polling = Polling::begin(task.header());
+            task.run()
+        };
+        // On top of a job that waits, what the task forks must not be taken for that job's.
+        if self.is_in_run() { self.in_run(|_| poll()) } else { poll() }
+    }
+
+    #[cold]
+    fn poll_timed(self, task: Runnable) -> Ran {
+        let id = Id::of_address(task.header().as_ptr().cast());
+        let since = Instant::now();
+        let ran = self.poll_once(task);
+        let time = since.elapsed();
+        let team = self.team();
+        self.own().tasks.tick.end_poll(time);
+        self.queues.counters.poll_times.add(time);
+        if let Some(slow) = team.config.slow_poll.as_ref().filter(|slow| time >= slow.limit) {
+            team.catch("the slow-poll handler", || (slow.handler)(id, time));
+        }
+        ran
+    }
+
+    /// Marks the worker as on its way to sleep while `f` runs: user code that runs in there does not
+    /// put tasks where only this worker looks.
+    pub(crate) fn while_parking<R>(self, f: impl FnOnce() -> R) -> R {
+        let parking = &self.own().tasks.parking;
+        let before = parking.replace(true);
+        let result = f();
+        parking.set(before);
+        result
+    }
+
+    /// Cancels the tasks in this worker's queues and returns how many there were.
+    pub(super) fn cancel_queued(self) -> usize {
+        let mut cancelled = 0;
+        while let Some(task) = self.next_private() {
+            drop(task);
+            cancelled += 1;
+        }
+        self.queues.counters.cancelled.add(cancelled as u64);
+        cancelled
+    }
+
+    /// Hands every task of this worker to the team: its thread has other things to do.
+    pub(crate) fn give_away(self) {
+        let all = || std::iter::from_fn(|| self.next_private());
+        if let Some(part) = self.part() {
+            return all().for_each(|task| self.signal_task(part, task));
+        }
+        let mut chain = Chain::new();
+        all().for_each(|task| chain.push(task));
+        if !chain.is_empty() {
+            enqueue_all(self.team(), chain);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What a team and its workers remember. Each type here knows itself alone: none knows the team.
+
+mod adoption;
+mod backoff;
+mod bitmap;
+mod blocking;
+mod choice;
+mod config;
+mod counters;
+mod crowd;
+mod fifo;
+mod guests;
+mod histogram;
+mod queue;
+mod sections;
+mod tasks;
+mod tick;
+
+pub(crate) use adoption::Adoption;
+pub(crate) use backoff::Backoff;
+pub(crate) use bitmap::{BitmapMarks, BitmapTotals, OwnBitmap};
+pub(crate) use blocking::Blocking;
+pub use choice::Scheduler;
+pub use config::WaitPolicy;
+pub(crate) use config::{Config, SlowPoll, default_workers};
+pub(crate) use counters::{AGAIN, CANCELLED, COMPLETED, TaskCounters, WorkerCounters};
+pub(crate) use crowd::waited_for_core;
+pub(crate) use fifo::Fifo;
+pub(crate) use guests::{Guests, Hears};
+pub use histogram::Histogram;
+pub(crate) use queue::{TaskQueue, settle};
+pub(crate) use sections::Sections;
+pub(crate) use tasks::{OwnTasks, TaskQueues};

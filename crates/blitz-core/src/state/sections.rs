@@ -1,0 +1,56 @@
+//! The shielded sections of a team's tasks.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::prim::{Mutex, MutexGuard};
+use blitz_parts::task::TaskRef;
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+
+/// The shielded sections of a team's tasks that have not ended.
+#[derive(Default)]
+pub(crate) struct Sections {
+    list: Mutex<List>,
+}
+
+#[derive(Default)]
+struct List {
+    open: BTreeMap<u64, TaskRef>,
+    /// How many there ever were.
+    begun: u64,
+}
+
+impl Sections {
+    pub(crate) fn add(&self, task: TaskRef) -> u64 {
+        let mut list = self.lock();
+        list.begun += 1;
+        let key = list.begun;
+        list.open.insert(key, task);
+        key
+    }
+
+    /// Returns whether the section was there.
+    pub(crate) fn remove(&self, key: u64) -> bool {
+        let task = self.lock().open.remove(&key);
+        // The task's last reference may go here; not under the lock.
+        task.is_some()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().open.len()
+    }
+
+    /// Removes those whose task has ended: they were forgotten, or left their task without having ended.
+    pub(crate) fn take_ended(&self) -> Vec<TaskRef> {
+        let mut list = self.lock();
+        let is_ended = |(key, task): (&u64, &TaskRef)| task.is_finished().then_some(*key);
+        let ended: Vec<u64> = list.open.iter().filter_map(is_ended).collect();
+        ended.iter().filter_map(|key| list.open.remove(key)).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        // No user code runs under the lock.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

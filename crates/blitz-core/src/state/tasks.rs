@@ -1,0 +1,109 @@
+//! Where one worker's tasks wait.
+
+#![forbid(unsafe_code)]
+
+use super::bitmap::{BitmapMarks, OwnBitmap};
+use super::counters::TaskCounters;
+use super::crowd::Crowd;
+use super::tick::Tick;
+use blitz_parts::lifo::LifoSlot;
+use blitz_parts::ring::Ring;
+use blitz_parts::task::{Owned, Runnable};
+use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
+use std::cell::Cell;
+use std::fmt;
+
+/// One worker's tasks: what other workers may see and take.
+pub(crate) struct TaskQueues {
+    pub(crate) lifo: LifoSlot,
+    /// Taken from the queue in one batch; a ring, so that other workers can take them back.
+    pub(crate) batch: Ring<BATCH_SLOTS>,
+    pub(crate) ring: Ring<RING_SLOTS>,
+    /// What the bitmap scheduler adds; `None` in the stealing one.
+    pub(crate) bitmap: Option<Box<BitmapMarks>>,
+    /// Tasks that wait after a first poll on this worker.
+    pub(crate) owned: Owned,
+    pub(crate) counters: TaskCounters,
+}
+
+/// What the worker's own thread remembers of its tasks.
+pub(crate) struct OwnTasks {
+    pub(crate) tick: Tick,
+    pub(crate) crowd: Crowd,
+    /// Polls in a row whose task came from the LIFO slot.
+    pub(crate) lifo_polls: Cell<u32>,
+    /// There may be a task in the batch buffer.
+    pub(crate) has_batch: Cell<bool>,
+    /// This worker is between its last task and sleep: tasks woken now go to the queue.
+    pub(crate) parking: Cell<bool>,
+    /// Which worker the next fair turn looks at, and how many polls that one had begun in the last.
+    pub(crate) suspect: Cell<(usize, u64)>,
+    /// What the bitmap scheduler adds; `None` in the stealing one.
+    pub(crate) bitmap: Option<Box<OwnBitmap>>,
+}
+
+impl TaskQueues {
+    /// Empty queues; `bitmap`: of a team with the bitmap scheduler.
+    pub(crate) fn new(bitmap: bool) -> TaskQueues {
+        TaskQueues {
+            lifo: LifoSlot::new(),
+            batch: Ring::new(),
+            ring: Ring::new(),
+            bitmap: bitmap.then(Box::default),
+            owned: Owned::new(),
+            counters: TaskCounters::default(),
+        }
+    }
+
+    /// Whether there is a task that other workers could take.
+    pub(crate) fn has_public(&self) -> bool {
+        !self.ring.is_empty() || !self.batch.is_empty()
+    }
+
+    /// Whether there is a task in the LIFO slot.
+    pub(crate) fn has_lifo(&self) -> bool {
+        !self.lifo.is_empty()
+    }
+
+    /// Whether there is a task, in whichever of the queues.
+    #[inline]
+    pub(crate) fn has_any(&self) -> bool {
+        self.has_lifo() || self.has_public()
+    }
+
+    /// Tasks that wait in this worker's queues, the LIFO slot included.
+    pub(crate) fn len(&self) -> usize {
+        self.ring.len() + self.batch.len() + usize::from(self.has_lifo())
+    }
+
+    /// Takes the task that waits for an owner who is stuck. Any thread.
+    pub(crate) fn rescue(&self) -> Option<Runnable> {
+        self.lifo.take()
+    }
+}
+
+impl OwnTasks {
+    /// `all_timed`: every poll is timed. `bitmap`: the worker's part in the bitmap scheduler.
+    pub(crate) fn new(all_timed: bool, bitmap: Option<OwnBitmap>) -> OwnTasks {
+        OwnTasks {
+            tick: Tick::new(all_timed),
+            crowd: Crowd::default(),
+            lifo_polls: Cell::new(0),
+            has_batch: Cell::new(false),
+            parking: Cell::new(false),
+            suspect: Cell::new((0, 0)),
+            bitmap: bitmap.map(Box::new),
+        }
+    }
+}
+
+impl fmt::Debug for TaskQueues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskQueues")
+            .field("lifo", &self.has_lifo())
+            .field("batch", &self.batch.len())
+            .field("ring", &self.ring.len())
+            .field("waiting", &self.owned.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,32 @@
+//! `spawn_blocking`: a closure on a thread where it may block.
+
+#![forbid(unsafe_code)]
+
+use super::{JoinHandle, Joinable, Packet};
+use crate::sched::hold::Hold;
+use crate::team::{Entered, Team};
+use crate::worker::tell_driver_of_end;
+
+/// Runs `f` on a thread of `team` where it may block; cancelled without a hold.
+pub(crate) fn spawn_blocking_in<F, T>(team: &Team, hold: Option<Hold>, f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let packet = Packet::elsewhere(team, f);
+    let work = packet.clone();
+    let Some(hold) = hold else {
+        work.abort();
+        return JoinHandle::of_job(packet);
+    };
+    team.blocking.submit(Box::new(move || {
+        let entered = Entered::new(hold.team().clone());
+        work.run();
+        drop(entered);
+        if hold.team().blocking.one_has_ended() {
+            tell_driver_of_end(hold.team());
+        }
+        drop(hold);
+    }));
+    JoinHandle::of_job(packet)
+}

@@ -1,0 +1,238 @@
+//! What a job and its handle share.
+
+#![forbid(unsafe_code)]
+
+use super::{JobHandle, Joinable};
+use crate::base::context::Aside;
+use crate::base::panic::Payload;
+use crate::base::{Id, JoinError};
+use crate::team::{AnyLatch, Owner, Team, current};
+use crate::worker::{Room, mark, room, visit};
+use blitz_parts::prim::{AtomicBool, Mutex, MutexGuard};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::{Arc, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+
+/// What the job and its handle share.
+pub(crate) struct Packet<F, T> {
+    team: Arc<Team>,
+    /// A worker that waits for the job may run it.
+    on_workers: bool,
+    state: Mutex<State<F, T>>,
+}
+
+struct State<F, T> {
+    /// The handle is gone.
+    detached: bool,
+    /// The thread or task that waits already.
+    waiter: Option<Waiter>,
+    stage: Stage<F, T>,
+}
+
+enum Stage<F, T> {
+    Queued(F),
+    Running,
+    Done(Outcome<T>),
+    /// The result was taken.
+    Gone,
+}
+
+enum Outcome<T> {
+    Returned(T),
+    Panicked(Payload),
+    Cancelled,
+}
+
+/// How to notify a thread or task that waits.
+enum Waiter {
+    Thread(Arc<AnyLatch>),
+    Task(Waker),
+}
+
+impl Waiter {
+    fn tell(self) {
+        match self {
+            Waiter::Thread(latch) => AnyLatch::set_shared(&latch),
+            Waiter::Task(waker) => waker.wake(),
+        }
+    }
+}
+
+impl<T> Outcome<T> {
+    fn into_result(self, id: Id) -> Result<T, JoinError> {
+        match self {
+            Outcome::Returned(value) => Ok(value),
+            Outcome::Panicked(payload) => Err(JoinError::panicked("job", id, payload)),
+            Outcome::Cancelled => Err(JoinError::cancelled("job", id)),
+        }
+    }
+}
+
+impl<F, T> Packet<F, T>
+where
+    F: FnOnce() -> T,
+{
+    pub(crate) fn new(team: &Team, on_workers: bool, f: F) -> Arc<Packet<F, T>> {
+        let state = State { detached: false, waiter: None, stage: Stage::Queued(f) };
+        Arc::new(Packet { team: team.arc(), on_workers, state: Mutex::new(state) })
+    }
+
+    /// A job that does not run on workers.
+    pub(crate) fn elsewhere(team: &Team, f: F) -> Arc<Packet<F, T>> {
+        Packet::new(team, false, f)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<F, T>> {
+        // User code never runs under the lock, so it cannot be left half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the job, unless its handle did.
+    pub(crate) fn run(&self) {
+        let mut state = self.lock();
+        if !matches!(state.stage, Stage::Queued(_)) {
+            return;
+        }
+        let Stage::Queued(f) = std::mem::replace(&mut state.stage, Stage::Running) else {
+            unreachable!("checked above, under the same lock")
+        };
+        drop(state);
+        let outcome = match catch_unwind(AssertUnwindSafe(f)) {
+            Ok(value) => Outcome::Returned(value),
+            Err(payload) => Outcome::Panicked(payload),
+        };
+        self.finish(self.lock(), outcome);
+    }
+
+    /// The job has ended, in whatever way.
+    fn finish(&self, mut state: MutexGuard<'_, State<F, T>>, outcome: Outcome<T>) {
+        let waiter = state.waiter.take();
+        let unwanted = if state.detached {
+            state.stage = Stage::Gone;
+            Some(outcome)
+        } else {
+            state.stage = Stage::Done(outcome);
+            None
+        };
+        drop(state);
+        if let Some(waiter) = waiter {
+            self.team.catch("a waker", || waiter.tell());
+        }
+        if let Some(outcome) = unwanted {
+            self.discard(outcome);
+        }
+    }
+
+    /// Drops a result that no handle wants; a panic is reported all the same.
+    fn discard(&self, outcome: Outcome<T>) {
+        match outcome {
+            // The value's own drop may panic, too.
+            Outcome::Returned(value) => self.team.catch("the drop of a result", || drop(value)),
+            Outcome::Panicked(payload) => self.team.report_panic(payload),
+            Outcome::Cancelled => {}
+        }
+    }
+}
+
+impl<F, T> Joinable for Packet<F, T>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    fn abort(&self) {
+        let mut state = self.lock();
+        if matches!(state.stage, Stage::Queued(_)) {
+            let queued = std::mem::replace(&mut state.stage, Stage::Running);
+            self.finish(state, Outcome::Cancelled);
+            // The closure's drop is user code, too.
+            self.team.catch("the drop of an aborted job", || drop(queued));
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        matches!(self.lock().stage, Stage::Done(_) | Stage::Gone)
+    }
+
+    fn id(&self) -> Id {
+        Id::of_address(ptr::from_ref(self).cast())
+    }
+}
+
+impl<F, T> JobHandle<T> for Packet<F, T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    fn poll_finished(&self, cx: &mut Context<'_>) -> Poll<()> {
+        // Cloning a waker is user code.
+        let waker = Waiter::Task(cx.waker().clone());
+        let mut state = self.lock();
+        if !matches!(state.stage, Stage::Queued(_) | Stage::Running) {
+            return Poll::Ready(());
+        }
+        let before = state.waiter.replace(waker);
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
+        if !self.is_finished() {
+            ready!(self.poll_finished(cx));
+        }
+        let stage = std::mem::replace(&mut self.lock().stage, Stage::Gone);
+        match stage {
+            Stage::Done(outcome) => Poll::Ready(outcome.into_result(self.id())),
+            _ => panic!("a JoinHandle was polled after it had returned its result"),
+        }
+    }
+
+    fn join(&self) -> Result<T, JoinError> {
+        let _visit = visit();
+        // A job that waits in a queue might wait behind us. If the stack is too short others have to run it.
+        let here =
+            |owner: Owner<'_>| self.on_workers && owner.is_in(&self.team) && room() >= Room::Mail;
+        if current().is_some_and(here) {
+            let _aside = Aside::begin();
+            self.run();
+        }
+        let mut state = self.lock();
+        if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
+            let latch = Arc::new(AnyLatch::for_current_thread());
+            let before = state.waiter.replace(Waiter::Thread(latch.clone()));
+            drop(state);
+            drop(before);
+            if self.on_workers {
+                latch.wait_for_jobs_of(&self.team, mark(), &AtomicBool::new(true));
+            } else {
+                latch.wait_for_anything(mark());
+            }
+            state = self.lock();
+        }
+        match std::mem::replace(&mut state.stage, Stage::Gone) {
+            Stage::Done(outcome) => outcome.into_result(self.id()),
+            _ => panic!("a JoinHandle was joined after it had returned its result"),
+        }
+    }
+
+    fn detach(&self) {
+        let mut state = self.lock();
+        state.detached = true;
+        let waiter = state.waiter.take();
+        if matches!(state.stage, Stage::Done(_)) {
+            let done = std::mem::replace(&mut state.stage, Stage::Gone);
+            drop(state);
+            if let Stage::Done(outcome) = done {
+                self.discard(outcome);
+            }
+        } else {
+            drop(state);
+        }
+        drop(waiter);
+    }
+
+    fn to_joinable(self: Arc<Self>) -> Arc<dyn Joinable> {
+        self
+    }
+}

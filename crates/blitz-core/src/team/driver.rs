@@ -1,0 +1,127 @@
+//! The driver of a team: plugged in once, and shut down when the team has ended.
+
+#![forbid(unsafe_code)]
+
+use super::Team;
+use blitz_parts::prim::Mutex;
+use blitz_parts::sleep::{Driver, downcast, downcast_arc};
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, PoisonError, Weak};
+
+/// What a driver may know of its pool.
+#[derive(Clone)]
+pub struct PoolView {
+    pub(crate) team: Weak<Team>,
+}
+
+impl PoolView {
+    /// How many workers there are; zero if the pool has ended.
+    pub fn num_workers(&self) -> usize {
+        self.team.upgrade().map_or(0, |team| team.num_workers())
+    }
+
+    /// Whether the workers stop: the pool ends.
+    pub fn is_stopping(&self) -> bool {
+        self.team.upgrade().is_some_and(|team| team.sleep().is_stopping())
+    }
+
+    /// What [`PoolBuilder::driver_options`](crate::PoolBuilder::driver_options) said, if it is a `T`.
+    pub fn options<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let options = self.team.upgrade()?.config.driver_options.clone()?;
+        options.downcast().ok()
+    }
+}
+
+impl fmt::Debug for PoolView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolView").field("workers", &self.num_workers()).finish()
+    }
+}
+
+/// What keeps a driver from being plugged in once the pool has ended.
+#[derive(Default)]
+pub(crate) struct Plugging {
+    over: Mutex<bool>,
+}
+
+#[cold]
+fn other_kind() -> io::Error {
+    io::Error::other("this pool has a driver of another kind: a pool can have one only")
+}
+
+impl Team {
+    /// Calls `f` with this team's driver; `make` makes it if there is none yet.
+    #[inline]
+    pub(crate) fn with_driver<D: Driver, R>(
+        &self,
+        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+        f: impl FnOnce(&D) -> R,
+    ) -> io::Result<R> {
+        match downcast(&**self.driver_or_make(make)?) {
+            Some(driver) => Ok(f(driver)),
+            None => Err(other_kind()),
+        }
+    }
+
+    /// This team's driver; `make` makes it if there is none yet.
+    pub(crate) fn driver_arc<D: Driver>(
+        &self,
+        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+    ) -> io::Result<Arc<D>> {
+        downcast_arc(self.driver_or_make(make)?.clone()).ok_or_else(other_kind)
+    }
+
+    /// Calls `f` with this team's driver, if it has one of this kind already.
+    pub(crate) fn with_plugged<D: Driver, R>(&self, f: impl FnOnce(&D) -> R) -> Option<R> {
+        downcast(self.driver()?).map(f)
+    }
+
+    #[inline]
+    fn driver_or_make<D: Driver>(
+        &self,
+        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+    ) -> io::Result<&Arc<dyn Driver>> {
+        match self.sleep().driver() {
+            Some(driver) => Ok(driver),
+            None => self.plug(make),
+        }
+    }
+
+    #[cold]
+    fn plug<D: Driver>(
+        &self,
+        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+    ) -> io::Result<&Arc<dyn Driver>> {
+        let over = self.plugging.over.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(driver) = self.sleep().driver() {
+            return Ok(driver);
+        }
+        if *over {
+            return Err(io::Error::other(
+                "the pool has ended: keep its Runtime or Pool as long as it is used",
+            ));
+        }
+        self.sleep().plug(make(PoolView { team: self.weak() })?);
+        match self.sleep().driver() {
+            Some(driver) => Ok(driver),
+            None => unreachable!("it was just plugged in"),
+        }
+    }
+
+    /// The driver, once there is one.
+    pub(crate) fn driver(&self) -> Option<&dyn Driver> {
+        self.sleep().driver().map(|driver| &**driver)
+    }
+
+    /// Tells the driver, once, that the pool has ended; from now on none can be plugged in.
+    pub(crate) fn shut_driver_down(&self) {
+        let mut over = self.plugging.over.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_over = std::mem::replace(&mut *over, true);
+        drop(over);
+        if let Some(driver) = self.driver().filter(|_| !was_over) {
+            self.catch("a waker", || driver.shut_down());
+        }
+    }
+}

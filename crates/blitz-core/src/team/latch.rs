@@ -1,0 +1,62 @@
+//! A latch for any thread: a worker of any pool, or a foreign thread.
+
+use super::{Owner, Team, current};
+use blitz_parts::latch::{JobLatch, Latch, OnceLatch};
+use std::sync::Arc;
+
+/// What the thread that made it waits for, whatever thread that is.
+pub(crate) enum AnyLatch {
+    /// A worker; its team is kept alive, for the setter may be of another one.
+    Worker(JobLatch, Arc<Team>),
+    /// A thread outside of every pool.
+    Foreign(OnceLatch),
+}
+
+impl AnyLatch {
+    /// A latch for the current thread.
+    pub(crate) fn for_current_thread() -> AnyLatch {
+        match current() {
+            Some(worker) => AnyLatch::for_worker(worker),
+            None => AnyLatch::Foreign(OnceLatch::new()),
+        }
+    }
+
+    /// A latch for the current thread's worker.
+    pub(crate) fn for_worker(worker: Owner<'_>) -> AnyLatch {
+        AnyLatch::Worker(JobLatch::new(worker.bed_ptr()), worker.team().arc())
+    }
+
+    /// Sets a latch that is shared, and so alive during the call.
+    pub(crate) fn set_shared(this: &Arc<AnyLatch>) {
+        // SAFETY: the caller's count keeps the latch alive.
+        unsafe { AnyLatch::set(Arc::as_ptr(this)) };
+    }
+}
+
+// SAFETY: the pointer to the bed is only followed while the team that holds it is kept alive beside it;
+// everything else is atomics.
+unsafe impl Send for AnyLatch {}
+// SAFETY: as above.
+unsafe impl Sync for AnyLatch {}
+
+impl Latch for AnyLatch {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: `this` is live until the inner latch is set (obligation 1).
+        match unsafe { &*this } {
+            AnyLatch::Worker(latch, team) => {
+                let latch = std::ptr::from_ref(latch);
+                // Once set, the waiter may free the latch and its hold on the team; the bed that
+                // `JobLatch::set` still touches is the team's.
+                let team = team.clone();
+                // SAFETY: the inner latch is live until it is set.
+                unsafe { JobLatch::set(latch) };
+                drop(team);
+            }
+            AnyLatch::Foreign(latch) => {
+                let latch = std::ptr::from_ref(latch);
+                // SAFETY: as above.
+                unsafe { OnceLatch::set(latch) };
+            }
+        }
+    }
+}

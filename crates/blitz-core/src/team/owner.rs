@@ -1,0 +1,159 @@
+//! The worker that the current thread is.
+
+use super::worker::{Own, Worker};
+use blitz_parts::deque;
+use blitz_parts::job::Header;
+use blitz_parts::latch::Runner;
+use blitz_parts::prim::{Relaxed, Release, thread_local};
+use blitz_parts::ring::RingOwner;
+use blitz_parts::task::Runnable;
+use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+thread_local! {
+    static CURRENT: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
+}
+
+/// The worker that the current thread is, if it is one.
+///
+/// The token must not leave the current call: a thread stops being a worker only outside of every
+/// job, in `WorkerScope::drop`.
+#[inline(always)]
+pub(crate) fn current<'a>() -> Option<Owner<'a>> {
+    // SAFETY: while the pointer is set, the scope's owner keeps the worker's team alive.
+    let worker = CURRENT.with(|current| unsafe { current.get().as_ref() });
+    worker.map(|worker| Owner { worker, here: PhantomData })
+}
+
+/// The current thread is this worker until the scope is dropped.
+pub(crate) struct WorkerScope {
+    before: *const Worker,
+}
+
+impl WorkerScope {
+    /// Makes the current thread the worker.
+    ///
+    /// # Safety
+    /// 1. No other thread is this worker at the same time.
+    /// 2. The worker outlives the scope, which is dropped on this thread.
+    pub(crate) unsafe fn enter(worker: &Worker) -> WorkerScope {
+        WorkerScope { before: CURRENT.with(|current| current.replace(worker)) }
+    }
+}
+
+impl Drop for WorkerScope {
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.set(self.before));
+    }
+}
+
+/// The current thread's worker, as only this thread may use it. It stays on the thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Owner<'a> {
+    worker: &'a Worker,
+    here: PhantomData<*const ()>,
+}
+
+impl Deref for Owner<'_> {
+    type Target = Worker;
+
+    #[inline(always)]
+    fn deref(&self) -> &Worker {
+        self.worker
+    }
+}
+
+impl<'a> Owner<'a> {
+    /// The owner of a worker that has no thread.
+    ///
+    /// # Safety
+    /// 1. No thread is this worker, or will be before the token is gone.
+    pub(crate) unsafe fn of_left(worker: &'a Worker) -> Owner<'a> {
+        Owner { worker, here: PhantomData }
+    }
+
+    /// What others may see of the worker.
+    #[inline(always)]
+    pub(crate) fn worker(self) -> &'a Worker {
+        self.worker
+    }
+
+    /// What only this thread touches.
+    #[inline(always)]
+    pub(crate) fn own(self) -> &'a Own {
+        &self.worker.own.0
+    }
+
+    /// The owner's end of the deque.
+    #[inline(always)]
+    pub(crate) fn own_deque(self) -> deque::Owner<'a, Header> {
+        // SAFETY: an `Owner` is on the worker's own thread.
+        unsafe { self.worker.deque.owner() }
+    }
+
+    /// The owner's end of the ring.
+    #[inline(always)]
+    pub(crate) fn own_ring(self) -> RingOwner<'a, RING_SLOTS> {
+        // SAFETY: an `Owner` is on the worker's own thread.
+        unsafe { self.worker.queues.ring.owner() }
+    }
+
+    /// The owner's end of the batch buffer.
+    #[inline(always)]
+    pub(crate) fn own_batch(self) -> RingOwner<'a, BATCH_SLOTS> {
+        // SAFETY: an `Owner` is on the worker's own thread.
+        unsafe { self.worker.queues.batch.owner() }
+    }
+
+    /// Puts a task into the LIFO slot; returns the task that it evicts.
+    #[inline]
+    pub(crate) fn put_lifo(self, task: Runnable) -> Option<Runnable> {
+        // SAFETY: an `Owner` is on the worker's own thread.
+        unsafe { self.worker.queues.lifo.put(task) }
+    }
+
+    /// Calls `f`, which must not unwind, as a run of its own: jobs that it pushes are descendants of
+    /// no other run.
+    #[inline]
+    pub(crate) fn in_run<R>(self, f: impl FnOnce(Option<Runner>) -> R) -> R {
+        let outer = (self.run.load(Relaxed), self.waits_for.load(Relaxed));
+        // Zero means none.
+        let run = self.own().runs.get().wrapping_add(1).max(1);
+        self.own().runs.set(run);
+        // The order of these stores and of those below lets `leapfrog` tell what this worker waited
+        // for inside the run from what it waits for outside of it: a thief that sees the run's number
+        // sees the zero, and one that sees the outer wait again sees the run's end.
+        self.waits_for.store(0, Relaxed);
+        self.run.store(run, Release);
+        // Waiters follow the runner of a job to find its descendants; they may do so only if
+        // nothing else lies in the deque below what the job will push.
+        let runner = match u16::try_from(self.index()) {
+            Ok(index) if self.worker.deque.is_empty() => Some(Runner { index, run }),
+            _ => None,
+        };
+        let result = f(runner);
+        self.run.store(outer.0, Release);
+        self.waits_for.store(outer.1, Release);
+        result
+    }
+
+    /// Whether a job is on this worker's stack.
+    #[inline]
+    pub(crate) fn is_in_run(self) -> bool {
+        self.run.load(Relaxed) != 0
+    }
+}
+
+/// A value that only the thread of its worker reaches, through an [`Owner`].
+pub(super) struct OwnerOnly<T>(T);
+
+impl<T> OwnerOnly<T> {
+    pub(super) fn new(value: T) -> OwnerOnly<T> {
+        OwnerOnly(value)
+    }
+}
+
+// SAFETY: `Owner::own` alone hands the value out, and an `Owner` is on the worker's own thread.
+unsafe impl<T: Send> Sync for OwnerOnly<T> {}

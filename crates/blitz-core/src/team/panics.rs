@@ -1,0 +1,42 @@
+//! Where a panic goes that no thread waits for: to the pool's handler.
+
+#![forbid(unsafe_code)]
+
+use super::Team;
+use crate::base::panic::{Payload, discard, message, say};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl Team {
+    /// Reports a panic in a job that no thread waits for.
+    pub(crate) fn report_panic(&self, payload: Payload) {
+        self.report_panic_of("a detached job", payload);
+    }
+
+    /// Reports a panic that no thread waits for: to the handler, or in one line on standard error.
+    pub(crate) fn report_panic_of(&self, who: &str, payload: Payload) {
+        self.panics.add_shared(1);
+        match &self.config.panic_handler {
+            Some(handler) => {
+                let handled = catch_unwind(AssertUnwindSafe(|| handler(payload)));
+                if let Err(second) = handled {
+                    say(&format!("the panic handler itself panicked: {}", message(&second)));
+                    discard(second);
+                }
+            }
+            None => {
+                say(&format!(
+                    "{who} panicked: {} (set PoolBuilder::panic_handler to handle this)",
+                    message(&payload)
+                ));
+                discard(payload);
+            }
+        }
+    }
+
+    /// Runs `f`; a panic goes to the handler, as that of `who`.
+    pub(crate) fn catch(&self, who: &str, f: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+            self.report_panic_of(who, payload);
+        }
+    }
+}

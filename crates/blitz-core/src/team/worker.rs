@@ -1,0 +1,182 @@
+//! A worker: what its thread owns, and what others may see of it.
+
+use super::Team;
+use super::owner::OwnerOnly;
+use crate::state::{Backoff, OwnTasks, TaskQueues, WorkerCounters};
+use blitz_parts::deque::{Deque, Steal};
+use blitz_parts::inject::Injector;
+use blitz_parts::job::{Header, Work};
+use blitz_parts::latch::Runner;
+use blitz_parts::prim::{Acquire, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Relaxed};
+use blitz_parts::rng::XorShift64Star;
+use blitz_parts::sleep::{Bed, Counters, Counts};
+use crossbeam_utils::CachePadded;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+
+/// One worker, at a stable address in its [`Team`]. Its methods are for any thread; what only its own
+/// thread may do takes an [`Owner`](super::Owner).
+#[repr(C)]
+pub(crate) struct Worker {
+    pub(crate) deque: Deque<Header>,
+    /// Looked at after every fork and push: whether another worker could use the job. Points to
+    /// counters of the team, which keeps them.
+    demand: AtomicPtr<CachePadded<Counters>>,
+    bed: NonNull<Bed>,
+    team: NonNull<Team>,
+    index: usize,
+    /// Jobs for this worker alone.
+    pub(crate) mail: Injector,
+    /// Which run of a foreign job this worker is in; waiters that follow it check.
+    pub(super) run: AtomicU32,
+    /// Bits of the `Runner` that this worker waits for, or zero.
+    pub(crate) waits_for: AtomicU64,
+    /// No thread is this worker any more, or ever will be.
+    pub(crate) gone: AtomicBool,
+    /// How many jobs this worker had pushed when a thief last wanted to force one into the open.
+    pub(crate) watched: AtomicU64,
+    pub(crate) counters: WorkerCounters,
+    pub(crate) queues: TaskQueues,
+    pub(super) own: OwnerOnly<Own>,
+}
+
+/// What only the worker's own thread touches.
+pub(crate) struct Own {
+    pub(crate) rng: XorShift64Star,
+    pub(crate) tasks: OwnTasks,
+    /// How many runs of foreign jobs there were.
+    pub(super) runs: Cell<u32>,
+    /// Whether tasks go before own jobs next time.
+    pub(crate) tasks_first: Cell<bool>,
+    pub(crate) opened_mail: RefCell<VecDeque<Work>>,
+    pub(crate) backoff: Backoff,
+    /// Tasks are being woken by events of the driver.
+    pub(crate) dispatching: Cell<bool>,
+    /// The last fair turn was for wakers that the driver had kept.
+    pub(crate) called_wakers: Cell<bool>,
+    /// How many calls of such wakers are on the stack.
+    pub(crate) in_wakers: Cell<u32>,
+}
+
+// SAFETY: the shared fields are atomics or built of them, `own` is reached by its thread only. The
+// pointers point into the team that holds the worker.
+unsafe impl Sync for Worker {}
+// SAFETY: as above; a worker is made on one thread and then belongs to another.
+unsafe impl Send for Worker {}
+
+impl Worker {
+    /// A worker of `team`, which must hold it, the bed and `demand`. `queues` and `tasks` are empty.
+    pub(super) fn new(
+        team: NonNull<Team>,
+        bed: &Bed,
+        demand: &CachePadded<Counters>,
+        queues: TaskQueues,
+        tasks: OwnTasks,
+    ) -> Worker {
+        Worker {
+            deque: Deque::new(),
+            demand: AtomicPtr::new(std::ptr::from_ref(demand).cast_mut()),
+            bed: NonNull::from(bed),
+            team,
+            index: bed.index(),
+            mail: Injector::new(),
+            run: AtomicU32::new(0),
+            waits_for: AtomicU64::new(0),
+            gone: AtomicBool::new(false),
+            watched: AtomicU64::new(0),
+            counters: WorkerCounters::default(),
+            queues,
+            own: OwnerOnly::new(Own {
+                rng: XorShift64Star::new(bed.index() as u64 + 1),
+                tasks,
+                runs: Cell::new(0),
+                tasks_first: Cell::new(false),
+                opened_mail: RefCell::new(VecDeque::new()),
+                backoff: Backoff::default(),
+                dispatching: Cell::new(false),
+                called_wakers: Cell::new(false),
+                in_wakers: Cell::new(0),
+            }),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline]
+    pub(crate) fn team(&self) -> &Team {
+        // SAFETY: the team holds the worker, so it is alive while `self` is.
+        unsafe { self.team.as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn is_in(&self, team: &Team) -> bool {
+        std::ptr::eq(self.team.as_ptr(), team)
+    }
+
+    #[inline]
+    pub(crate) fn bed_ptr(&self) -> NonNull<Bed> {
+        self.bed
+    }
+
+    #[inline]
+    pub(crate) fn bed(&self) -> &Bed {
+        // SAFETY: the team holds the beds, so it is alive while `self` is.
+        unsafe { self.bed.as_ref() }
+    }
+
+    /// Whether other workers could use a job. Forks stay private until one can; if all are wanted,
+    /// each is published at once.
+    #[inline(always)]
+    pub(crate) fn demand(&self) -> Counts {
+        // SAFETY: the team holds the counters, so they are alive while `self` is.
+        unsafe { &*self.demand.load(Relaxed) }.peek()
+    }
+
+    /// Makes the worker publish each fork at once, some time from now on. `always`: counters of the
+    /// team that always say that all jobs are wanted.
+    pub(super) fn publish_all(&self, always: &CachePadded<Counters>) {
+        self.demand.store(std::ptr::from_ref(always).cast_mut(), Relaxed);
+    }
+
+    /// Gives a job of this worker's deque what others need of it, just before they can see it.
+    pub(crate) fn arm(&self) -> impl Fn(NonNull<Header>) + '_ {
+        // SAFETY: the deque calls it for a job that no other thread can see yet (JOB-5).
+        |job| unsafe { Header::arm(job, self.bed) }
+    }
+
+    /// Takes the oldest public job of this worker, for the caller to run.
+    pub(crate) fn give(&self) -> Option<Work> {
+        self.give_if(|| true)
+    }
+
+    /// As [`give`](Self::give), if `valid` still holds when the job is known.
+    pub(crate) fn give_if(&self, valid: impl Fn() -> bool) -> Option<Work> {
+        loop {
+            match self.deque.steal_if(&valid) {
+                Steal::Success(job) => return Some(taken(job)),
+                Steal::Empty => return None,
+                Steal::Retry => {}
+            }
+        }
+    }
+
+    /// Whether jobs for this worker alone wait.
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.mail.is_empty()
+    }
+
+    /// Whether this worker is still in the run that `runner` names.
+    pub(crate) fn is_still(&self, runner: Runner) -> bool {
+        self.run.load(Acquire) == runner.run
+    }
+}
+
+/// A job that just left a deque.
+pub(crate) fn taken(job: NonNull<Header>) -> Work {
+    // SAFETY: what is in a deque came from `Work::into_raw`, and by DEQUE-1 it leaves it once.
+    unsafe { Work::new(job) }
+}

@@ -1,0 +1,62 @@
+//! The pool that has adopted the current thread; see `state/adoption`.
+
+#![forbid(unsafe_code)]
+
+use crate::team::{Team, Worker, current, entered};
+use blitz_parts::prim::thread_local;
+use std::cell::RefCell;
+use std::sync::{Arc, Weak};
+
+thread_local! {
+    /// The team of which this thread is worker 0 without having been started as one. It sits down only
+    /// while it is inside one of the pool's operations, so that it can leave for good at any other time, and another
+    /// thread can end its adoption then.
+    static ADOPTED: RefCell<Weak<Team>> = const { RefCell::new(Weak::new()) };
+}
+
+/// The team that has adopted the current thread, or had. None while the thread's locals are being destroyed.
+pub(super) fn adopting() -> Option<Arc<Team>> {
+    ADOPTED.try_with(|adopted| adopted.borrow().upgrade()).ok().flatten()
+}
+
+/// The team that has adopted the current thread.
+fn adopted() -> Option<Arc<Team>> {
+    adopting().filter(|team| !team.adoption.is_over())
+}
+
+/// Makes the current thread worker 0 of `team`, until the pool's handle is dropped or the thread ends. It must not be
+/// a worker yet.
+pub(crate) fn adopt(team: &Arc<Team>) {
+    ADOPTED.with(|adopted| adopted.replace(Arc::downgrade(team)));
+}
+
+/// Whether `team` has adopted the current thread.
+pub(super) fn is_adopted_by(team: &Team) -> bool {
+    adopted().is_some_and(|adopting| std::ptr::eq(&*adopting, team))
+}
+
+/// Whether the current thread is a worker, inside an operation or not.
+pub(crate) fn is_worker() -> bool {
+    current().is_some() || adopted().is_some()
+}
+
+/// Calls `f` with the worker that the current thread is, inside an operation or not.
+#[inline(always)]
+pub(crate) fn with_worker<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
+    match current() {
+        Some(owner) => Some(f(owner.worker())),
+        None => with_adopted(f),
+    }
+}
+
+/// By itself, so that what the drop-in asks before each of its forks is one load.
+#[cold]
+#[inline(never)]
+fn with_adopted<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
+    adopted()?.worker(0).map(f)
+}
+
+/// The current team: the entered one, else that of the worker.
+pub(crate) fn current_team() -> Option<Arc<Team>> {
+    entered().or_else(|| with_worker(|worker| worker.team().arc()))
+}

@@ -1,0 +1,190 @@
+//! The driver slot: where what waits for the outside world, sockets and timers, is plugged into a pool.
+//!
+//! ```text
+//!  idle worker ──the lease is free──▶ poll: what is there already?
+//!       │                              │ nothing
+//!       │ taken: sleeps on its word    ▼
+//!       │                            sleep in the driver: block
+//!       ▼                              │ something happened, or somebody woke this worker
+//!  busy worker ──each interval──▶ poll │
+//!                                      ▼
+//!                    dispatch: queues the tasks; gives the lease back; calls other wakers; runs
+//! ```
+//!
+//! The lease is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and if all sleep
+//! one of them sleeps in the driver. It is given back before anything runs, and any worker that runs out of
+//! work takes it. If none does, because one runs something long and the others sleep already, the watch wakes
+//! one of them after a millisecond: handing the lease on each time would cost a wake-up per event. So whoever
+//! gives the lease back tells the watch, even if it only had a look.
+//!
+//! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on` ([`is_prompt`](crate::driver::is_prompt)). Any other waker is
+//! the user's code and may block. The driver keeps it until the worker has left the lease and is counted as active;
+//! then the worker calls it. Kept wakers stay in the driver until they are called, one by one: while
+//! one of them blocks, the next worker that polls the driver calls the others.
+//!
+//! Nobody sleeps while the pool ends. Whoever waits for something then polls the driver itself.
+//!
+//! A pool has no driver until somebody asks for one: programs that only fork and join open no descriptor.
+
+#![forbid(unsafe_code)]
+
+use super::Room;
+use super::find::has_work;
+use crate::base::context::Aside;
+use crate::sched::watch;
+use crate::team::{Owner, PoolView, Team, Worker};
+use blitz_parts::sleep::DriverLease;
+use std::sync::Arc;
+
+impl PoolView {
+    /// Whether nobody runs anything or is about to: every worker sleeps or has looked for the last time, none
+    /// of them was woken, and there is no closure that may block. Exact for whoever is in `block` or
+    /// [`Driver::pool_is_idle`]; elsewhere it may be over when it is said.
+    ///
+    /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and one that polls the driver has
+    /// nothing to do but to wait.
+    pub fn is_idle(&self) -> bool {
+        let rests = |team: Arc<Team>| team.sleep().is_stopping() || is_asleep(&team);
+        self.team.upgrade().is_some_and(rests)
+    }
+}
+
+/// Whether no worker runs anything.
+fn all_inactive(team: &Team) -> bool {
+    team.sleep().counters().load().inactive() >= team.num_workers()
+}
+
+/// Whether every worker sleeps, or is about to and will find nothing.
+fn is_asleep(team: &Team) -> bool {
+    // What a closure wakes at its end is seen afterwards, and a closure that was begun meanwhile, too.
+    let rests = team.blocking.is_idle() && team.sleep().all_sleep() && !has_any_work(team);
+    rests && team.blocking.is_idle()
+}
+
+/// Whether there is work for any worker: one that is about to sleep may not have seen its mail yet.
+fn has_any_work(team: &Team) -> bool {
+    has_work(team) || team.workers().any(Worker::has_mail)
+}
+
+/// The last closure that may block has ended.
+pub(crate) fn tell_driver_of_end(team: &Team) {
+    if let Some(driver) = team.driver().filter(|_| is_asleep(team)) {
+        driver.pool_is_idle();
+    }
+}
+
+/// What a visit to the driver brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "kept wakers have to be called"]
+pub(crate) enum Visit {
+    /// Nothing had happened, or another worker has the lease.
+    Nothing,
+    /// Tasks were woken.
+    Tasks,
+    /// The driver keeps wakers, which this worker has to call once it is not counted as inactive.
+    Wakers,
+}
+
+impl Owner<'_> {
+    /// Sees to what has happened, if no other worker is about to. Returns whether anything had. Only for
+    /// a worker that is not counted as inactive.
+    pub(crate) fn poll_driver(self) -> bool {
+        let visit = self.visit_driver();
+        if visit == Visit::Wakers {
+            self.call_wakers();
+        }
+        visit != Visit::Nothing
+    }
+
+    /// As `poll_driver`, but leaves it to the caller to call kept wakers.
+    pub(crate) fn visit_driver(self) -> Visit {
+        let Some(lease) = self.team().sleep().try_lease(self.bed()) else { return Visit::Nothing };
+        if self.team().driver().is_some_and(|driver| driver.poll()) {
+            return self.dispatch(lease);
+        }
+        self.leave(lease);
+        Visit::Nothing
+    }
+
+    /// Wakes the tasks for which something happened, and leaves the lease to others. If they are many, others
+    /// are told of them. Few are this worker's: they are done before a sleeper would have taken one, and if they are
+    /// not, the watch tells of them.
+    pub(crate) fn dispatch(self, lease: DriverLease<'_>) -> Visit {
+        let outer = self.own().dispatching.replace(true);
+        let keeps = self.team().driver().is_some_and(|driver| driver.dispatch());
+        self.own().dispatching.set(outer);
+        self.leave(lease);
+        if !self.tasks().has_few_tasks() {
+            self.tasks().notify_of_ring();
+        }
+        if keeps { Visit::Wakers } else { Visit::Tasks }
+    }
+
+    /// Calls the wakers that the driver keeps. They are anybody's code: one that panics keeps no other from
+    /// being called, and what one of them forks is no part of what this worker waits for. Only for a worker that is not
+    /// counted as inactive.
+    #[cold]
+    pub(crate) fn call_wakers(self) {
+        let team = self.team();
+        let Some(driver) = team.driver() else { return };
+        let _aside = Aside::begin();
+        let depth = self.own().in_wakers.get();
+        self.own().in_wakers.set(depth + 1);
+        self.in_run(|_| {
+            let mut done = false;
+            while !done {
+                team.catch("a waker", || {
+                    driver.call_kept();
+                    done = true;
+                });
+            }
+        });
+        self.own().in_wakers.set(depth);
+    }
+
+    /// Whether a wait with so much `room` may call kept wakers. One that waits in such a waker calls no more of
+    /// them at the limit: each might wait on top of the one before.
+    pub(crate) fn may_call_wakers(self, room: Room) -> bool {
+        self.own().in_wakers.get() == 0 || room >= Room::Needed
+    }
+
+    /// Leaves the lease to others. One that found it taken may sleep on its word now, and this worker may be about
+    /// to run something long.
+    fn leave(self, lease: DriverLease<'_>) {
+        drop(lease);
+        watch::lease_is_free(self.team());
+    }
+
+    /// This worker is about to sleep: if it is the last one, the driver may want to know.
+    pub(crate) fn tell_idle_driver(self) {
+        if let Some(driver) = self.team().driver().filter(|_| all_inactive(self.team())) {
+            driver.pool_is_idle();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_asleep;
+    use crate::sched::hold::{Hold, job};
+    use crate::state::{Config, Scheduler};
+    use crate::team::Team;
+    use crate::worker::mail::{disown, post};
+
+    #[test]
+    fn a_pool_whose_worker_has_mail_is_not_asleep() {
+        let team = Team::new(Config::default(), 1, Scheduler::default());
+        let worker = team.worker(0).unwrap();
+        let (word, counters) = (worker.bed().core(), team.sleep().counters());
+        assert!(!is_asleep(&team));
+        counters.add_parked();
+        assert!(word.get_sleepy() && is_asleep(&team));
+        word.wake_up();
+        // It is awake, so nobody notifies it; then it is about to look for the last time.
+        post(worker, job(Hold::new(&team), || ()));
+        assert!(word.get_sleepy() && !is_asleep(&team));
+        disown(worker);
+        assert!(is_asleep(&team));
+        counters.sub_parked();
+    }
+}

@@ -1,0 +1,256 @@
+//! The jobs of the current thread's worker: its end of the deque.
+
+use super::{Room, room};
+use crate::base::context::Aside;
+use crate::team::{Owner, Team, Worker, current, taken};
+use blitz_parts::barrier;
+use blitz_parts::deque::{Mark, Place, Published, TakeBack};
+use blitz_parts::job::{Header, Work};
+use blitz_parts::prim::{Relaxed, SeqCst, fence};
+use blitz_parts::trim::outgrown;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+/// The jobs of the current thread's worker.
+#[derive(Clone, Copy)]
+pub(crate) struct Jobs<'a>(Owner<'a>);
+
+impl<'a> Deref for Jobs<'a> {
+    type Target = Owner<'a>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Owner<'a> {
+        &self.0
+    }
+}
+
+impl<'a> Owner<'a> {
+    /// This worker's jobs.
+    #[inline(always)]
+    pub(crate) fn jobs(self) -> Jobs<'a> {
+        Jobs(self)
+    }
+}
+
+/// Posts a job from a thread that may be a worker of `team`: then the job stays close.
+pub(crate) fn push_or_inject(team: &Team, work: Work) {
+    match current() {
+        Some(owner) if owner.is_in(team) => owner.jobs().push(work),
+        _ => team.inject(work),
+    }
+}
+
+impl Jobs<'_> {
+    /// Jobs that this worker pushes from now on lie above this mark.
+    pub(crate) fn mark(self) -> Mark<Header> {
+        self.own_deque().mark()
+    }
+
+    /// Puts a job where this worker and others find it.
+    pub(crate) fn push(self, work: Work) {
+        let count = self.own_deque().push(work.into_raw(), self.worker().arm());
+        // A plain fence, unlike in `fork`: a worker that begins to look after this one has found no
+        // worker idle sees the job.
+        fence(SeqCst);
+        let demand = self.demand();
+        if demand.anyone_inactive() {
+            // If other jobs are public then a worker was notified of them, or sees them, and wakes the
+            // next (SLEEP-3). Only now, after the fence, is it known whether a worker that has gone to
+            // sleep since has taken them.
+            let alone = self.worker().deque.public_len() <= count;
+            if alone || demand.all_wanted() {
+                self.notify(alone);
+            }
+        }
+    }
+
+    /// Puts a job of the caller's frame where this worker finds it. If it is then
+    /// [wanted](Self::is_fork_wanted), it has to be [shared](Self::share).
+    ///
+    /// # Safety
+    /// 1. The caller takes it back with the place that this returns, before its frame goes and before
+    ///    any older fork: by `take_back` and, if that fails, by `take_back_public`. If that fails, too,
+    ///    it waits until the job has run.
+    #[inline(always)]
+    pub(crate) unsafe fn fork(self, work: Work) -> Place<Header> {
+        // SAFETY: the job stays where it is meanwhile, and the order is the caller's obligation.
+        let place = unsafe { self.own_deque().fork(work.into_raw()) };
+        // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
+        barrier::light();
+        place
+    }
+
+    /// Whether a worker is idle and no job is public: asked after each fork.
+    #[inline(always)]
+    pub(crate) fn is_fork_wanted(self) -> bool {
+        let demand = self.demand();
+        demand.anyone_inactive() && (!self.own_deque().has_public() || demand.all_wanted())
+    }
+
+    /// Takes the newest fork back, if it is private.
+    #[inline(always)]
+    pub(crate) fn take_back(self, place: Place<Header>) -> bool {
+        self.own_deque().take_back(place)
+    }
+
+    /// Takes the newest fork back if [`take_back`](Self::take_back) did not: runs what was pushed
+    /// since, if there is room on the stack. Returns whether the fork is the caller's again.
+    pub(crate) fn take_back_public(self, fork: NonNull<Header>, place: Place<Header>) -> bool {
+        if self.own_deque().take_back_public(fork, place) == TakeBack::Taken {
+            return true;
+        }
+        match self.own_deque().pop() {
+            Some(job) if job == fork => true,
+            Some(newest) => self.run_above(fork, newest),
+            None => false,
+        }
+    }
+
+    /// The same when `newest` lay above the fork. The caller's other half has spawned such jobs, or
+    /// has taken them from outside of the pool: they are no part of the caller's task.
+    #[inline(never)]
+    fn run_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
+        let aside = Aside::begin();
+        if room() < Room::Mail {
+            // Each of them might spawn the next and join in its turn.
+            drop(aside);
+            return self.keep_above(fork, newest);
+        }
+        let mut next = Some(newest);
+        while let Some(job) = next.filter(|&job| job != fork) {
+            self.counters.popped.add(1);
+            self.0.execute(taken(job));
+            next = self.own_deque().pop();
+        }
+        next.is_some()
+    }
+
+    /// The same where there is no room to run them: they are put back.
+    #[cold]
+    fn keep_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
+        let (mut kept, mut next) = (Vec::new(), Some(newest));
+        while let Some(job) = next.filter(|&job| job != fork) {
+            kept.push(taken(job));
+            next = self.own_deque().pop();
+        }
+        // The oldest first, so that they lie as they did.
+        kept.into_iter().rev().for_each(|job| self.push(job));
+        next.is_some()
+    }
+
+    /// Makes the oldest of this worker's private jobs public, as many as `wanted` says.
+    fn publish(self, wanted: impl FnOnce(usize) -> usize) -> Published {
+        self.own_deque().publish(wanted, self.worker().arm())
+    }
+
+    /// Brings private jobs of another worker into the open.
+    pub(super) fn force(self, victim: &Worker) -> bool {
+        // Without the asymmetric fence there is nothing private, and no fence to force with.
+        if victim.demand().all_wanted() || !victim.deque.has_private() {
+            return false;
+        }
+        // An owner that has pushed since a thief last looked knows that jobs are wanted.
+        let pushes = victim.deque.pushes();
+        let stuck = victim.watched.swap(pushes, Relaxed) == pushes;
+        let forced = stuck && victim.deque.force(victim.arm());
+        if forced {
+            // The owner assumes that public jobs were announced; announce them here, since this
+            // thread may wake no worker.
+            self.notify(true);
+        }
+        forced
+    }
+
+    /// Makes forks public, since they are wanted, and announces them.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn share(self) {
+        let published = if !self.demand().all_wanted() {
+            let idle = self.team().sleep().counters().load().awake_but_idle();
+            // A worker that is awake forces our jobs into the open before it sleeps; one that sleeps has
+            // to be notified.
+            if idle > 0 && self.own().backoff.keeps(self.worker().deque.stolen()) {
+                return;
+            }
+            // Half of the jobs: the owner gets to the older half late, if ever, and the next thief finds
+            // a job without asking again. At least one for each worker that looks right now.
+            self.publish(|private| private.div_ceil(2).max(idle))
+        } else {
+            self.publish(|private| private)
+        };
+        if published.count > 0 {
+            self.notify(published.was_empty);
+        }
+    }
+
+    /// Wakes a worker if none is looking; `was_empty`: no job was public before.
+    fn notify(self, was_empty: bool) {
+        // One worker is notified of however many jobs: if it finds more than it takes, it wakes the
+        // next (SLEEP-3), and a burst that is over soon has not woken every worker.
+        let woken = self.team().sleep().new_jobs(1, was_empty);
+        self.counters.wakes_sent.add(woken as u64);
+    }
+
+    /// The newest own job. Only in the main loop: elsewhere it may belong to a frame.
+    pub(super) fn pop(self) -> Option<Work> {
+        self.pop_above(Mark::START)
+    }
+
+    /// The newest own job, if it came after `mark`: jobs below belong to frames that will take them
+    /// back.
+    pub(super) fn pop_above(self, mark: Mark<Header>) -> Option<Work> {
+        let job = self.own_deque().pop_above(mark)?;
+        self.counters.popped.add(1);
+        Some(taken(job))
+    }
+
+    /// The oldest own job, taken as a thief does, so that the frame it may belong to finds it stolen.
+    pub(crate) fn take_oldest(self) -> Option<Work> {
+        if self.worker().deque.is_empty() {
+            return None;
+        }
+        if self.worker().deque.public_len() == 0 {
+            let _ = self.publish(|_| 1);
+        }
+        self.give()
+    }
+
+    /// The oldest job for this worker alone.
+    pub(crate) fn open_mail(self) -> Option<Work> {
+        let mut opened = self.own().opened_mail.borrow_mut();
+        if opened.is_empty() && self.has_mail() {
+            opened.extend(self.mail.take_all());
+        }
+        let first = opened.pop_front()?;
+        drop(outgrown(&mut opened));
+        // No other worker was notified of this mail, nor of a task that is alone in the ring: the task
+        // would wait for the mail although others sleep.
+        self.tasks().notify_of_ring();
+        Some(first)
+    }
+
+    /// The oldest job from outside; the others of its batch go onto the own deque.
+    pub(super) fn take_injected(self) -> Option<Work> {
+        let team = self.team();
+        if team.injector().is_empty() {
+            return None;
+        }
+        let mut batch = team.injector().take_all();
+        let first = batch.next()?;
+        self.counters.injected.add(1);
+        // They have nothing to do with each other: the next one must not wait for the first.
+        for work in batch {
+            self.push(work);
+        }
+        Some(first)
+    }
+
+    /// Frees the memory that a burst of jobs needed: this worker has found none for a while.
+    pub(super) fn give_memory_back(self) {
+        let own = self.own_deque();
+        if own.is_oversized() {
+            // If a thief is in the way, the next time will do.
+            own.shrink();
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Waiting for a latch on the thread that made it.
+
+#![forbid(unsafe_code)]
+
+use super::visit::wait_outside;
+use super::{Help, help, help_outside};
+use crate::team::{AnyLatch, Team, current};
+use blitz_parts::deque::Mark;
+use blitz_parts::job::Header;
+use blitz_parts::prim::AtomicBool;
+
+/// What the current worker, if the thread is one, pushes from now on lies above this mark.
+pub(crate) fn mark() -> Mark<Header> {
+    current().map_or(Mark::START, |owner| owner.jobs().mark())
+}
+
+impl AnyLatch {
+    /// Waits for jobs of `team`. A worker of that team looks at injected jobs only once `injected` says
+    /// that one of its own is among them; a worker of another team, into which the jobs of `team` may
+    /// call back, always looks at those of its own team.
+    pub(crate) fn wait_for_jobs_of(&self, team: &Team, mark: Mark<Header>, injected: &AtomicBool) {
+        match current() {
+            Some(owner) if owner.is_in(team) => self.wait(mark, help(team, Some(injected))),
+            _ => {
+                let _outside = wait_outside(team);
+                self.wait_for_anything(mark);
+            }
+        }
+    }
+
+    /// Waits for something outside of the worker's own team, which may need tasks of that team and jobs that
+    /// are injected into it, whichever these are.
+    pub(crate) fn wait_for_anything(&self, mark: Mark<Header>) {
+        let help = current().map_or(Help::Anything, |owner| help_outside(owner.team()));
+        self.wait(mark, help);
+    }
+
+    /// Waits on the thread that made the latch. A worker helps meanwhile, as far as `help` lets it;
+    /// `mark`: see [`Owner::wait_until`].
+    pub(crate) fn wait(&self, mark: Mark<Header>, help: Help<'_>) {
+        match (self, current()) {
+            (AnyLatch::Worker(latch, _), Some(owner)) => owner.wait_until(latch, mark, help),
+            (AnyLatch::Worker(..), None) => {
+                unreachable!("a worker stays one until its job is done")
+            }
+            (AnyLatch::Foreign(latch), _) => latch.wait(),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What the thread of a worker does, from its first moment to its last.
+
+use super::mail::disown;
+use super::stack;
+use crate::base::context::Aside;
+use crate::base::panic::AbortOnUnwind;
+use crate::sched::cancel::{cancel_if_last, leave};
+use crate::team::{Owner, Team, WorkerScope, current};
+use blitz_parts::prim::{Acquire, thread};
+use blitz_parts::stock::Stock;
+use std::sync::PoisonError;
+
+/// Works as worker `index` until the team ends.
+pub(crate) fn run_worker(team: &Team, index: usize) {
+    let stock = Stock::open();
+    be_worker(team, index, |owner| {
+        team.count_in();
+        run_start_handler(team, index);
+        owner.run_until_stopped();
+        if let Some(handler) = &team.config.exit_handler {
+            team.catch("an exit handler", || handler(index));
+        }
+    });
+    drop(stock);
+    team.count_out();
+}
+
+/// Leaves in the place of worker `index`, which will have no thread.
+pub(crate) fn never_run(team: &Team, index: usize) {
+    if let Some(worker) = team.worker(index) {
+        disown(worker);
+    }
+    team.count_in();
+    leave(team);
+}
+
+/// Calls the pool's start handler.
+pub(crate) fn run_start_handler(team: &Team, index: usize) {
+    if let Some(handler) = &team.config.start_handler {
+        team.catch("a start handler", || handler(index));
+    }
+}
+
+/// Calls `work` as worker `index`, which then leaves. The caller has the right to be that worker, once.
+fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
+    let Some(worker) = team.worker(index) else {
+        unreachable!("threads are started for workers that exist");
+    };
+    // SAFETY: a worker that was not adopted has one thread, which calls this once; of one that was, the
+    // thread that answers for it once the adoption is over (see `state/adoption`). The caller keeps the
+    // team.
+    let scope = unsafe { WorkerScope::enter(worker) };
+    stack::begin(team.config.stack_size);
+    // A worker that is gone without a word would leave others waiting for it.
+    let guard = AbortOnUnwind("a worker's loop");
+    if let Some(owner) = current() {
+        work(owner);
+        // What the exit handler spawned, or another worker posted to this one while it left.
+        retire(owner);
+    }
+    std::mem::forget(guard);
+    drop(scope);
+}
+
+/// Runs what only this worker may be able to run, and leaves.
+fn retire(owner: Owner<'_>) {
+    // An adopted thread leaves where its pool is dropped: that may be inside of a task of a local set.
+    let _aside = Aside::begin();
+    owner.tasks().cancel_beside_others();
+    run_jobs_left(owner);
+    owner.tasks().give_away();
+    disown(owner.worker());
+    cancel_if_last(owner.team());
+}
+
+/// Runs the jobs that are there and that only this worker may be able to run. Outside of every frame
+/// that has forked.
+fn run_jobs_left(owner: Owner<'_>) {
+    let jobs = owner.jobs();
+    let next = || jobs.open_mail().or_else(|| jobs.take_oldest()).or_else(|| jobs.take_injected());
+    while let Some(work) = next() {
+        owner.execute(work);
+    }
+}
+
+/// Makes the current thread worker 0 until the pool ends: the adopted one has left, and no thread can be
+/// started.
+pub(super) fn stand_in_for_adopted(team: &Team) {
+    let _aside = Aside::begin();
+    be_worker(team, 0, |owner| owner.run_until_stopped());
+    adopted_has_left(team);
+}
+
+/// Starts a thread that is worker 0 from now on, until the pool ends. The caller answers for the worker,
+/// and no longer is it. Returns false if the system starts no thread.
+pub(super) fn start_successor(team: &Team) -> bool {
+    let kept = team.arc();
+    let mut builder = thread::Builder::new().name("blitz-0".to_owned());
+    if let Some(bytes) = team.config.stack_size {
+        builder = builder.stack_size(bytes);
+    }
+    let started = builder.spawn(move || {
+        let stock = Stock::open();
+        be_worker(&kept, 0, |owner| owner.run_until_stopped());
+        drop(stock);
+        adopted_has_left(&kept);
+    });
+    let Ok(thread) = started else { return false };
+    team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+    true
+}
+
+/// Lets the thread that the pool had adopted leave for good, at the end of a visit: the handle is gone,
+/// or another thread waits for a lent one. It runs what is there; for what comes later another thread
+/// takes its place. Returns whether the thread is the worker no more; if not, the system starts no
+/// thread, and the pool may need this one.
+pub(super) fn hand_over(owner: Owner<'_>) -> bool {
+    let team = owner.team();
+    let _aside = Aside::begin();
+    run_jobs_left(owner);
+    owner.tasks().give_away();
+    if team.alive.load(Acquire) > 0 {
+        if start_successor(team) {
+            return true;
+        }
+        if !team.is_closing() {
+            return false;
+        }
+    }
+    // Nothing comes any more, or no other thread would do it.
+    owner.run_until_stopped();
+    retire(owner);
+    adopted_has_left(team);
+    true
+}
+
+/// The adopted worker has retired, or will never be.
+pub(super) fn adopted_has_left(team: &Team) {
+    if team.adoption.take_count() {
+        team.count_out();
+    }
+}

@@ -1,0 +1,90 @@
+//! Visits of an adopted thread to its pool, and waits of other threads for it; see `state/adoption`.
+
+use super::adopted::{adopting, is_adopted_by};
+use super::stack;
+use super::thread::{hand_over, stand_in_for_adopted, start_successor};
+use crate::team::{Team, WorkerScope, current};
+use std::sync::Arc;
+
+/// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every operation
+/// that may wait begins with it, if the current thread is no worker already.
+#[cold]
+pub(crate) fn visit() -> Option<Visit> {
+    if current().is_some() {
+        return None;
+    }
+    let team = adopting()?;
+    if !team.adoption.sit_down() {
+        return None;
+    }
+    // SAFETY: worker 0 of a team that adopts gets a thread of its own only when the adoption is over, which it is not
+    // while this thread sits (see `adoption`); the team is kept beside the scope.
+    let scope = unsafe { WorkerScope::enter(team.worker(0)?) };
+    stack::begin(None);
+    Some(Visit { scope: Some(scope), team })
+}
+
+/// An adopted thread inside one of its pool's operations.
+pub(crate) struct Visit {
+    // Dropped in this order: the scope before what it sits in.
+    scope: Option<WorkerScope>,
+    team: Arc<Team>,
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let Some(owner) = current() else { return };
+        // No thread polls these until the next visit, if there is one.
+        owner.tasks().give_away();
+        let (team, scope) = (&self.team, &mut self.scope);
+        let mut stand_up = |makes_room| {
+            team.adoption.stand_up(|| team.is_closing(), makes_room, || drop(scope.take()))
+        };
+        let mut leaves = stand_up(true);
+        // If this thread is only in the way, and no other can be started, it stays.
+        while leaves && !hand_over(owner) {
+            leaves = stand_up(false);
+        }
+    }
+}
+
+/// The current thread needs a worker. If a thread was lent to the pool and is in none of its operations, and this is
+/// another one, a thread of the pool's own takes its place.
+#[inline]
+pub(crate) fn need_worker(team: &Team) {
+    if team.config.lends_thread {
+        replace_lent(team);
+    }
+}
+
+#[cold]
+fn replace_lent(team: &Team) {
+    let other = !is_adopted_by(team);
+    if other && team.adoption.end() && !start_successor(team) {
+        // The lent thread goes on as before: it is the only one that can.
+        team.adoption.resume();
+        // Unless the handle was dropped meanwhile by a thread that has left the worker to this one.
+        if team.is_closing() && team.adoption.end() {
+            stand_in_for_adopted(team);
+        }
+    }
+}
+
+/// The current thread, which is no worker of this pool, waits for it until this is dropped.
+pub(crate) fn wait_outside(team: &Team) -> Option<Outside<'_>> {
+    if !team.config.lends_thread || is_adopted_by(team) {
+        return None;
+    }
+    team.adoption.begin_waiting();
+    replace_lent(team);
+    Some(Outside(team))
+}
+
+/// A thread waits for a pool to which another one was lent.
+pub(crate) struct Outside<'a>(&'a Team);
+
+impl Drop for Outside<'_> {
+    fn drop(&mut self) {
+        self.0.adoption.end_waiting();
+    }
+}
