@@ -7,6 +7,7 @@ mod commands;
 mod coverage;
 mod dependencies;
 mod ladder;
+mod modules;
 mod source;
 mod suites;
 mod tidy;
@@ -25,6 +26,7 @@ cargo xtask ci               everything that CI checks, with a table at the end
 cargo xtask ci --fast        only formatting, lints, tidy and documentation
 cargo xtask ci --tested      without `cargo test --workspace`, which you have run yourself
 cargo xtask tidy             the rules of the house
+cargo xtask graph [CRATE]    which module names which, and circles; --write draws the order in ARCHITECTURE.md
 cargo xtask coverage-check   whether docs/coverage.md names files and tests that exist
 cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
 cargo xtask shuttle [FILTER] a runtime of the parts in random schedules (the models whose path begins with FILTER)
@@ -52,6 +54,11 @@ fn main() -> ExitCode {
                 println!("{rule:10} {what}");
             }
             show(&tidy::findings(&tree))
+        }),
+        ["graph", "--write"] => tidy::draw(&root()),
+        ["graph", name @ ..] if name.len() < 2 => Tree::load(&root()).map(|tree| {
+            print!("{}", tidy::graphs(&tree, name.first().copied()));
+            true
         }),
         ["coverage-check"] => Tree::load(&root()).map(|tree| show(&coverage::findings(&tree))),
         ["loom", filter @ ..] if filter.len() < 2 => run(commands::loom(filter.first().copied())),

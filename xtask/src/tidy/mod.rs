@@ -2,16 +2,19 @@
 
 mod atomics;
 mod cfgs;
+mod direction;
 mod invariants;
 mod leftovers;
 mod length;
 mod links;
 mod manifests;
 mod models;
+mod order;
 mod parts;
 mod threads;
 mod unsafety;
 
+pub use direction::{draw, graphs};
 pub use manifests::rust_version;
 
 use crate::tree::Tree;
@@ -45,6 +48,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("threads", "blitz-core takes locks, threads and time from prim.rs", threads::check),
     ("cfg", "platforms and the model checker are told apart in few files", cfgs::check),
     ("unsafe", "unsafe stays in blitz-parts and in listed files of blitz-core", unsafety::check),
+    ("direction", "calls go down inside of a crate, by the table in order.rs", direction::check),
     ("links", "relative links in Markdown files lead somewhere", links::check),
     ("leftovers", "no todo!, unimplemented!, dbg!; no sleeping in tests", leftovers::check),
     ("manifests", "every manifest inherits lints, licence and rust-version", manifests::check),

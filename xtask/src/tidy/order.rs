@@ -1,0 +1,160 @@
+//! The order of modules inside of the crates: which module may name which. The rule `direction` keeps
+//! it, and `cargo xtask graph --write` draws it in ARCHITECTURE.md.
+
+/// The order of one crate.
+pub struct Order {
+    pub name: &'static str,
+    /// Where its files are.
+    pub sources: &'static str,
+    /// From top to bottom.
+    pub layers: &'static [Layer],
+    /// Whether tests are bound by the order, too: they may look at all of their layer and down. Where
+    /// they are not, a test of a lower module may build all that it needs.
+    pub tests_too: bool,
+    /// Pairs of modules of which the first names the second against the order, and may for now. This
+    /// list only shrinks: a pair that is no longer needed is a finding.
+    pub known: &'static [(&'static str, &'static str)],
+}
+
+/// Modules with one purpose.
+pub struct Layer {
+    pub name: &'static str,
+    /// Rows of modules, from top to bottom. A module may name modules of lower rows and of lower
+    /// layers; those of one row do not know each other. A module stands for all that is inside of it,
+    /// except for what the table lists by itself.
+    pub rows: &'static [&'static [&'static str]],
+}
+
+const fn layer(name: &'static str, rows: &'static [&'static [&'static str]]) -> Layer {
+    Layer { name, rows }
+}
+
+pub const ORDERS: &[Order] = &[
+    Order {
+        name: "blitz-io",
+        sources: "crates/blitz-io/src",
+        tests_too: true,
+        layers: &[
+            layer("door", &[&["fs", "net", "process"], &["signal"], &["io"], &["async_fd"]]),
+            layer("time", &[&["time"]]),
+            layer("driver", &[&["driver"], &["uring"], &["poll"]]),
+            layer("base", &[&["options"], &["backend", "batch", "room"]]),
+        ],
+        known: &[
+            ("driver", "time"),
+            ("poll", "driver"),
+            ("process", "net"),
+            ("fs", "fs"),
+            ("poll", "poll"),
+            ("time", "time"),
+        ],
+    },
+    Order {
+        name: "blitz-core",
+        sources: "crates/blitz-core/src",
+        tests_too: false,
+        layers: &[
+            layer(
+                "door",
+                &[
+                    &["diagnostics", "unfinished"],
+                    &["global"],
+                    &["builder"],
+                    &["pool"],
+                    &["handle"],
+                    &["dump"],
+                    &["metrics"],
+                ],
+            ),
+            layer("ops", &[&["ops"]]),
+            layer("task", &[&["task"]]),
+            layer("worker", &[&["worker"]]),
+            layer("sched", &[&["sched"]]),
+            layer(
+                "team",
+                &[
+                    &["shutdown"],
+                    &["blocking", "driver"],
+                    &["team"],
+                    &["worker::current"],
+                    &["task::context"],
+                ],
+            ),
+            layer("base", &[&["error"], &["panic"], &["task::id"]]),
+        ],
+        known: &[
+            ("blocking", "handle"),
+            ("blocking", "ops"),
+            ("blocking", "pool"),
+            ("blocking", "task"),
+            ("blocking", "worker"),
+            ("builder", "global"),
+            ("driver", "handle"),
+            ("driver", "ops"),
+            ("driver", "task"),
+            ("driver", "worker"),
+            ("handle", "global"),
+            ("handle", "pool"),
+            ("ops", "handle"),
+            ("ops", "pool"),
+            ("panic", "team"),
+            ("pool", "builder"),
+            ("sched", "ops"),
+            ("sched", "worker"),
+            ("shutdown", "ops"),
+            ("shutdown", "worker"),
+            ("task", "handle"),
+            ("task", "ops"),
+            ("task", "pool"),
+            ("team", "blocking"),
+            ("team", "builder"),
+            ("team", "driver"),
+            ("team", "ops"),
+            ("team", "sched"),
+            ("team", "task"),
+            ("team", "worker"),
+            ("worker", "handle"),
+            ("worker", "metrics"),
+            ("worker", "task"),
+            ("worker::current", "team"),
+            ("worker::current", "worker"),
+            ("dump", "dump"),
+            ("task::abort", "task::join_handle"),
+            ("worker", "worker::find"),
+        ],
+    },
+    Order {
+        name: "blitz-parts",
+        sources: "crates/blitz-parts/src",
+        tests_too: true,
+        layers: &[
+            layer("models", &[&["compose"]]),
+            layer(
+                "protocols",
+                &[
+                    &["bitmap", "inject", "lifo", "ring", "wheel"],
+                    &["job", "queue"],
+                    &["alarm", "readiness", "sleep", "task", "deque"],
+                    &["latch"],
+                    &["barrier", "park", "stock"],
+                ],
+            ),
+            layer(
+                "base",
+                &[
+                    &["counter", "cycles", "panic", "rng", "slots", "stack", "trim"],
+                    &["tuning"],
+                    &["prim"],
+                ],
+            ),
+        ],
+        known: &[
+            ("latch", "sleep"),
+            ("bitmap", "bitmap"),
+            ("deque", "deque"),
+            ("stock", "stock"),
+            ("task", "task"),
+            ("wheel", "wheel"),
+        ],
+    },
+];
