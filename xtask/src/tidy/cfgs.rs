@@ -6,7 +6,7 @@ use crate::source::{after_group, starts_with};
 use crate::tree::Tree;
 
 const ALLOWED: &[&str] = &[
-    "crates/blitz-io/src/net/transfer.rs",
+    "crates/blitz-io/src/transfer.rs",
     "crates/blitz-io/src/net/unix/peer.rs",
     "crates/blitz-io/src/process/pidfd.rs",
     "crates/blitz-io/src/poll/selector.rs",

@@ -38,16 +38,9 @@ pub const ORDERS: &[Order] = &[
             layer("door", &[&["fs", "net", "process"], &["signal"], &["io"], &["async_fd"]]),
             layer("time", &[&["time"]]),
             layer("driver", &[&["driver"], &["uring"], &["poll"]]),
-            layer("base", &[&["options"], &["backend", "batch", "room"]]),
+            layer("base", &[&["options"], &["backend", "batch", "room", "transfer"]]),
         ],
-        known: &[
-            ("driver", "time"),
-            ("poll", "driver"),
-            ("process", "net"),
-            ("fs", "fs"),
-            ("poll", "poll"),
-            ("time", "time"),
-        ],
+        known: &[("driver", "time"), ("poll", "driver"), ("poll", "poll"), ("time", "time")],
     },
     Order {
         name: "blitz-core",

@@ -35,7 +35,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-core/src/worker/thread.rs",
     "crates/blitz-core/src/worker/visit.rs",
     "crates/blitz-hyper/src/io.rs",
-    "crates/blitz-io/src/net/transfer.rs",
+    "crates/blitz-io/src/transfer.rs",
     "crates/blitz-io/src/signal/hook.rs",
     "crates/blitz-io/src/uring/ring.rs",
     "crates/blitz-io/tests/broken_pipe.rs",

@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-use super::stage::step_back;
 use crate::room;
 use crate::uring::Uring;
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -179,6 +178,14 @@ fn pass_over(mut file: &File, len: usize) -> Option<u64> {
     let end = file.seek(SeekFrom::Current(len as i64)).ok()?;
     // Some devices answer zero, wherever a seek would lead.
     end.checked_sub(len as u64)
+}
+
+/// Seeks back over `ahead` bytes read but not consumed.
+pub(super) fn step_back(mut file: &File, ahead: usize) -> io::Result<()> {
+    if ahead > 0 {
+        file.seek(SeekFrom::Current(-(ahead as i64)))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

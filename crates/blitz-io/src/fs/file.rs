@@ -2,12 +2,11 @@
 
 #![forbid(unsafe_code)]
 
-use super::OpenOptions;
-use super::stage::{Stage, step_back};
+use super::buffer::step_back;
+use super::stage::Stage;
 use std::fs::{File as StdFile, Metadata, Permissions};
 use std::io::{self, IoSlice, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -53,57 +52,6 @@ pub struct File {
 }
 
 impl File {
-    /// Opens the file at `path` for reading.
-    ///
-    /// ```
-    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
-    /// use blitz::io::AsyncReadExt;
-    /// let mut file = blitz::fs::File::open("Cargo.toml").await?;
-    /// let mut text = String::new();
-    /// file.read_to_string(&mut text).await?;
-    /// assert!(text.contains("[package]"));
-    /// # Ok(()) }) }
-    /// ```
-    ///
-    /// # Errors
-    /// If there is none, or what else the system says.
-    pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
-        OpenOptions::new().read(true).open(path).await
-    }
-
-    /// Opens the file at `path` for writing. It is made if there is none, else emptied.
-    ///
-    /// ```
-    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
-    /// use blitz::io::AsyncWriteExt;
-    /// # let path = std::env::temp_dir().join(format!("blitz-doc-create-{}", std::process::id()));
-    /// let mut file = blitz::fs::File::create(&path).await?;
-    /// file.write_all(b"hello").await?;
-    /// file.flush().await?;
-    /// assert_eq!(file.metadata().await?.len(), 5);
-    /// # blitz::fs::remove_file(&path).await
-    /// # }) }
-    /// ```
-    ///
-    /// # Errors
-    /// What the system says.
-    pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
-        OpenOptions::new().write(true).create(true).truncate(true).open(path).await
-    }
-
-    /// Makes a file at `path` and opens it for reading and writing.
-    ///
-    /// # Errors
-    /// If there is something already, or what else the system says.
-    pub async fn create_new(path: impl AsRef<Path>) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).create_new(true).open(path).await
-    }
-
-    /// For files that are to be opened in other ways.
-    pub fn options() -> OpenOptions {
-        OpenOptions::new()
-    }
-
     /// A file of the standard library as one of Blitz's.
     ///
     /// If other descriptors of the same open file are used meanwhile, in this process or in another one, they share

@@ -13,7 +13,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, step_back};
 use super::errand::Pending;
 use crate::driver::uring_for_files;
 use crate::uring::Uring;
@@ -311,14 +311,6 @@ async fn elsewhere(
     let mut pending = begin(file, buffer, operation);
     let done = poll_fn(|cx| pending.poll(cx)).await;
     done.unwrap_or_else(|| (Buffer::default(), Outcome::Written(Err(panicked()))))
-}
-
-/// Has the file go on where whoever read it is, which is `ahead` bytes back.
-pub(super) fn step_back(mut file: &File, ahead: usize) -> io::Result<()> {
-    if ahead > 0 {
-        file.seek(SeekFrom::Current(-(ahead as i64)))?;
-    }
-    Ok(())
 }
 
 #[cold]

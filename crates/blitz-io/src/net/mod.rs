@@ -47,7 +47,6 @@ mod owned;
 mod split;
 mod stream;
 pub mod tcp;
-pub(crate) mod transfer;
 mod udp;
 pub mod unix;
 mod waits;

@@ -4,10 +4,10 @@
 
 use super::addr::{ToSocketAddrs, first_that_works, resolve};
 use super::descriptor::descriptor;
-use super::transfer;
 use super::waits::waits;
 use crate::io::Interest;
 use crate::poll::Polled;
+use crate::transfer;
 use bytes::BufMut;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};

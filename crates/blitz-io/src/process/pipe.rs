@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use crate::io::Interest;
-use crate::net::transfer;
 use crate::poll::Polled;
+use crate::transfer;
 use mio::unix::pipe::{Receiver, Sender};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};

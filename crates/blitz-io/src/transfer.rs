@@ -49,19 +49,19 @@ unsafe fn fill_mut(
 
 /// Receives from a stream; how many bytes came.
 #[inline]
-pub(super) fn receive(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
+pub(crate) fn receive(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
     // SAFETY: `recv` writes bytes, and as many as it says.
     unsafe { fill(buf, |free| receive_into(socket, free, RecvFlags::empty())) }
 }
 
 /// Receives into a buffer that grows; how many bytes came.
-pub(super) fn receive_buf(socket: &impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
+pub(crate) fn receive_buf(socket: &impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
     // SAFETY: as in `receive`.
     unsafe { fill_mut(buf, |free| receive_into(socket, free, RecvFlags::empty())) }
 }
 
 /// Receives from a stream, and leaves the bytes there; how many there were.
-pub(super) fn peek(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
+pub(crate) fn peek(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
     // SAFETY: as in `receive`.
     unsafe { fill(buf, |free| receive_into(socket, free, RecvFlags::PEEK)) }
 }
@@ -78,7 +78,7 @@ fn receive_into(
 
 /// Sends to a stream; how many bytes the system took. If the other side has gone that is an error, and no signal.
 #[inline]
-pub(super) fn send(socket: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
+pub(crate) fn send(socket: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
     Ok(net::send(socket, buf, WITHOUT_SIGNAL)?)
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn length(bufs: &[IoSlice<'_>]) -> usize {
 const LIST_MAX: usize = 1_024;
 
 /// As [`send`], from the [first of](first_of) several buffers.
-pub(super) fn send_vectored(socket: &impl AsFd, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+pub(crate) fn send_vectored(socket: &impl AsFd, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
     if let [buf] = bufs {
         return send(socket, buf);
     }
