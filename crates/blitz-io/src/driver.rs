@@ -13,7 +13,7 @@ use crate::backend::{Backend, BackendChoice};
 use crate::batch::{Kept, wake_all};
 use crate::options::IoOptions;
 use crate::poll::Reactor;
-use crate::time::Timers;
+use crate::timers::Timers;
 use crate::uring::Uring;
 use blitz_core::Handle;
 use blitz_core::driver::{self, Driver, PoolView};

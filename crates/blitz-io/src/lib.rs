@@ -13,6 +13,7 @@ pub mod process;
 mod room;
 pub mod signal;
 pub mod time;
+mod timers;
 mod transfer;
 mod uring;
 

@@ -37,10 +37,10 @@ pub const ORDERS: &[Order] = &[
         layers: &[
             layer("door", &[&["fs", "net", "process"], &["signal"], &["io"], &["async_fd"]]),
             layer("time", &[&["time"]]),
-            layer("driver", &[&["driver"], &["uring"], &["poll"]]),
+            layer("driver", &[&["driver"], &["timers", "uring"], &["poll"]]),
             layer("base", &[&["options"], &["backend", "batch", "room", "transfer"]]),
         ],
-        known: &[("driver", "time"), ("poll", "driver"), ("poll", "poll"), ("time", "time")],
+        known: &[("poll", "driver"), ("poll", "poll")],
     },
     Order {
         name: "blitz-core",

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::clock;
+use super::now;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Instant {
     /// ```
     #[inline]
     pub fn now() -> Instant {
-        Instant { std: clock::now() }
+        Instant { std: now::now() }
     }
 
     /// A moment of the standard library's clock.
@@ -47,8 +47,7 @@ impl Instant {
 
     /// About three decades from now, which is as good as never, and which every clock can tell.
     pub(crate) fn far_future() -> Instant {
-        const YEARS: u64 = 30 * 365 * 24 * 60 * 60;
-        Instant { std: clock::now() + Duration::from_secs(YEARS) }
+        Instant { std: now::far_future() }
     }
 
     /// The time since `earlier`; none if that is later than this.

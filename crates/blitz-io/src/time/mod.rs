@@ -42,14 +42,12 @@
 //! }
 //! ```
 
-mod clock;
-mod estimate;
 mod instant;
 mod interval;
+mod now;
 mod pause;
 mod sleep;
 mod timeout;
-mod timers;
 
 pub use instant::Instant;
 pub use interval::{Interval, MissedTickBehavior, interval, interval_at};
@@ -58,7 +56,6 @@ pub use sleep::{Sleep, sleep, sleep_until};
 #[doc(no_inline)]
 pub use std::time::Duration;
 pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
-pub(crate) use timers::Timers;
 
 /// What the standard library calls by the same name as Tokio does: see [`Elapsed`].
 pub mod error {

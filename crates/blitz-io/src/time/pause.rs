@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::{Duration, Timers};
+use super::Duration;
 use crate::driver;
+use crate::timers::Timers;
 
 /// Stops the clock of the current runtime: from now on time passes when [`advance`] says so, or when all of the
 /// runtime's workers have nothing to do, no closure of `spawn_blocking` runs and no file is read or written; then

@@ -2,9 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::clock::{self, Nanos};
-use super::{Duration, Instant};
+use super::{Duration, Instant, now};
 use crate::driver;
+use crate::timers::clock::{self, Nanos};
 use blitz_core::driver::poll_spend;
 use blitz_parts::wheel::{Entry, Waiting};
 use pin_project_lite::pin_project;
@@ -28,7 +28,7 @@ use std::task::{Context, Poll, ready};
 /// ```
 #[inline]
 pub fn sleep(duration: Duration) -> Sleep {
-    let deadline = clock::now_at_latest().saturating_add(clock::nanos_in(duration));
+    let deadline = now::now_at_latest().saturating_add(clock::nanos_in(duration));
     // Unless it is due at once there is no need to look at the clock again in the first poll.
     Sleep::new(deadline, !duration.is_zero())
 }
@@ -77,7 +77,7 @@ impl Sleep {
     /// assert_eq!(sleep_until(deadline).deadline(), deadline);
     /// ```
     pub fn deadline(&self) -> Instant {
-        Instant::from_std(clock::moment_at(self.deadline))
+        Instant::from_std(now::moment_at(self.deadline))
     }
 
     /// Whether it has ended: a poll would be ready.
@@ -143,7 +143,7 @@ impl Sleep {
     #[inline]
     fn register(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        if !std::mem::take(this.ahead) && clock::now_nanos() >= *this.deadline {
+        if !std::mem::take(this.ahead) && now::now_nanos() >= *this.deadline {
             *this.passed = true;
             return Poll::Ready(());
         }

@@ -10,7 +10,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::clock::{self, Clock};
+pub(crate) mod clock;
+pub(crate) mod estimate;
+
 use crate::batch::{Batch, Kept, wake_all};
 use crate::poll::Reactor;
 use blitz_core::driver::PoolView;
@@ -18,6 +20,7 @@ use blitz_parts::alarm::{Alarm, NEVER};
 use blitz_parts::prim::{AtomicU64, Relaxed};
 use blitz_parts::tuning::TIMERS_AT_ONCE;
 use blitz_parts::wheel::{Closed, Entry, OnEarlier, Wheel};
+use clock::Clock;
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
@@ -67,7 +70,7 @@ impl Timers {
         }
     }
 
-    pub(super) fn clock(&self) -> &Clock {
+    pub(crate) fn clock(&self) -> &Clock {
         &self.clock
     }
 
@@ -76,7 +79,7 @@ impl Timers {
     /// # Errors
     /// If the runtime has ended.
     #[inline]
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &self,
         worker: Option<usize>,
         entry: Pin<&mut Entry>,
@@ -157,7 +160,7 @@ impl Timers {
     }
 
     /// The clock was stopped, started or moved: wakes those whose time has come, and has the driver look.
-    pub(super) fn clock_has_changed(&self) {
+    pub(crate) fn clock_has_changed(&self) {
         let mut fired = VecDeque::new();
         self.expire(clock::tick_before(self.clock.now()), &mut fired);
         wake_all(fired);

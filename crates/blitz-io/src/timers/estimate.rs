@@ -44,7 +44,7 @@ thread_local! {
 
 /// Now, or a fraction of a microsecond later.
 #[inline]
-pub(super) fn now_at_latest() -> Nanos {
+pub(crate) fn now_at_latest() -> Nanos {
     let rate = RATE.load(Relaxed);
     if rate != 0 {
         let last = LAST.get();
@@ -92,7 +92,7 @@ fn measure(now: Reading) {
 #[cfg(test)]
 mod tests {
     use super::{RATE, now_at_latest};
-    use crate::time::clock::system_now;
+    use crate::timers::clock::system_now;
     use blitz_parts::cycles;
     use blitz_parts::prim::Relaxed;
 

@@ -1,11 +1,7 @@
-//! What time it is: the system's clock, or one that a test has stopped.
-//!
-//! Each runtime has a clock. Until somebody stops one, nobody asks which.
+//! The clock of a runtime: the system's, or one that a test has stopped; and moments as numbers.
 
 #![forbid(unsafe_code)]
 
-use super::estimate;
-use crate::driver;
 use blitz_parts::prim::{AcqRel, Acquire, AtomicBool, AtomicU64, Relaxed};
 use blitz_parts::tuning::TICK;
 use std::sync::OnceLock;
@@ -14,9 +10,15 @@ use std::time::{Duration, Instant as StdInstant};
 /// Whether any clock was ever stopped.
 static EVER_STOPPED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the clock of a runtime may differ from the system's.
+#[inline]
+pub(crate) fn was_any_stopped() -> bool {
+    EVER_STOPPED.load(Relaxed)
+}
+
 /// A moment in nanoseconds since the epoch: what timers reckon with, because it is one number. It lasts for
 /// centuries.
-pub(super) type Nanos = u64;
+pub(crate) type Nanos = u64;
 
 const TICK_NANOS: u64 = TICK.as_nanos() as u64;
 
@@ -32,68 +34,43 @@ fn epoch() -> StdInstant {
     })
 }
 
+/// The moment that is `nanos` after the epoch; none if that is later than the system's clock can tell.
+pub(crate) fn moment_at(nanos: Nanos) -> Option<StdInstant> {
+    epoch().checked_add(Duration::from_nanos(nanos))
+}
+
 #[inline]
-pub(super) fn nanos_of(moment: StdInstant) -> Nanos {
+pub(crate) fn nanos_of(moment: StdInstant) -> Nanos {
     nanos_in(moment.saturating_duration_since(epoch()))
 }
 
 /// The nanoseconds in `time`, or more than any clock will tell.
 #[inline]
-pub(super) fn nanos_in(time: Duration) -> u64 {
+pub(crate) fn nanos_in(time: Duration) -> u64 {
     let whole = time.as_secs().saturating_mul(1_000_000_000);
     whole.saturating_add(u64::from(time.subsec_nanos()))
 }
 
-/// What no clock can tell is in the far future.
-pub(super) fn moment_at(nanos: Nanos) -> StdInstant {
-    let moment = epoch().checked_add(Duration::from_nanos(nanos));
-    moment.unwrap_or_else(|| super::Instant::far_future().into_std())
-}
-
 /// The last tick that is not after `moment`.
 #[inline]
-pub(super) fn tick_before(moment: Nanos) -> u64 {
+pub(crate) fn tick_before(moment: Nanos) -> u64 {
     moment / TICK_NANOS
 }
 
 /// The first tick that is not before `moment`: whoever waits for that is never early.
 #[inline]
-pub(super) fn tick_after(moment: Nanos) -> u64 {
+pub(crate) fn tick_after(moment: Nanos) -> u64 {
     moment.div_ceil(TICK_NANOS)
 }
 
 /// When a tick begins.
 #[inline]
-pub(super) fn start_of(tick: u64) -> Nanos {
+pub(crate) fn start_of(tick: u64) -> Nanos {
     tick.saturating_mul(TICK_NANOS)
 }
 
-/// Now, by the clock of the current runtime.
 #[inline]
-pub(super) fn now() -> StdInstant {
-    if EVER_STOPPED.load(Relaxed) { moment_at(now_of_current()) } else { StdInstant::now() }
-}
-
-/// As [`now`].
-#[inline]
-pub(super) fn now_nanos() -> Nanos {
-    if EVER_STOPPED.load(Relaxed) { now_of_current() } else { system_now() }
-}
-
-/// As [`now`], or a fraction of a microsecond later: for deadlines, which may not be early.
-#[inline]
-pub(super) fn now_at_latest() -> Nanos {
-    if EVER_STOPPED.load(Relaxed) { now_of_current() } else { estimate::now_at_latest() }
-}
-
-#[cold]
-fn now_of_current() -> Nanos {
-    let now = driver::with_plugged(|driver| driver.timers().clock().now());
-    now.unwrap_or_else(system_now)
-}
-
-#[inline]
-pub(super) fn system_now() -> Nanos {
+pub(crate) fn system_now() -> Nanos {
     nanos_of(StdInstant::now())
 }
 
@@ -102,7 +79,7 @@ const RUNS: u64 = u64::MAX;
 
 /// The clock of one runtime.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// Nanoseconds since the epoch at which it stands, or [`RUNS`].
     stands: AtomicU64,
     /// By how many nanoseconds it is ahead of the system's clock, modulo 2^64, while it runs.
@@ -110,7 +87,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn new(stopped: bool) -> Clock {
+    pub(crate) fn new(stopped: bool) -> Clock {
         epoch();
         let clock = Clock { stands: AtomicU64::new(RUNS), ahead: AtomicU64::new(0) };
         if stopped {
@@ -120,19 +97,19 @@ impl Clock {
     }
 
     #[inline]
-    pub(super) fn now(&self) -> Nanos {
+    pub(crate) fn now(&self) -> Nanos {
         match self.stands.load(Acquire) {
             RUNS => system_now().wrapping_add(self.ahead.load(Relaxed)),
             stands => stands,
         }
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stands.load(Acquire) != RUNS
     }
 
     /// It stands from now on, at the beginning of a tick, so that whole milliseconds are whole ticks.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         EVER_STOPPED.store(true, Relaxed);
         let stands = start_of(tick_after(self.now()));
         // It stands already, if this fails.
@@ -140,7 +117,7 @@ impl Clock {
     }
 
     /// It runs from now on, from where it stands.
-    pub(super) fn start(&self) {
+    pub(crate) fn start(&self) {
         self.change(|stands| {
             self.ahead.store(stands.wrapping_sub(system_now()), Relaxed);
             RUNS
@@ -148,13 +125,13 @@ impl Clock {
     }
 
     /// It stands later by `time`; not if it runs.
-    pub(super) fn advance(&self, time: Duration) -> bool {
+    pub(crate) fn advance(&self, time: Duration) -> bool {
         let time = nanos_in(time);
         self.change(|stands| stands.saturating_add(time).min(RUNS - 1))
     }
 
     /// It stands at the beginning of `tick`, or as late as it can, or later if it does already; not if it runs.
-    pub(super) fn advance_to(&self, tick: u64) -> bool {
+    pub(crate) fn advance_to(&self, tick: u64) -> bool {
         let least = start_of(tick).min(RUNS - 1);
         self.change(|stands| stands.max(least))
     }
@@ -189,9 +166,9 @@ mod tests {
     fn moments_are_told_apart_to_the_nanosecond() {
         let now = Instant::now();
         for moment in [now, now + Duration::from_nanos(1), now - Duration::from_secs(3)] {
-            assert_eq!(moment_at(nanos_of(moment)), moment);
+            assert_eq!(moment_at(nanos_of(moment)), Some(moment));
         }
-        assert!(moment_at(u64::MAX) > now);
+        assert!(moment_at(u64::MAX).is_none_or(|moment| moment > now));
         assert_eq!(nanos_in(Duration::MAX), u64::MAX);
     }
 

@@ -1,0 +1,46 @@
+//! What time it is, by the clock of the current runtime.
+//!
+//! Each runtime has a clock. Until a test stops one of them, all agree with the system's, which is
+//! asked directly.
+
+#![forbid(unsafe_code)]
+
+use crate::driver;
+use crate::timers::clock::{self, Nanos};
+use crate::timers::estimate;
+use std::time::{Duration, Instant as StdInstant};
+
+/// Now, by the clock of the current runtime.
+#[inline]
+pub(super) fn now() -> StdInstant {
+    if clock::was_any_stopped() { moment_at(now_of_current()) } else { StdInstant::now() }
+}
+
+/// As [`now`].
+#[inline]
+pub(super) fn now_nanos() -> Nanos {
+    if clock::was_any_stopped() { now_of_current() } else { clock::system_now() }
+}
+
+/// As [`now`], or a fraction of a microsecond later: for deadlines, which may not be early.
+#[inline]
+pub(super) fn now_at_latest() -> Nanos {
+    if clock::was_any_stopped() { now_of_current() } else { estimate::now_at_latest() }
+}
+
+#[cold]
+fn now_of_current() -> Nanos {
+    let now = driver::with_plugged(|driver| driver.timers().clock().now());
+    now.unwrap_or_else(clock::system_now)
+}
+
+/// The moment that is `nanos` after the epoch. What no clock can tell is in the far future.
+pub(super) fn moment_at(nanos: Nanos) -> StdInstant {
+    clock::moment_at(nanos).unwrap_or_else(far_future)
+}
+
+/// About three decades from now, which is as good as never, and which every clock can tell.
+pub(super) fn far_future() -> StdInstant {
+    const YEARS: u64 = 30 * 365 * 24 * 60 * 60;
+    now() + Duration::from_secs(YEARS)
+}
