@@ -2,10 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+use crate::driver;
 use crate::io::{Interest, Ready};
 use crate::poll::Registration;
 use blitz_parts::readiness::{Evidence, Sight};
+use mio::event::Source;
 use mio::unix::SourceFd;
+use mio::{Registry, Token};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -36,9 +39,34 @@ use std::task::{Context, Poll, ready};
 /// # Ok(()) }) }
 /// ```
 pub struct AsyncFd<T: AsRawFd> {
-    registration: Registration,
-    /// None once it was taken out.
-    inner: Option<T>,
+    io: Registration<Descriptor<T>>,
+}
+
+/// A descriptor as mio wants it.
+struct Descriptor<T>(T);
+
+impl<T: AsRawFd> Source for Descriptor<T> {
+    fn register(
+        &mut self,
+        registry: &Registry,
+        token: Token,
+        interest: mio::Interest,
+    ) -> io::Result<()> {
+        SourceFd(&self.0.as_raw_fd()).register(registry, token, interest)
+    }
+
+    fn reregister(
+        &mut self,
+        registry: &Registry,
+        token: Token,
+        interest: mio::Interest,
+    ) -> io::Result<()> {
+        SourceFd(&self.0.as_raw_fd()).reregister(registry, token, interest)
+    }
+
+    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        SourceFd(&self.0.as_raw_fd()).deregister(registry)
+    }
 }
 
 /// What [`AsyncFd`] was ready for when somebody waited for it.
@@ -82,8 +110,8 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     /// As [`new`](AsyncFd::new).
     pub fn with_interest(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-        let registration = Registration::new(&mut SourceFd(&inner.as_raw_fd()), interest);
-        let registration = registration.map_err(|error| match error.kind() {
+        let watched = driver::watch_for(Descriptor(inner), interest);
+        let io = watched.map_err(|error| match error.kind() {
             // All that the system says of a file or a folder is that this is not permitted.
             kind @ io::ErrorKind::PermissionDenied => io::Error::new(
                 kind,
@@ -91,32 +119,24 @@ impl<T: AsRawFd> AsyncFd<T> {
             ),
             _ => error,
         })?;
-        Ok(AsyncFd { registration, inner: Some(inner) })
+        Ok(AsyncFd { io })
     }
 
     /// What is watched.
     pub fn get_ref(&self) -> &T {
-        match &self.inner {
-            Some(inner) => inner,
-            None => unreachable!("what is watched is taken out at the end only"),
-        }
+        &self.io.get().0
     }
 
     /// What is watched. Its descriptor must stay the same.
     pub fn get_mut(&mut self) -> &mut T {
-        match &mut self.inner {
-            Some(inner) => inner,
-            None => unreachable!("what is watched is taken out at the end only"),
-        }
+        &mut self.io.get_mut().0
     }
 
     /// What was watched.
-    pub fn into_inner(mut self) -> T {
-        self.unwatch();
-        match self.inner.take() {
-            Some(inner) => inner,
-            None => unreachable!("what is watched is taken out at the end only"),
-        }
+    pub fn into_inner(self) -> T {
+        // One that was closed behind our back is not watched any more.
+        let (Descriptor(inner), _) = self.io.take();
+        inner
     }
 
     /// Waits until something of `interest` is ready. Any number of tasks may wait.
@@ -124,7 +144,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     /// If the runtime that it was made in has ended.
     pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
-        let sight = self.registration.ready(interest).await?;
+        let sight = self.io.ready(interest).await?;
         Ok(AsyncFdReadyGuard { fd: self, sight })
     }
 
@@ -136,7 +156,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         &mut self,
         interest: Interest,
     ) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
-        let sight = self.registration.ready(interest).await?;
+        let sight = self.io.ready(interest).await?;
         Ok(AsyncFdReadyMutGuard { fd: self, sight })
     }
 
@@ -180,7 +200,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         &'a self,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<AsyncFdReadyGuard<'a, T>>> {
-        let sight = ready!(self.registration.poll_ready(cx, Interest::READABLE))?;
+        let sight = ready!(self.io.poll_ready(cx, Interest::READABLE))?;
         Poll::Ready(Ok(AsyncFdReadyGuard { fd: self, sight }))
     }
 
@@ -192,7 +212,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         &'a self,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<AsyncFdReadyGuard<'a, T>>> {
-        let sight = ready!(self.registration.poll_ready(cx, Interest::WRITABLE))?;
+        let sight = ready!(self.io.poll_ready(cx, Interest::WRITABLE))?;
         Poll::Ready(Ok(AsyncFdReadyGuard { fd: self, sight }))
     }
 
@@ -217,7 +237,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         interest: Interest,
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
-        self.registration.io(interest, || attempt(self.get_ref())).await
+        self.io.io(interest, |descriptor| attempt(&descriptor.0)).await
     }
 
     /// Calls `attempt` unless it is known that it would block.
@@ -229,20 +249,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         interest: Interest,
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
-        self.registration.try_io(interest, || attempt(self.get_ref()))
-    }
-
-    fn unwatch(&self) {
-        if let Some(inner) = &self.inner {
-            // One that was closed behind our back is not watched any more.
-            let _ = self.registration.remove(&mut SourceFd(&inner.as_raw_fd()));
-        }
-    }
-}
-
-impl<T: AsRawFd> Drop for AsyncFd<T> {
-    fn drop(&mut self) {
-        self.unwatch();
+        self.io.try_io(interest, |descriptor| attempt(&descriptor.0))
     }
 }
 
@@ -276,7 +283,7 @@ macro_rules! guard {
             /// An attempt would have blocked: the descriptor is not ready until there is news. Not for attempts
             /// that succeeded, however little they moved.
             pub fn clear_ready(&mut self) {
-                self.fd.registration.clear(self.sight, Evidence::WouldBlock);
+                self.fd.io.clear(self.sight, Evidence::WouldBlock);
             }
 
             /// The descriptor stays ready: the same as doing nothing.

@@ -12,11 +12,13 @@
 use crate::backend::{Backend, BackendChoice};
 use crate::batch::{Kept, wake_all};
 use crate::options::IoOptions;
-use crate::poll::Reactor;
+use crate::poll::{Reactor, Registration};
 use crate::timers::Timers;
 use crate::uring::Uring;
 use blitz_core::Handle;
 use blitz_core::driver::{self, Driver, PoolView};
+use blitz_parts::readiness::Interest;
+use mio::event::Source;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
@@ -74,6 +76,22 @@ pub(crate) fn with_plugged<R>(f: impl FnOnce(&IoDriver) -> R) -> Option<R> {
 /// If the system does not give the driver what it needs, or if the pool has ended.
 pub(crate) fn with_current<R>(f: impl FnOnce(&IoDriver, Option<usize>) -> R) -> io::Result<R> {
     driver::with_current(IoDriver::new, f)
+}
+
+/// Has the current pool, else the global one, watch `source`.
+///
+/// # Errors
+/// As [`with_current`], or what the system says.
+pub(crate) fn watch<E: Source>(source: E) -> io::Result<Registration<E>> {
+    watch_for(source, Interest::READABLE | Interest::WRITABLE)
+}
+
+/// As [`watch`], for a source that is good for one direction only.
+///
+/// # Errors
+/// As [`watch`].
+pub(crate) fn watch_for<E: Source>(source: E, interest: Interest) -> io::Result<Registration<E>> {
+    with_current(|driver, _| Registration::new(&driver.reactor, source, interest))?
 }
 
 impl IoDriver {

@@ -50,30 +50,20 @@ unsafe fn fill_mut(
 /// Receives from a stream; how many bytes came.
 #[inline]
 pub(crate) fn receive(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
-    // SAFETY: `recv` writes bytes, and as many as it says.
-    unsafe { fill(buf, |free| receive_into(socket, free, RecvFlags::empty())) }
+    // SAFETY: `recv` says which bytes it has written, from the first on.
+    unsafe { fill(buf, |free| Ok(net::recv(socket, free, RecvFlags::empty())?.0.0.len())) }
 }
 
 /// Receives into a buffer that grows; how many bytes came.
 pub(crate) fn receive_buf(socket: &impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
     // SAFETY: as in `receive`.
-    unsafe { fill_mut(buf, |free| receive_into(socket, free, RecvFlags::empty())) }
+    unsafe { fill_mut(buf, |free| Ok(net::recv(socket, free, RecvFlags::empty())?.0.0.len())) }
 }
 
 /// Receives from a stream, and leaves the bytes there; how many there were.
 pub(crate) fn peek(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
     // SAFETY: as in `receive`.
-    unsafe { fill(buf, |free| receive_into(socket, free, RecvFlags::PEEK)) }
-}
-
-#[inline]
-fn receive_into(
-    socket: &impl AsFd,
-    free: &mut [MaybeUninit<u8>],
-    flags: RecvFlags,
-) -> io::Result<usize> {
-    let ((received, _), _) = net::recv(socket, free, flags)?;
-    Ok(received.len())
+    unsafe { fill(buf, |free| Ok(net::recv(socket, free, RecvFlags::PEEK)?.0.0.len())) }
 }
 
 /// Sends to a stream; how many bytes the system took. If the other side has gone that is an error, and no signal.

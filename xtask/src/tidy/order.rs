@@ -40,7 +40,7 @@ pub const ORDERS: &[Order] = &[
             layer("driver", &[&["driver"], &["timers", "uring"], &["poll"]]),
             layer("base", &[&["options"], &["backend", "batch", "room", "transfer"]]),
         ],
-        known: &[("poll", "driver"), ("poll", "poll")],
+        known: &[],
     },
     Order {
         name: "blitz-core",

@@ -1,6 +1,6 @@
 //! Sockets as descriptors, for code that asks the system itself.
 
-/// For a socket with a field `io: Polled<…>`.
+/// For a socket with a field `io: Registration<…>`.
 macro_rules! descriptor {
     ($($Socket:ident),*) => {$(
         impl ::std::os::fd::AsRawFd for $Socket {

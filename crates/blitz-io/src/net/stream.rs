@@ -1,8 +1,8 @@
 //! What streams of bytes have in common.
 
-/// Methods and traits of a stream with a field `io: Polled<…>`. The literal makes a pair of them, `here` and `there`.
-/// The last argument says whether a short transfer means that there is no more: true for TCP; a read from a Unix
-/// socket also ends where descriptors were sent along.
+/// Methods and traits of a stream with a field `io: Registration<…>`. The literal makes a pair of
+/// them, `here` and `there`. The last argument says whether a short transfer means that there is no
+/// more: true for TCP; a read from a Unix socket also ends where descriptors were sent along.
 macro_rules! stream {
     ($Stream:ident, $pair:literal, $short_means_over:literal) => {
         impl $Stream {

@@ -5,8 +5,9 @@
 use super::addr::{ToSocketAddrs, first_that_works, resolve};
 use super::descriptor::descriptor;
 use super::waits::waits;
+use crate::driver;
 use crate::io::Interest;
-use crate::poll::Polled;
+use crate::poll::Registration;
 use crate::transfer;
 use bytes::BufMut;
 use std::io;
@@ -32,7 +33,7 @@ use tokio::io::ReadBuf;
 /// ```
 #[derive(Debug)]
 pub struct UdpSocket {
-    io: Polled<mio::net::UdpSocket>,
+    io: Registration<mio::net::UdpSocket>,
 }
 
 descriptor!(UdpSocket);
@@ -56,7 +57,7 @@ impl UdpSocket {
     }
 
     fn of(socket: mio::net::UdpSocket) -> io::Result<UdpSocket> {
-        Ok(UdpSocket { io: Polled::new(socket)? })
+        Ok(UdpSocket { io: driver::watch(socket)? })
     }
 
     /// A socket of the standard library as one of Blitz's. It is made non-blocking.

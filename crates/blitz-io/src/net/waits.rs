@@ -1,7 +1,7 @@
 //! What every socket can wait for.
 
-/// Methods of a socket with a field `io: Polled<…>`. The literal makes a pair of them, `here` and `there`, in which
-/// `here` can write to `there`.
+/// Methods of a socket with a field `io: Registration<…>`. The literal makes a pair of them, `here`
+/// and `there`, in which `here` can write to `there`.
 macro_rules! waits {
     ($Socket:ident, $pair:literal) => {
         impl $Socket {
@@ -27,7 +27,7 @@ macro_rules! waits {
                 &self,
                 interest: $crate::io::Interest,
             ) -> ::std::io::Result<$crate::io::Ready> {
-                self.io.ready(interest).await
+                self.io.ready(interest).await.map(|sight| sight.ready())
             }
 
             /// Waits until a read is worth an attempt: see [`ready`](Self::ready).

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::registration::ended;
+use super::ended::ended;
 use super::selector::RESERVED;
 use blitz_parts::readiness::Readiness;
 use blitz_parts::tuning::CHAIN_KEEPS;

@@ -1,132 +1,25 @@
-//! Readiness of descriptors: who waits for what, and who has to be told.
+//! Readiness of descriptors: which tasks wait for what, and which have to be notified.
 //!
 //! ```text
-//!  a socket ─ Polled ─ Registration ─▶ Readiness ◀─ Entries ◀─ Reactor::wait ◀─ Selector (mio)
-//!                          │ token                                  │
-//!                          └──────── the system's queue ────────────┘
+//!  a socket ─ Registration ─▶ Readiness ◀─ Entries ◀─ Reactor::wait ◀─ Selector (mio)
+//!                 │ token                                  │
+//!                 └──────── the system's queue ────────────┘
 //! ```
 //!
-//! Descriptors are registered once, for both directions, and the system tells of each change once. An operation
-//! is tried first unless it is known that it would block; then its task waits for the next change.
+//! Descriptors are registered once, for both directions, and the system tells of each change once.
+//! An operation is tried first unless it is known that it would block; then its task waits for the
+//! next change.
 //!
-//! A token is a place in the table and the number of who has it: an event that was under way while its descriptor
-//! was deregistered finds nobody, even if the place has been given away again.
+//! A token is a place in the table and the number of the registration that has it. So an event that
+//! was under way while its descriptor was deregistered finds no registration, even if the place has
+//! been given away again.
 
-#![forbid(unsafe_code)]
-
+mod ended;
 mod entries;
-mod polled;
+mod reactor;
 mod registration;
 mod selector;
 
-pub(crate) use polled::Polled;
-pub(crate) use registration::{Registration, ended};
-
-use crate::batch::{Batch, Kept, wake_all};
-use blitz_parts::readiness::{Interest, Readiness};
-use entries::Entries;
-use mio::event::Source;
-use selector::Selector;
-use std::collections::VecDeque;
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
-use std::time::Duration;
-
-/// Knows every registered descriptor, and who waits for which.
-#[derive(Debug)]
-pub(crate) struct Reactor {
-    selector: Selector,
-    entries: Mutex<Entries>,
-    /// Who is to be woken.
-    batch: Batch,
-}
-
-impl Reactor {
-    /// Waits bring at most `events` at a time.
-    pub(crate) fn new(events: usize) -> io::Result<Arc<Reactor>> {
-        let selector = Selector::new(events)?;
-        Ok(Arc::new(Reactor { selector, entries: Mutex::default(), batch: Batch::default() }))
-    }
-
-    /// Waits for events, at most for `timeout`, and notes whom they concern; says whether they concern anybody.
-    pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
-        let mut batch = self.batch.lock();
-        let mut entries = None;
-        self.selector.wait(timeout, |token, ready| {
-            let entries = entries.get_or_insert_with(|| lock(&self.entries));
-            if let Some(readiness) = entries.find(token) {
-                readiness.set(ready, &mut batch);
-            }
-        });
-        !batch.is_empty()
-    }
-
-    /// Has `who` add those who are to be woken by the next [`dispatch`](Reactor::dispatch); says whether there is
-    /// anybody.
-    pub(crate) fn note(&self, who: impl FnOnce(&mut VecDeque<Waker>)) -> bool {
-        let mut batch = self.batch.lock();
-        who(&mut batch);
-        !batch.is_empty()
-    }
-
-    /// Makes the current or the next wait return.
-    pub(crate) fn wake(&self) {
-        self.selector.wake();
-    }
-
-    /// Wakes the tasks that the last wait has noted; other wakers go to `kept`.
-    pub(crate) fn dispatch(&self, kept: &Kept) {
-        self.batch.wake_tasks(kept);
-    }
-
-    /// No more events come: whoever waits is told so, and so is whoever wants to register.
-    pub(crate) fn shut_down(&self) {
-        let mut batch = self.batch.take();
-        lock(&self.entries).end(&mut batch);
-        wake_all(batch);
-    }
-
-    /// How many descriptors are registered.
-    pub(crate) fn registered(&self) -> usize {
-        lock(&self.entries).len()
-    }
-
-    /// How many tasks wait for a descriptor.
-    pub(crate) fn waiting(&self) -> usize {
-        lock(&self.entries).waiting()
-    }
-
-    /// From now on events of `source` are seen to. Its token and its readiness.
-    fn register(
-        &self,
-        source: &mut impl Source,
-        interest: Interest,
-    ) -> io::Result<(usize, Arc<Readiness>)> {
-        let readiness = Arc::new(Readiness::new());
-        let token = lock(&self.entries).insert(readiness.clone())?;
-        if let Err(error) = self.selector.register(source, token, interest) {
-            drop(self.forget(token));
-            return Err(error);
-        }
-        Ok((token, readiness))
-    }
-
-    /// No event of `source` is seen to any more.
-    fn deregister(&self, source: &mut impl Source, token: usize) -> io::Result<()> {
-        // In this order, so that the table is never without one of which events come.
-        let result = self.selector.deregister(source);
-        drop(self.forget(token));
-        result
-    }
-
-    /// The wakers in what is returned are not dropped under the lock.
-    fn forget(&self, token: usize) -> Option<Arc<Readiness>> {
-        lock(&self.entries).remove(token)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing under these locks is left half done by a panic.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub(crate) use ended::ended;
+pub(crate) use reactor::Reactor;
+pub(crate) use registration::Registration;

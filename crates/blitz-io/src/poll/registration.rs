@@ -1,12 +1,12 @@
-//! One descriptor's place in the reactor, and how its operations wait.
+//! A descriptor that the reactor watches, and how its operations wait.
 
 #![forbid(unsafe_code)]
 
-use super::Reactor;
-use crate::driver;
+use super::ended::ended;
+use super::reactor::Reactor;
 use blitz_core::driver::poll_spend;
 use blitz_core::task::consume_budget;
-use blitz_parts::readiness::{Ended, Evidence, Interest, Place, Readiness, Sight};
+use blitz_parts::readiness::{Evidence, Interest, Place, Readiness, Sight};
 use mio::event::Source;
 use std::future::Future;
 use std::io;
@@ -14,44 +14,63 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// A descriptor that the reactor of some pool watches, until [`remove`](Registration::remove).
+/// A descriptor that the reactor of some pool watches for as long as it is here.
 #[derive(Debug)]
-pub(crate) struct Registration {
+pub(crate) struct Registration<E: Source> {
     reactor: Arc<Reactor>,
     readiness: Arc<Readiness>,
     token: usize,
+    /// None once it was taken out.
+    source: Option<E>,
 }
 
-/// What an operation that has to wait says when nobody will tell it to go on.
-#[cold]
-pub(crate) fn ended() -> io::Error {
-    io::Error::other(
-        "the runtime that this waits with has ended: keep it as long as its sockets, children and signals are used",
-    )
-}
-
-impl Registration {
-    /// Has the current pool, else the global one, watch `source` for `interest`.
-    pub(crate) fn new(source: &mut impl Source, interest: Interest) -> io::Result<Registration> {
-        driver::with_current(|driver, _| Registration::with(driver.reactor(), source, interest))?
-    }
-
+impl<E: Source> Registration<E> {
     /// Has `reactor` watch `source` for `interest`.
-    pub(crate) fn with(
+    pub(crate) fn new(
         reactor: &Arc<Reactor>,
-        source: &mut impl Source,
+        mut source: E,
         interest: Interest,
-    ) -> io::Result<Registration> {
-        let (token, readiness) = reactor.register(source, interest)?;
-        Ok(Registration { reactor: reactor.clone(), readiness, token })
+    ) -> io::Result<Registration<E>> {
+        let (token, readiness) = reactor.register(&mut source, interest)?;
+        Ok(Registration { reactor: reactor.clone(), readiness, token, source: Some(source) })
     }
 
-    /// Nobody watches `source` any more. Once, with the source that this was made for.
-    pub(crate) fn remove(&self, source: &mut impl Source) -> io::Result<()> {
-        self.reactor.deregister(source, self.token)
+    /// What is watched.
+    #[inline]
+    pub(crate) fn get(&self) -> &E {
+        match &self.source {
+            Some(source) => source,
+            None => unreachable!("the source is taken out at the end only"),
+        }
     }
 
-    /// What an attempt has shown to be over is no longer ready.
+    /// What is watched. Its descriptor must stay the same.
+    pub(crate) fn get_mut(&mut self) -> &mut E {
+        match &mut self.source {
+            Some(source) => source,
+            None => unreachable!("the source is taken out at the end only"),
+        }
+    }
+
+    /// What was watched, and whether the system let go of it.
+    pub(crate) fn take(mut self) -> (E, io::Result<()>) {
+        let Some(mut source) = self.source.take() else {
+            unreachable!("the source is taken out at the end only");
+        };
+        let result = self.reactor.deregister(&mut source, self.token);
+        (source, result)
+    }
+
+    /// What was watched.
+    ///
+    /// # Errors
+    /// If the system does not let go of it.
+    pub(crate) fn into_inner(self) -> io::Result<E> {
+        let (source, result) = self.take();
+        result.map(|()| source)
+    }
+
+    /// Notes that the attempt which had this `sight` has shown readiness to be over.
     pub(crate) fn clear(&self, sight: Sight, evidence: Evidence) {
         self.readiness.clear(sight, evidence);
     }
@@ -70,7 +89,7 @@ impl Registration {
 
     /// Waits until something of `interest` is ready. Any number of tasks may wait.
     pub(crate) fn ready(&self, interest: Interest) -> Waiting<'_> {
-        Waiting { registration: self, interest, place: None }
+        Waiting { readiness: &self.readiness, interest, place: None }
     }
 
     /// Calls `attempt`, again and again, until it does not say that it would block.
@@ -78,9 +97,9 @@ impl Registration {
         &self,
         cx: &mut Context<'_>,
         interest: Interest,
-        mut attempt: impl FnMut() -> io::Result<R>,
+        mut attempt: impl FnMut(&E) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
-        self.poll_seen(cx, interest, |_| attempt())
+        self.poll_seen(cx, interest, |source, _| attempt(source))
     }
 
     /// As [`poll_io`](Registration::poll_io), for transfers of at most `room` bytes by streams of which a short
@@ -91,10 +110,10 @@ impl Registration {
         cx: &mut Context<'_>,
         interest: Interest,
         room: usize,
-        mut attempt: impl FnMut() -> io::Result<usize>,
+        mut attempt: impl FnMut(&E) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        self.poll_seen(cx, interest, |sight| {
-            let moved = attempt()?;
+        self.poll_seen(cx, interest, |source, sight| {
+            let moved = attempt(source)?;
             if let Some(sight) = sight.filter(|_| 0 < moved && moved < room) {
                 self.clear(sight, Evidence::ShortTransfer);
             }
@@ -104,18 +123,25 @@ impl Registration {
 
     /// As [`poll_io`](Registration::poll_io), with what was ready before the attempt, if anything was: what comes
     /// during it must not be taken for over.
+    ///
+    /// An attempt is worth it because something is ready, because no event has come that could say so and it was
+    /// not tried yet, or because no more events come and what can be had without waiting can still be had.
     #[inline]
     fn poll_seen<R>(
         &self,
         cx: &mut Context<'_>,
         interest: Interest,
-        mut attempt: impl FnMut(Option<Sight>) -> io::Result<R>,
+        mut attempt: impl FnMut(&E, Option<Sight>) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
         let spent = ready!(poll_spend(cx));
         let mut tried = false;
         let result = loop {
-            let sight = ready!(self.poll_worth_it(cx, interest, tried));
-            let result = attempt(sight.ok().flatten());
+            let sight = if !tried && self.readiness.is_fresh() {
+                Ok(None)
+            } else {
+                ready!(self.readiness.poll(cx, interest)).map(Some)
+            };
+            let result = attempt(self.get(), sight.ok().flatten());
             if !would_block(&result) {
                 break result;
             }
@@ -129,41 +155,33 @@ impl Registration {
         Poll::Ready(result)
     }
 
-    /// Waits until an attempt is worth it: because something is ready, because no event has come that could say so
-    /// and it was not `tried`, or because no more events come and what can be had without waiting can still be had.
-    #[inline]
-    fn poll_worth_it(
-        &self,
-        cx: &mut Context<'_>,
-        interest: Interest,
-        tried: bool,
-    ) -> Poll<Result<Option<Sight>, Ended>> {
-        if !tried && self.readiness.is_fresh() {
-            return Poll::Ready(Ok(None));
-        }
-        self.readiness.poll(cx, interest).map_ok(Some)
-    }
-
     /// As [`poll_io`](Registration::poll_io), for any number of tasks.
     pub(crate) async fn io<R>(
         &self,
         interest: Interest,
-        mut attempt: impl FnMut() -> io::Result<R>,
+        mut attempt: impl FnMut(&E) -> io::Result<R>,
     ) -> io::Result<R> {
         if self.readiness.is_fresh() {
             // What is ready at once spends budget, as what waits does.
             consume_budget().await;
-            if let Some(result) = self.begin(&mut attempt) {
-                return result;
+            // An event may have come meanwhile.
+            if self.readiness.is_fresh() {
+                let result = attempt(self.get());
+                if !would_block(&result) {
+                    return result;
+                }
             }
         }
         loop {
-            let sight = match self.ready(interest).await {
-                Ok(sight) => sight,
-                Err(_) => return at_the_end(&mut attempt),
-            };
-            if let Some(result) = self.attempt(sight, &mut attempt) {
+            let sight = self.ready(interest).await.ok();
+            let result = attempt(self.get());
+            if !would_block(&result) {
                 return result;
+            }
+            match sight {
+                Some(sight) => self.clear(sight, Evidence::WouldBlock),
+                // What could be had without waiting was had.
+                None => return Err(ended()),
             }
         }
     }
@@ -172,53 +190,42 @@ impl Registration {
     pub(crate) fn try_io<R>(
         &self,
         interest: Interest,
-        mut attempt: impl FnMut() -> io::Result<R>,
+        mut attempt: impl FnMut(&E) -> io::Result<R>,
     ) -> io::Result<R> {
-        let blocks = || Err(io::ErrorKind::WouldBlock.into());
-        match self.readiness.look(interest) {
-            Ok(Some(sight)) => self.attempt(sight, &mut attempt).unwrap_or_else(blocks),
-            Ok(None) if !self.readiness.is_fresh() => blocks(),
-            _ => attempt(),
+        let sight = self.readiness.look(interest);
+        if matches!(sight, Ok(None)) && !self.readiness.is_fresh() {
+            return Err(io::ErrorKind::WouldBlock.into());
         }
-    }
-
-    /// The first attempt of a fresh descriptor: no event has come that could say whether it is worth it.
-    fn begin<R>(&self, attempt: &mut impl FnMut() -> io::Result<R>) -> Option<io::Result<R>> {
-        if self.readiness.is_fresh() { unless_it_blocks(attempt()) } else { None }
-    }
-
-    fn attempt<R>(
-        &self,
-        sight: Sight,
-        attempt: &mut impl FnMut() -> io::Result<R>,
-    ) -> Option<io::Result<R>> {
-        let result = unless_it_blocks(attempt());
-        if result.is_none() {
-            self.clear(sight, Evidence::WouldBlock);
+        let result = attempt(self.get());
+        match sight {
+            Ok(Some(sight)) if would_block(&result) => {
+                self.clear(sight, Evidence::WouldBlock);
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+            _ => result,
         }
-        result
     }
 }
 
-fn unless_it_blocks<R>(result: io::Result<R>) -> Option<io::Result<R>> {
-    if would_block(&result) { None } else { Some(result) }
+impl<E: Source> Drop for Registration<E> {
+    fn drop(&mut self) {
+        if let Some(source) = &mut self.source {
+            // The descriptor is closed next, and with it goes what the system knows of it. One that was closed
+            // behind our back is not watched any more.
+            let _ = self.reactor.deregister(source, self.token);
+        }
+    }
 }
 
 fn would_block<R>(result: &io::Result<R>) -> bool {
     matches!(result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// The last attempt: what can be had without waiting can still be had.
-#[cold]
-fn at_the_end<R>(attempt: &mut impl FnMut() -> io::Result<R>) -> io::Result<R> {
-    unless_it_blocks(attempt()).unwrap_or_else(|| Err(ended()))
-}
-
-/// A task that waits for a descriptor, in the list of those who do.
+/// A task that waits for a descriptor, in the list of those that do.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub(crate) struct Waiting<'a> {
-    registration: &'a Registration,
+    readiness: &'a Readiness,
     interest: Interest,
     place: Option<Place>,
 }
@@ -227,9 +234,9 @@ impl Future for Waiting<'_> {
     type Output = io::Result<Sight>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<Sight>> {
-        let Waiting { registration, interest, place } = self.get_mut();
+        let Waiting { readiness, interest, place } = self.get_mut();
         let spent = ready!(poll_spend(cx));
-        let seen = ready!(registration.readiness.poll_listed(cx, *interest, place));
+        let seen = ready!(readiness.poll_listed(cx, *interest, place));
         spent.made_progress();
         Poll::Ready(seen.map_err(|_| ended()))
     }
@@ -238,7 +245,7 @@ impl Future for Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
-            self.registration.readiness.unlist(place);
+            self.readiness.unlist(place);
         }
     }
 }

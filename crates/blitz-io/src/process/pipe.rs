@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+use crate::driver;
 use crate::io::Interest;
-use crate::poll::Polled;
+use crate::poll::Registration;
 use crate::transfer;
 use mio::unix::pipe::{Receiver, Sender};
 use std::io::{self, Write};
@@ -16,19 +17,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// What a child reads from: [`AsyncWrite`]. Drop it, and the child sees the end.
 #[derive(Debug)]
 pub struct ChildStdin {
-    io: Polled<Sender>,
+    io: Registration<Sender>,
 }
 
 /// What a child writes to: [`AsyncRead`]. It ends when no process has the other end any more.
 #[derive(Debug)]
 pub struct ChildStdout {
-    io: Polled<Receiver>,
+    io: Registration<Receiver>,
 }
 
 /// What a child writes complaints to: [`AsyncRead`]. It ends when no process has the other end any more.
 #[derive(Debug)]
 pub struct ChildStderr {
-    io: Polled<Receiver>,
+    io: Registration<Receiver>,
 }
 
 /// What all of them have.
@@ -42,7 +43,7 @@ macro_rules! pipe {
             pub fn from_std(pipe: std::process::$Pipe) -> io::Result<$Pipe> {
                 let end = $End::from(pipe);
                 end.set_nonblocking(true)?;
-                Ok($Pipe { io: Polled::with_interest(end, $interest)? })
+                Ok($Pipe { io: driver::watch_for(end, $interest)? })
             }
 
             /// The descriptor, which nobody watches any more. It is made blocking.

@@ -4,7 +4,7 @@ use super::peer;
 use super::slots::{Kind, Left, Leftover, Progress, Refused, Slots, Target, Unwritten};
 use super::{Attempt, Outcome, RESTARTS};
 use crate::io::Interest;
-use crate::poll::{Reactor, Registration, ended};
+use crate::poll::{Reactor, ended};
 use io_uring::squeue::Entry;
 use io_uring::types::Fd;
 use io_uring::{EnterFlags, IoUring, Probe, opcode};
@@ -80,8 +80,8 @@ impl Completion {
 pub(crate) struct Uring {
     ring: ManuallyDrop<IoUring>,
     reactor: Arc<Reactor>,
-    /// Watches the ring for completions.
-    registration: Registration,
+    /// The name of the ring in the reactor, which watches it for completions.
+    token: usize,
     /// Held to use the submission queue.
     submitting: Mutex<()>,
     completing: Mutex<Completing>,
@@ -117,13 +117,12 @@ impl Uring {
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         let slots = Slots::new(ring.params().cq_entries() as usize);
-        // Nobody waits for it: whoever waits in the reactor returns, and collects.
-        let registration =
-            Registration::with(reactor, &mut SourceFd(&ring.as_raw_fd()), Interest::READABLE)?;
+        // No task waits for its readiness: the worker in the reactor returns, and collects.
+        let (token, _) = reactor.register(&mut SourceFd(&ring.as_raw_fd()), Interest::READABLE)?;
         Ok(Arc::new(Uring {
             ring: ManuallyDrop::new(ring),
             reactor: reactor.clone(),
-            registration,
+            token,
             submitting: Mutex::default(),
             completing: Mutex::default(),
             slots: ManuallyDrop::new(Mutex::new(slots)),
@@ -578,7 +577,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Drop for Uring {
     fn drop(&mut self) {
         // A reactor that is gone watches nothing.
-        let _ = self.registration.remove(&mut SourceFd(&self.ring.as_raw_fd()));
+        let _ = self.reactor.deregister(&mut SourceFd(&self.ring.as_raw_fd()), self.token);
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
         // Every future is gone, and so all but writes were cancelled, unless the ring was broken.

@@ -5,7 +5,7 @@ use crate::driver;
 use crate::io::Interest;
 use crate::net::addr::{ToSocketAddrs, first_that_works};
 use crate::net::descriptor::descriptor;
-use crate::poll::Polled;
+use crate::poll::Registration;
 use crate::uring::Accepting;
 use std::io;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ use std::task::{Context, Poll};
 /// error of `accept`, and the connection waits: let some time pass, or close something, before the next try.
 #[derive(Debug)]
 pub struct TcpListener {
-    io: Polled<mio::net::TcpListener>,
+    io: Registration<mio::net::TcpListener>,
     /// What io_uring is at, if that is used.
     accepting: Accepting,
 }
@@ -50,7 +50,7 @@ impl TcpListener {
     }
 
     pub(super) fn of(listener: mio::net::TcpListener) -> io::Result<TcpListener> {
-        Ok(TcpListener { io: Polled::new(listener)?, accepting: Accepting::default() })
+        Ok(TcpListener { io: driver::watch(listener)?, accepting: Accepting::default() })
     }
 
     /// Waits for a connection.

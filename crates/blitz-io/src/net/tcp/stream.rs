@@ -1,12 +1,13 @@
 //! Connections.
 
 use super::halves::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
+use crate::driver;
 use crate::io::Interest;
 use crate::net::addr::{ToSocketAddrs, first_that_works};
 use crate::net::descriptor::descriptor;
 use crate::net::stream::stream;
 use crate::net::waits::waits;
-use crate::poll::Polled;
+use crate::poll::Registration;
 use crate::transfer;
 use bytes::BufMut;
 use socket2::SockRef;
@@ -39,7 +40,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// ```
 #[derive(Debug)]
 pub struct TcpStream {
-    io: Polled<mio::net::TcpStream>,
+    io: Registration<mio::net::TcpStream>,
 }
 
 descriptor!(TcpStream);
@@ -70,7 +71,7 @@ impl TcpStream {
     }
 
     pub(super) fn of(stream: mio::net::TcpStream) -> io::Result<TcpStream> {
-        Ok(TcpStream { io: Polled::new(stream)? })
+        Ok(TcpStream { io: driver::watch(stream)? })
     }
 
     /// Waits until a connection that was begun is there, or has failed.

@@ -1,10 +1,11 @@
 //! Packets.
 
 use super::SocketAddr;
+use crate::driver;
 use crate::io::Interest;
 use crate::net::descriptor::descriptor;
 use crate::net::waits::waits;
-use crate::poll::Polled;
+use crate::poll::Registration;
 use crate::time::sleep;
 use blitz_core::task::{consume_budget, yield_now};
 use blitz_parts::tuning;
@@ -30,7 +31,7 @@ use tokio::io::ReadBuf;
 /// ```
 #[derive(Debug)]
 pub struct UnixDatagram {
-    io: Polled<mio::net::UnixDatagram>,
+    io: Registration<mio::net::UnixDatagram>,
 }
 
 descriptor!(UnixDatagram);
@@ -76,7 +77,7 @@ impl UnixDatagram {
     }
 
     fn of(socket: mio::net::UnixDatagram) -> io::Result<UnixDatagram> {
-        Ok(UnixDatagram { io: Polled::new(socket)? })
+        Ok(UnixDatagram { io: driver::watch(socket)? })
     }
 
     /// A socket of the standard library as one of Blitz's. It is made non-blocking.

@@ -1,9 +1,10 @@
 //! Waiting for connections.
 
 use super::{SocketAddr, UnixStream};
+use crate::driver;
 use crate::io::Interest;
 use crate::net::descriptor::descriptor;
-use crate::poll::Polled;
+use crate::poll::Registration;
 use std::io;
 use std::os::unix::net::UnixListener as StdListener;
 use std::path::Path;
@@ -26,7 +27,7 @@ use std::task::{Context, Poll};
 /// ```
 #[derive(Debug)]
 pub struct UnixListener {
-    io: Polled<mio::net::UnixListener>,
+    io: Registration<mio::net::UnixListener>,
 }
 
 descriptor!(UnixListener);
@@ -49,7 +50,7 @@ impl UnixListener {
     }
 
     fn of(listener: mio::net::UnixListener) -> io::Result<UnixListener> {
-        Ok(UnixListener { io: Polled::new(listener)? })
+        Ok(UnixListener { io: driver::watch(listener)? })
     }
 
     /// Waits for a connection.

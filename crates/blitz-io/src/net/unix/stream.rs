@@ -2,11 +2,12 @@
 
 use super::halves::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use super::{SocketAddr, UCred};
+use crate::driver;
 use crate::io::Interest;
 use crate::net::descriptor::descriptor;
 use crate::net::stream::stream;
 use crate::net::waits::waits;
-use crate::poll::Polled;
+use crate::poll::Registration;
 use crate::transfer;
 use bytes::BufMut;
 use std::io::{self, Read};
@@ -33,7 +34,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// ```
 #[derive(Debug)]
 pub struct UnixStream {
-    io: Polled<mio::net::UnixStream>,
+    io: Registration<mio::net::UnixStream>,
 }
 
 descriptor!(UnixStream);
@@ -77,7 +78,7 @@ impl UnixStream {
     }
 
     pub(super) fn of(stream: mio::net::UnixStream) -> io::Result<UnixStream> {
-        Ok(UnixStream { io: Polled::new(stream)? })
+        Ok(UnixStream { io: driver::watch(stream)? })
     }
 
     /// A stream of the standard library as one of Blitz's. It is made non-blocking.

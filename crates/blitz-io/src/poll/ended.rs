@@ -1,0 +1,13 @@
+//! The error of operations whose runtime has ended.
+
+#![forbid(unsafe_code)]
+
+use std::io;
+
+/// The error of an operation that would wait for an event which no driver brings any more.
+#[cold]
+pub(crate) fn ended() -> io::Error {
+    io::Error::other(
+        "the runtime that this waits with has ended: keep it as long as its sockets, children and signals are used",
+    )
+}
