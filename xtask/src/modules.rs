@@ -167,7 +167,7 @@ struct Scope {
     /// What names mean that a `use` has brought in.
     imports: BTreeMap<String, Vec<String>>,
     mentions: Vec<Mention>,
-    /// Words outside of `use` items.
+    /// Words outside of `use` items that may be names of something imported.
     words: BTreeSet<String>,
 }
 
@@ -325,10 +325,15 @@ impl<'a> Reader<'a> {
             segments.push(self.text(end + 2).to_owned());
             end += 3;
         }
+        // What is declared here, and fields and methods, are no names of something imported.
+        let is_new = matches!(at.checked_sub(1).map_or("", |before| self.text(before)), "fn" | ".")
+            || self.text(end) == ":" && self.text(end + 1) != ":";
         let kind = if self.text(end) == "!" { Kind::Macro } else { Kind::Inline };
         let line = self.tokens[at].line;
         let scope = self.scope();
-        scope.words.extend(segments.iter().cloned());
+        if !is_new && !goes_on {
+            scope.words.insert(segments[0].clone());
+        }
         if segments.len() > 1 && !goes_on && !is_visibility {
             scope.mentions.push(Mention { segments, line, kind });
         }
@@ -472,6 +477,8 @@ mod tests {
     fn a_module_that_hands_on_what_is_inside_of_it_may_use_it_as_well() {
         let b = ("b/mod.rs", "mod c;\npub use c::C;\nfn f(c: C) {}");
         assert_eq!(edges(&[b, C]), ["b -> b::c"]);
+        let other_names = ("b/mod.rs", "mod c;\npub use c::f;\nfn f(f: u8) { x.f(); X::f(); }");
+        assert_eq!(edges(&[other_names, C]), Vec::<String>::new());
         let same_name = ("b/mod.rs", "mod c;\npub use c::c;");
         assert_eq!(edges(&[same_name, C]), Vec::<String>::new());
         assert_eq!(edges(&[same_name, C, ("d.rs", "use crate::b::c;")]), ["d -> b::c"]);

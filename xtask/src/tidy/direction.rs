@@ -110,21 +110,29 @@ fn check_order(order: &Order, graph: &Graph, report: &mut Report) {
             None => {}
         }
     }
-    let cycles = |known: &[&(&str, &str)]| {
+    let in_known = |edge: &Edge, but: Option<&(&str, &str)>| {
+        order.known.iter().filter(|pair| Some(*pair) != but).any(|pair| covers(pair, edge))
+    };
+    let in_recursive = |edge: &Edge, but: Option<&(&str, &str)>| {
+        let mut pairs = order.recursive.iter().filter(|pair| Some(*pair) != but);
+        pairs.any(|(from, to)| edge.from == *from && edge.to == *to)
+    };
+    // The circles inside of one entry of the table, if `but` were not in it.
+    let circles = |but: Option<&(&str, &str)>| {
         graph.cycles(|edge| {
             let inside = order.place(&edge.from).map(|place| place.entry)
                 == order.place(&edge.to).map(|place| place.entry);
-            inside && is_code(edge) && !known.iter().any(|pair| covers(pair, edge))
+            inside && is_code(edge) && !in_known(edge, but) && !in_recursive(edge, but)
         })
     };
-    let known: Vec<_> = order.known.iter().collect();
-    for cycle in cycles(&known) {
+    let found = circles(None);
+    for cycle in &found {
         let edge = cycle[0];
-        report.at(&edge.file, edge.line, format!("modules in a circle: {}", describe(&cycle)));
+        report.at(&edge.file, edge.line, format!("modules in a circle: {}", describe(cycle)));
     }
-    for pair @ (from, to) in order.known.iter().filter(|pair| !needed.contains(pair)) {
-        let others: Vec<_> = known.iter().copied().filter(|other| *other != pair).collect();
-        if cycles(&others).is_empty() {
+    let unneeded = order.known.iter().filter(|pair| !needed.contains(pair));
+    for pair @ (from, to) in unneeded.chain(order.recursive) {
+        if circles(Some(pair)).len() == found.len() {
             let message = format!("{}: (\"{from}\", \"{to}\") is no longer needed", order.name);
             report.about(TABLE, message);
         }
@@ -225,6 +233,7 @@ mod tests {
             Layer { name: "ground", rows: &[&["stone"], &["a::deep"]] },
         ],
         tests_too: true,
+        recursive: &[],
         known: &[],
     };
 
@@ -285,6 +294,9 @@ mod tests {
         assert_eq!(found(&HOUSE, &files), expected);
         let known = Order { known: &[("a::side", "a")], ..HOUSE };
         assert_eq!(found(&known, &files), Vec::<String>::new());
+        let recursive = Order { recursive: &[("a", "a::side")], ..HOUSE };
+        assert_eq!(found(&recursive, &files), Vec::<String>::new());
+        assert_eq!(found(&recursive, &[]).len(), 1, "a pair without a circle is not needed");
     }
 
     #[test]

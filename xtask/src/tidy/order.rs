@@ -11,6 +11,9 @@ pub struct Order {
     /// Whether tests are bound by the order, too: they may look at all of their layer and down. Where
     /// they are not, a test of a lower module may build all that it needs.
     pub tests_too: bool,
+    /// Pairs of modules whose types hold each other: one data structure, in several files. The first
+    /// may name the second, although the second names the first.
+    pub recursive: &'static [(&'static str, &'static str)],
     /// Pairs of modules of which the first names the second against the order, and may for now. This
     /// list only shrinks: a pair that is no longer needed is a finding.
     pub known: &'static [(&'static str, &'static str)],
@@ -40,6 +43,7 @@ pub const ORDERS: &[Order] = &[
             layer("driver", &[&["driver"], &["timers", "uring"], &["poll"]]),
             layer("base", &[&["options"], &["backend", "batch", "room", "transfer"]]),
         ],
+        recursive: &[],
         known: &[],
     },
     Order {
@@ -75,6 +79,7 @@ pub const ORDERS: &[Order] = &[
             ),
             layer("base", &[&["error"], &["panic"], &["task::id"]]),
         ],
+        recursive: &[],
         known: &[
             ("blocking", "handle"),
             ("blocking", "ops"),
@@ -129,6 +134,9 @@ pub const ORDERS: &[Order] = &[
                     &["job", "queue"],
                     &["alarm", "readiness", "sleep", "task", "deque"],
                     &["latch"],
+                    &["sleep::bed"],
+                    &["latch::core_latch", "sleep::driver"],
+                    &["sleep::counters"],
                     &["barrier", "park", "stock"],
                 ],
             ),
@@ -141,13 +149,16 @@ pub const ORDERS: &[Order] = &[
                 ],
             ),
         ],
-        known: &[
-            ("latch", "sleep"),
-            ("bitmap", "bitmap"),
-            ("deque", "deque"),
-            ("stock", "stock"),
-            ("task", "task"),
-            ("wheel", "wheel"),
+        recursive: &[
+            // A task's header has room for its neighbours in a list and for a waker, and knows how to
+            // run it: all of these point to headers.
+            ("task", "task::join_waker"),
+            ("task", "task::owned"),
+            ("task", "task::runnable"),
+            // A wheel's levels link entries, and an entry points to its wheel.
+            ("wheel::levels", "wheel::entry"),
+            ("wheel::entry", "wheel"),
         ],
+        known: &[],
     },
 ];

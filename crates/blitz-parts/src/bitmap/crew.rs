@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-use super::Marked;
 use crate::barrier;
 use crate::prim::{AcqRel, Acquire, AtomicU64, Ordering, Relaxed, Step, Turns, broken};
 use core::fmt;
@@ -51,6 +50,11 @@ impl Counts {
         Counts(self.0 - if self.permits() > 0 { PERMIT } else { 0 })
     }
 }
+
+/// Evidence that a task was marked in the tree, and that no worker has been notified of it yet.
+#[must_use]
+#[derive(Debug)]
+pub struct Marked(pub(super) ());
 
 /// What is left to do for who has made a task runnable.
 #[must_use]

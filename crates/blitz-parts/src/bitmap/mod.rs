@@ -83,7 +83,7 @@ mod tree;
 mod waker;
 
 pub use arena::{Position, SlotCache, SlotId};
-pub use crew::{Permit, Sleeper, Told};
+pub use crew::{Marked, Permit, Sleeper, Told};
 pub use tree::SummaryTree;
 pub use waker::SignalWaker;
 
@@ -104,11 +104,6 @@ pub struct Bitmap {
     /// For threads that are no workers.
     outside: Mutex<SlotCache>,
 }
-
-/// Evidence that a task was marked in the tree, and that nobody has been told of it yet.
-#[must_use]
-#[derive(Debug)]
-pub struct Marked(());
 
 /// What came of signalling a task.
 #[must_use]

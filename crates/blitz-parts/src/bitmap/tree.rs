@@ -3,8 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::bits::Bits;
-use super::crew::Crew;
-use super::{Marked, Permit, Sleeper, Told};
+use super::crew::{Crew, Marked, Permit, Sleeper, Told};
 use crate::barrier;
 use crate::prim::{AcqRel, Acquire, Relaxed, Step, broken};
 use crate::slots::Slots;

@@ -111,7 +111,6 @@ use crate::prim::{
 use crate::tuning;
 use buffer::{Buffer, Tagged};
 use core::cell::Cell;
-use core::marker::PhantomData;
 use core::ptr::NonNull;
 use crossbeam_utils::CachePadded;
 
@@ -217,16 +216,6 @@ impl<T> Deque<T> {
                 left: Cell::new(core::ptr::null_mut()),
             }),
         }
-    }
-
-    /// The owner's end.
-    ///
-    /// # Safety
-    /// 1. At any time at most one thread uses `Owner`s of this deque, and a change of that thread
-    ///    is ordered by some other synchronisation.
-    #[inline(always)]
-    pub unsafe fn owner(&self) -> Owner<'_, T> {
-        Owner { deque: self, stays_here: PhantomData }
     }
 
     /// Takes the oldest public item.

@@ -12,8 +12,20 @@ use core::ptr::NonNull;
 
 /// The owner's end. Neither `Send` nor `Sync`: it stays on the thread that made it.
 pub struct Owner<'a, T> {
-    pub(super) deque: &'a Deque<T>,
-    pub(super) stays_here: PhantomData<*mut ()>,
+    deque: &'a Deque<T>,
+    stays_here: PhantomData<*mut ()>,
+}
+
+impl<T> Deque<T> {
+    /// The owner's end.
+    ///
+    /// # Safety
+    /// 1. At any time at most one thread uses `Owner`s of this deque, and a change of that thread
+    ///    is ordered by some other synchronisation.
+    #[inline(always)]
+    pub unsafe fn owner(&self) -> Owner<'_, T> {
+        Owner { deque: self, stays_here: PhantomData }
+    }
 }
 
 impl<T> Clone for Owner<'_, T> {

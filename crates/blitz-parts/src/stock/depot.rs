@@ -1,6 +1,6 @@
 //! What stocks have too much of, for those that have none: bundles of blocks, behind one lock.
 
-use super::{Block, CLASSES, free_all, size_of_class};
+use super::block::{Block, CLASSES, free_all, size_of_class};
 use crate::tuning::{DEPOT_BYTES, STOCK_BUNDLE};
 use core::ptr::{NonNull, null_mut};
 use std::sync::Mutex;

@@ -24,12 +24,14 @@
 //! No thread takes from another's stock: a stock that is full gives. Model checkers and AddressSanitizer see each allocation, and each block
 //! that is freed: for them no stock is ever open ([`STOCKED`]).
 
+mod block;
 mod depot;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-use crate::prim::{self, AtomicU64, STOCKED};
+use crate::prim::{self, STOCKED};
 use crate::tuning::{STOCK_BUNDLE, STOCK_BYTES, STOCK_CELL_MAX};
+use block::{Block, CLASSES, GRAIN, free_all, size_of_class};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -38,17 +40,10 @@ use depot::{DEPOT, Depot, bundle_bytes, in_turn};
 use std::alloc::handle_alloc_error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Sizes are multiples of this, and so is where a block begins. What holds something that asks for more
-/// goes to the allocator.
-const GRAIN: usize = align_of::<AtomicU64>();
-
 thread_local! {
     // Nothing in it is dropped, so it is there as long as the thread.
     static BLOCKS: Blocks = const { Blocks::closed(&DEPOT) };
 }
-
-/// One for each size up to the largest.
-const CLASSES: usize = STOCK_CELL_MAX / GRAIN + 1;
 
 /// One thread's blocks.
 struct Blocks {
@@ -64,14 +59,6 @@ struct Blocks {
     puts_in_vain: Cell<usize>,
     /// The class that had to go last.
     evicted: Cell<usize>,
-}
-
-/// What a block in a stock begins with.
-struct Block {
-    /// The next older one, or null.
-    below: *mut Block,
-    /// Of the first block of a bundle in the depot: the first of the next bundle, or null.
-    next_bundle: *mut Block,
 }
 
 /// The current thread keeps memory until this is dropped. Neither `Send` nor `Sync`.
@@ -335,26 +322,4 @@ fn is_time(in_vain: &Cell<usize>) -> bool {
     let left = in_vain.get();
     in_vain.set(left.saturating_sub(1));
     left == 0
-}
-
-/// Bytes of a block.
-const fn size_of_class(class: usize) -> usize {
-    class * GRAIN
-}
-
-/// Gives blocks that hang together to the allocator; null for none.
-///
-/// # Safety
-/// 1. They are the caller's, who gives them up, and of this class.
-unsafe fn free_all(first: *mut Block, class: usize) {
-    let mut at = first;
-    while !at.is_null() {
-        // SAFETY: it is a block of the caller's.
-        let below = unsafe { (*at).below };
-        // SAFETY: the grain is a power of two, and sizes are small multiples of it.
-        let layout = unsafe { Layout::from_size_align_unchecked(size_of_class(class), GRAIN) };
-        // SAFETY: it was allocated with this layout (STOCK-2), and nobody has it any more (obligation 1).
-        unsafe { prim::dealloc(at.cast(), layout) };
-        at = below;
-    }
 }

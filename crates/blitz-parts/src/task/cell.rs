@@ -79,7 +79,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         // SAFETY: the memory is ours, large enough and aligned; a cell begins with its header.
         unsafe { header.write(Header::new(Self::VTABLE)) };
         // SAFETY: the memory is ours, and this is a field of it.
-        unsafe { place::<S>(header, offset_of!(Self, scheduler)).write(scheduler) };
+        unsafe { Header::part::<S>(header, offset_of!(Self, scheduler)).write(scheduler) };
         // SAFETY: as above; the fields of a union begin where it begins.
         unsafe { Self::stage::<F>(header).write(future) };
         header
@@ -91,12 +91,12 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// 1. `header` begins a live `Cell<F, S>`.
     unsafe fn scheduler(header: NonNull<Header>) -> S {
         // SAFETY: the cell is live, and nobody writes the scheduler after it was made.
-        unsafe { place::<S>(header, offset_of!(Self, scheduler)).read() }
+        unsafe { Header::part::<S>(header, offset_of!(Self, scheduler)).read() }
     }
 
     /// Where the future is, then the output or the failure.
     fn stage<T>(header: NonNull<Header>) -> *mut T {
-        place(header, offset_of!(Self, stage))
+        Header::part(header, offset_of!(Self, stage))
     }
 
     /// `Vtable::schedule`.
@@ -398,10 +398,4 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         // SAFETY: obligation 1.
         unsafe { Self::scheduler(header) }.report_panic(payload);
     }
-}
-
-/// A part of a task's allocation, `offset` bytes behind the header's begin.
-#[inline]
-pub(super) fn place<T>(header: NonNull<Header>, offset: usize) -> *mut T {
-    header.cast::<u8>().as_ptr().wrapping_add(offset).cast()
 }

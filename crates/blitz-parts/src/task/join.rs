@@ -1,6 +1,5 @@
 //! The handle that waits for a task's end.
 
-use super::cell::place;
 use super::join_waker::JoinWaker;
 use super::reference::abort;
 use super::scheduler::LateReport;
@@ -232,7 +231,7 @@ impl<T> Join<T> {
 
     /// Where the output or the reason is once the task has ended.
     fn stage<U>(&self) -> *mut U {
-        place(self.header(), self.as_header().vtable.stage)
+        Header::part(self.header(), self.as_header().vtable.stage)
     }
 
     fn as_header(&self) -> &Header {

@@ -183,6 +183,12 @@ impl Header {
         }
     }
 
+    /// A part of a task's allocation, `offset` bytes behind the header's begin.
+    #[inline]
+    fn part<T>(this: NonNull<Header>, offset: usize) -> *mut T {
+        this.cast::<u8>().as_ptr().wrapping_add(offset).cast()
+    }
+
     /// Hands the task to its scheduler.
     ///
     /// # Safety

@@ -1,7 +1,7 @@
 //! One timer, as its owner sees it: it lies in the future that sleeps, and the wheel points to it.
 
+use super::Wheel;
 use super::levels::Node;
-use super::{Closed, Wheel};
 use crate::prim::{Acquire, AtomicU32, Relaxed, Release, Step, Witness, broken, model_has_failed};
 use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomPinned;
@@ -208,11 +208,3 @@ impl fmt::Debug for Entry {
         f.debug_tuple("Entry").field(&self.state()).finish()
     }
 }
-
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the wheel is closed")
-    }
-}
-
-impl std::error::Error for Closed {}

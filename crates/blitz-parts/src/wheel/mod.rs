@@ -115,6 +115,14 @@ struct Timers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed;
 
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the wheel is closed")
+    }
+}
+
+impl std::error::Error for Closed {}
+
 /// Whom to tell of an earlier tick, once the lock is given back.
 #[must_use]
 struct Earlier(Option<Arc<dyn OnEarlier>>, u64);
@@ -133,34 +141,6 @@ impl Wheel {
     fn new() -> Wheel {
         let timers = Timers { levels: Levels::new(), on_earlier: None };
         Wheel { earliest: Earliest::new(), timers: Lock::new(timers) }
-    }
-
-    /// An empty wheel at tick `now`. It is the caller's until it is closed.
-    ///
-    /// ```
-    /// use blitz_parts::wheel::{Entry, OnEarlier, Waiting, Wheel};
-    /// use std::{pin::pin, sync::Arc, task::Waker};
-    ///
-    /// struct Nobody;
-    /// impl OnEarlier for Nobody {
-    ///     fn is_earlier(&self, _: u64) {}
-    /// }
-    /// let wheel = Wheel::open(0, Arc::new(Nobody));
-    /// let mut entry = pin!(Entry::new());
-    /// wheel.insert(entry.as_mut(), 5, 0, Waker::noop().clone()).unwrap();
-    ///
-    /// let mut fired = std::collections::VecDeque::new();
-    /// wheel.expire(4, 8, &mut fired);
-    /// assert!(fired.is_empty() && entry.as_mut().poll(Waker::noop()) == Waiting::Yes);
-    /// wheel.expire(5, 8, &mut fired);
-    /// assert!(fired.len() == 1 && entry.as_mut().poll(Waker::noop()) == Waiting::Fired);
-    /// wheel.close(&mut fired);
-    /// wheel.give_back();
-    /// ```
-    pub fn open(now: u64, on_earlier: Arc<dyn OnEarlier>) -> &'static Wheel {
-        let wheel = spare::take();
-        wheel.begin(now, on_earlier);
-        wheel
     }
 
     fn begin(&self, now: u64, on_earlier: Arc<dyn OnEarlier>) {
@@ -268,12 +248,6 @@ impl Wheel {
             }
             self.timers.give_way();
         }
-    }
-
-    /// Leaves a closed wheel to whoever opens the next one.
-    pub fn give_back(&'static self) {
-        debug_assert!(self.lock().on_earlier.is_none(), "the wheel is open");
-        spare::give_back(self);
     }
 
     #[inline]

@@ -1,16 +1,48 @@
-//! Wheels that were closed, for whoever opens the next one: a wheel's memory is never freed, so that an entry
+//! Wheels that were closed, for the next one that is opened: a wheel's memory is never freed, so that an entry
 //! may name its wheel without keeping it alive. There are as many as were ever open at once.
 
-use super::Wheel;
-use std::sync::{Mutex, PoisonError};
+use super::{OnEarlier, Wheel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 static SPARE: Mutex<Vec<&'static Wheel>> = Mutex::new(Vec::new());
 
-pub(super) fn take() -> &'static Wheel {
-    let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    spare.unwrap_or_else(|| Box::leak(Box::new(Wheel::new())))
+fn spare() -> MutexGuard<'static, Vec<&'static Wheel>> {
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn give_back(wheel: &'static Wheel) {
-    SPARE.lock().unwrap_or_else(PoisonError::into_inner).push(wheel);
+impl Wheel {
+    /// An empty wheel at tick `now`. It is the caller's until it is closed.
+    ///
+    /// ```
+    /// use blitz_parts::wheel::{Entry, OnEarlier, Waiting, Wheel};
+    /// use std::{pin::pin, sync::Arc, task::Waker};
+    ///
+    /// struct Nobody;
+    /// impl OnEarlier for Nobody {
+    ///     fn is_earlier(&self, _: u64) {}
+    /// }
+    /// let wheel = Wheel::open(0, Arc::new(Nobody));
+    /// let mut entry = pin!(Entry::new());
+    /// wheel.insert(entry.as_mut(), 5, 0, Waker::noop().clone()).unwrap();
+    ///
+    /// let mut fired = std::collections::VecDeque::new();
+    /// wheel.expire(4, 8, &mut fired);
+    /// assert!(fired.is_empty() && entry.as_mut().poll(Waker::noop()) == Waiting::Yes);
+    /// wheel.expire(5, 8, &mut fired);
+    /// assert!(fired.len() == 1 && entry.as_mut().poll(Waker::noop()) == Waiting::Fired);
+    /// wheel.close(&mut fired);
+    /// wheel.give_back();
+    /// ```
+    pub fn open(now: u64, on_earlier: Arc<dyn OnEarlier>) -> &'static Wheel {
+        let before = spare().pop();
+        let wheel = before.unwrap_or_else(|| Box::leak(Box::new(Wheel::new())));
+        wheel.begin(now, on_earlier);
+        wheel
+    }
+
+    /// Leaves a closed wheel for the next one that is opened.
+    pub fn give_back(&'static self) {
+        debug_assert!(self.lock().on_earlier.is_none(), "the wheel is open");
+        spare().push(self);
+    }
 }

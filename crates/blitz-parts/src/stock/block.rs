@@ -1,0 +1,42 @@
+//! Blocks of memory, of which there is a class for each size.
+
+use crate::prim::{self, AtomicU64};
+use crate::tuning::STOCK_CELL_MAX;
+use core::alloc::Layout;
+
+/// Sizes are multiples of this, and so is where a block begins. What holds something that asks for more
+/// goes to the allocator.
+pub(super) const GRAIN: usize = align_of::<AtomicU64>();
+
+/// One for each size up to the largest.
+pub(super) const CLASSES: usize = STOCK_CELL_MAX / GRAIN + 1;
+
+/// What a block in a stock begins with.
+pub(super) struct Block {
+    /// The next older one, or null.
+    pub(super) below: *mut Block,
+    /// Of the first block of a bundle in the depot: the first of the next bundle, or null.
+    pub(super) next_bundle: *mut Block,
+}
+
+/// Bytes of a block.
+pub(super) const fn size_of_class(class: usize) -> usize {
+    class * GRAIN
+}
+
+/// Gives blocks that hang together to the allocator; null for none.
+///
+/// # Safety
+/// 1. They are the caller's, who gives them up, and of this class.
+pub(super) unsafe fn free_all(first: *mut Block, class: usize) {
+    let mut at = first;
+    while !at.is_null() {
+        // SAFETY: it is a block of the caller's.
+        let below = unsafe { (*at).below };
+        // SAFETY: the grain is a power of two, and sizes are small multiples of it.
+        let layout = unsafe { Layout::from_size_align_unchecked(size_of_class(class), GRAIN) };
+        // SAFETY: it was allocated with this layout (STOCK-2), and nobody has it any more (obligation 1).
+        unsafe { prim::dealloc(at.cast(), layout) };
+        at = below;
+    }
+}
