@@ -35,7 +35,7 @@ impl Case {
 
     /// The same workload with two builds of Blitz beside each other instead of rivals.
     ///
-    /// Each comparison becomes one of its Blitz contestants with the older build of the same. A case
+    /// Each measure compares every Blitz contestant of the case with the older build of the same. A case
     /// without a Blitz contestant has nothing to compare.
     #[must_use]
     pub fn beside_older(mut self) -> Option<Self> {
@@ -52,9 +52,14 @@ impl Case {
         }
         let builds = comparisons.iter().flat_map(|two| [two.subject, two.reference]);
         self.contestants = builds.chain(twin).collect();
-        for view in &mut self.views {
-            view.comparisons.clone_from(&comparisons);
+        let mut views: Vec<View> = Vec::new();
+        for View { measure, .. } in self.views {
+            // A case has one view per number of workers; here one view compares all of them.
+            if !views.iter().any(|view| view.measure == measure) {
+                views.push(View { measure, comparisons: comparisons.clone() });
+            }
         }
+        self.views = views;
         Some(self)
     }
 
@@ -193,6 +198,20 @@ mod tests {
         for two in &view.comparisons {
             assert_eq!(two.reference.rival.newer(), Some(two.subject.rival));
             assert_eq!(two.reference.workers, two.subject.workers);
+        }
+    }
+
+    #[test]
+    fn two_builds_are_compared_once_per_measure_and_size() {
+        for case in crate::catalogue::cases().into_iter().filter_map(Case::beside_older) {
+            let mut seen = Vec::new();
+            for view in &case.views {
+                for two in &view.comparisons {
+                    let row = (view.measure, two.subject, two.reference);
+                    assert!(!seen.contains(&row), "{}: {row:?} appears again", case.name);
+                    seen.push(row);
+                }
+            }
         }
     }
 
