@@ -5,6 +5,7 @@ use crate::coverage;
 use crate::dependencies;
 use crate::ladder::{Done, Job, Ladder};
 use crate::tidy;
+use crate::tool::{self, Tool};
 use crate::tree::{Tree, root};
 use std::fmt::Display;
 use std::io;
@@ -138,7 +139,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         Ok(Done::Passed(format!("{ran} examples")))
     });
     ladder.step("load-tools", "do wrk and h2load get every answer?", |job| {
-        if let Err(why) = commands::load_tools_are_there() {
+        if let Err(why) = tool::installed(&Tool::ALL) {
             return Ok(Done::Skipped(why));
         }
         job.run(&mut commands::load_tools())?;

@@ -114,24 +114,7 @@ pub fn bench_beside(before: &Path, options: &[&str]) -> Command {
     command
 }
 
-/// The programs that drive HTTP servers, and the packages that Debian has them in.
-const LOAD_TOOLS: [(&str, &str); 2] = [("wrk", "wrk"), ("h2load", "nghttp2-client")];
-
-/// Whether the programs that drive HTTP servers are there; else which are not.
-pub fn load_tools_are_there() -> Result<(), String> {
-    let is_there = |name: &str| {
-        let mut command = Command::new(name);
-        command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // What it says does not matter: wrk's exit code is that of an error.
-        command.status().is_ok()
-    };
-    let missing = LOAD_TOOLS.iter().filter(|(name, _)| !is_there(name));
-    let missing: Vec<_> =
-        missing.map(|(name, package)| format!("{name} (Debian: {package})")).collect();
-    if missing.is_empty() { Ok(()) } else { Err(format!("not installed: {}", missing.join(", "))) }
-}
-
-/// The tests in which these programs drive servers.
+/// The tests in which `wrk` and `h2load` drive servers.
 pub fn load_tools() -> Command {
     let mut command = cargo();
     command.args(["test", "--release", "--package", "blitz-hyper", "--test", "load_tools"]);

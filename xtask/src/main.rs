@@ -11,12 +11,16 @@ mod modules;
 mod source;
 mod suites;
 mod tidy;
+/// The programs that drive HTTP servers: the benchmarks' own file, since this crate uses none.
+#[path = "../../bench/src/load/tool.rs"]
+mod tool;
 mod tree;
 
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use tool::Tool;
 use tree::{Tree, root};
 
 const HELP: &str = "\
@@ -79,7 +83,7 @@ fn main() -> ExitCode {
             let command = commands::attack(&options, sanitizer);
             if sanitizer { sanitize(commands::nightly(), command) } else { run(command) }
         }
-        ["load-tools"] => match commands::load_tools_are_there() {
+        ["load-tools"] => match tool::installed(&Tool::ALL) {
             Ok(()) => run(commands::load_tools()),
             Err(why) => {
                 println!("skipped: {why}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Goals, WALL, against, with_blitz, with_floor};
 use crate::{
     case::{Case, Contestant, Measure},
-    load::Talk,
+    load::{Talk, Tool},
     rival::RivalKind::{Bare, Smol, Tokio},
     workload::{IoWorkload, Metric, Workload},
 };
@@ -16,6 +16,9 @@ pub(super) fn cases() -> Vec<Case> {
         cases.extend([64, 512].map(|connections| echo(bytes, connections)));
     }
     cases.extend([64, 256].map(hello));
+    for tool in Tool::ALL {
+        cases.extend([64, 256].map(|connections| driven(tool, connections)));
+    }
     cases.extend([timeouts(), sleeps(), stalled()]);
     cases
 }
@@ -72,6 +75,18 @@ fn hello(connections: usize) -> Case {
             (TAIL, &[(Tokio, Some(1.0)), (Smol, Some(1.0))]),
             (CPU, &[(Tokio, None), (Smol, None)]),
         ],
+    )
+}
+
+fn driven(tool: Tool, connections: usize) -> Case {
+    let name = tool.name();
+    let goals: Goals<'_> = &[(Tokio, Some(1.0)), (Smol, Some(1.0))];
+    case(
+        &format!("hello-hyper/{name}-{connections}"),
+        &format!("HTTP/1.1 by hyper, {connections} connections of {name}, per request."),
+        IoWorkload::Driven { tool, connections },
+        2,
+        &[(WALL, goals), (TAIL, goals), (CPU, &[(Tokio, None), (Smol, None)])],
     )
 }
 

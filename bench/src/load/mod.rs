@@ -5,9 +5,13 @@
 //!  contestant: the server ◀── sockets ──▶ load: the clients
 //!          └──── "for so long", what came of it ────┘  (pipes)
 //! ```
+//!
+//! HTTP servers are also asked by [programs](Tool) that know nothing of this repository.
 
 mod clients;
 mod process;
+pub mod tool;
+mod tool_run;
 
 use std::{fmt, net::SocketAddr, str::FromStr, time::Duration};
 
@@ -15,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 pub use clients::Clients;
 pub use process::{LoadProcess, serve};
+pub use tool::Tool;
+pub use tool_run::ToolRun;
 
 /// What clients ask for, and how many of them there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

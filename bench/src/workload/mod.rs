@@ -25,7 +25,10 @@ use std::time::Duration;
 
 use blitz_contestant::nanoseconds;
 
-use crate::rival::{RivalKind, with_rival};
+use crate::{
+    load::Tool,
+    rival::{RivalKind, with_rival},
+};
 
 pub use blitz_contestant::{Caller, Contest, Metric, Pace, RayonProgram, Sample, Unit};
 pub use io::IoWorkload;
@@ -159,6 +162,15 @@ impl Workload {
         }
     }
 
+    /// The program that has to be installed for it, if there is one.
+    #[must_use]
+    pub fn tool(self) -> Option<Tool> {
+        match self {
+            Self::Io(IoWorkload::Driven { tool, .. }) => Some(tool),
+            _ => None,
+        }
+    }
+
     /// After how many turns the contestants' processes are replaced by new ones, if at all.
     #[must_use]
     pub fn turns_of_a_process(self) -> Option<usize> {
@@ -187,6 +199,8 @@ impl Workload {
             Self::Tasks(workload) if workload.keeps_its_luck() => Some(Duration::from_secs(9)),
             // The clients want the same processors as the server, and who gets them when is the kernel's choice.
             Self::Io(IoWorkload::Serving { .. }) => Some(Duration::from_secs(7)),
+            // The same, and a turn takes a second.
+            Self::Io(IoWorkload::Driven { .. }) => Some(Duration::from_secs(10)),
             // Most of them are a draw, and there are many.
             Self::Rayon(_) => Some(Duration::from_secs(4)),
             _ => None,

@@ -11,6 +11,7 @@ use blitz_bench::{
     case::{Case, Contestant},
     catalogue,
     contest::{self, Budget, Processes},
+    load::tool,
     machine::{self, MachineCard},
     others::Watch,
     report::{CaseReport, Report},
@@ -113,7 +114,8 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
             Some(Err(why)) if needs_programs(case) => Some(format!("the rayon programs {why}")),
             _ => None,
         };
-        let measured = match no_program().or_else(|| lack_of_memory(case)) {
+        let lack = || lack_of_tool(case).or_else(|| lack_of_memory(case));
+        let measured = match no_program().or_else(lack) {
             Some(why) => CaseReport::skipped(case, why),
             None => {
                 let budget = Budget::of_case(case, pace);
@@ -148,6 +150,11 @@ fn programs(cases: &[Case]) -> Result<Option<Result<Programs, String>>, Failure>
         }
         built => Ok(Some(built)),
     }
+}
+
+/// Why the program that asks the servers of `case` cannot be run, if there is one.
+fn lack_of_tool(case: &Case) -> Option<String> {
+    tool::installed(&[case.workload.tool()?]).err()
 }
 
 /// All contestants of a case hold their data at the same time.

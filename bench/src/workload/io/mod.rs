@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{Contest, Pace};
 use crate::{
-    load::Talk,
+    load::{Talk, Tool},
     rival::RivalKind,
     runtime::{Outside as _, with_outside},
 };
@@ -23,6 +23,13 @@ pub enum IoWorkload {
         /// What they say.
         talk: Talk,
         /// How many they are.
+        connections: usize,
+    },
+    /// A program that is no part of this repository asks a server to say hello by HTTP/1.1.
+    Driven {
+        /// Which program.
+        tool: Tool,
+        /// How many connections it opens.
         connections: usize,
     },
     /// Timers that are started and given up before their time.
@@ -54,6 +61,9 @@ impl IoWorkload {
             // Not only runtimes serve.
             Self::Serving { talk, connections } => {
                 serving::open(rival, workers, talk, connections, pace)
+            }
+            Self::Driven { tool, connections } => {
+                serving::open_driven(rival, workers, tool, connections)
             }
             Self::Timeouts { count } => with_outside!(rival, R => {
                 Ok(timeouts::open(R::build_for_outside(workers)?, workers, count, pace))

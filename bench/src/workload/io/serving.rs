@@ -3,13 +3,16 @@
 
 use std::{
     any::Any,
-    net::{Ipv4Addr, TcpListener},
+    io,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
     time::Duration,
 };
 
+use socket2::{Domain, Socket, Type};
+
 use super::{Contest, Pace, bare};
 use crate::{
-    load::{Ask, Clients, Load, LoadProcess, Talk},
+    load::{Ask, Clients, Load, LoadProcess, Talk, Tool, ToolRun},
     os,
     rival::RivalKind,
     runtime::{Outside, with_outside},
@@ -24,21 +27,51 @@ pub(super) fn open(
     connections: usize,
     pace: Pace,
 ) -> Result<Box<dyn Contest>, String> {
-    let listener =
-        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
-    let address = listener.local_addr().map_err(|error| error.to_string())?;
-    let server = start(rival, workers, talk, connections, listener)?;
-    let load = Load { address, connections, talk };
+    let (server, load) = start(rival, workers, talk, connections)?;
     let clients: Box<dyn Ask> = match pace {
         // A test's program cannot be started again as something else.
         Pace::Smoke => Box::new(Clients::connect(load)?),
         Pace::Quick | Pace::Full => Box::new(LoadProcess::start(load)?),
     };
-    Ok(Box::new(Serving { clients, _server: server, time: pace.turn_time() * 5 }))
+    let time = pace.turn_time() * 5;
+    // Another contestant had the caches since the last turn.
+    Ok(Box::new(Serving { clients, _server: server, warm_up: Some(time / 8), time }))
 }
 
-/// Starts a server in the background; it may end when what is returned is dropped.
+/// A server of `rival` that `tool` asks.
+pub(super) fn open_driven(
+    rival: RivalKind,
+    workers: usize,
+    tool: Tool,
+    connections: usize,
+) -> Result<Box<dyn Contest>, String> {
+    let (server, load) = start(rival, workers, Talk::Hello, connections)?;
+    let clients = Box::new(ToolRun::new(tool, load));
+    Ok(Box::new(Serving { clients, _server: server, warm_up: None, time: DRIVEN_TURN }))
+}
+
+/// Starts a server in the background; it may end when what is returned is dropped. Says where it is asked.
 fn start(
+    rival: RivalKind,
+    workers: usize,
+    talk: Talk,
+    connections: usize,
+) -> Result<(Box<dyn Any>, Load), String> {
+    let listener = listen().map_err(|error| error.to_string())?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let server = serve(rival, workers, talk, connections, listener)?;
+    Ok((server, Load { address, connections, talk }))
+}
+
+/// Listens at an address that has room for all clients at once.
+fn listen() -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+fn serve(
     rival: RivalKind,
     workers: usize,
     talk: Talk,
@@ -65,13 +98,16 @@ fn start(
 struct Serving {
     clients: Box<dyn Ask>,
     _server: Box<dyn Any>,
+    /// How long the clients ask before what is measured, if at all.
+    warm_up: Option<Duration>,
     time: Duration,
 }
 
 impl Contest for Serving {
     fn turn(&mut self) -> Result<Sample, String> {
-        // Another contestant had the caches since the last turn.
-        self.clients.ask(self.time / 8)?;
+        if let Some(time) = self.warm_up {
+            self.clients.ask(time)?;
+        }
         let before = os::cpu_time();
         let harvest = self.clients.ask(self.time)?;
         let after = os::cpu_time();
@@ -88,3 +124,10 @@ impl Contest for Serving {
         Ok(sample)
     }
 }
+
+/// More than there are connections in any case. A client for which there is no room, in a list of 128 as the standard
+/// library makes it, tries again after a second; `h2load` never ends if that is after its time.
+const BACKLOG: i32 = 1_024;
+
+/// As little as `wrk` can be asked for.
+const DRIVEN_TURN: Duration = Duration::from_secs(1);

@@ -2,7 +2,10 @@
 //! turn itself. No timing is looked at.
 
 use super::*;
-use crate::workload::{Metric, Workload};
+use crate::{
+    load::tool,
+    workload::{Metric, Workload},
+};
 
 #[track_caller]
 fn everyone_has(metrics: &[Metric], workload: IoWorkload) {
@@ -46,6 +49,20 @@ fn the_floor_sends_what_the_system_did_not_take_at_once() {
 fn hello_by_hyper() {
     let metrics = [Metric::Wall, Metric::Cpu, Metric::ReturnP50, Metric::ReturnP99];
     everyone_has(&metrics, IoWorkload::Serving { talk: Talk::Hello, connections: 5 });
+}
+
+/// One second for each program that is installed.
+#[test]
+fn hello_to_programs_of_others() {
+    let there = Tool::ALL.into_iter().filter(|tool| tool::installed(&[*tool]).is_ok());
+    for tool in there {
+        let workload = Workload::Io(IoWorkload::Driven { tool, connections: 6 });
+        let mut contest = workload.open(RivalKind::Blitz, 2, Pace::Smoke).unwrap();
+        let sample = contest.turn().unwrap();
+        for metric in [Metric::Wall, Metric::Cpu, Metric::ReturnP50, Metric::ReturnP99] {
+            assert!(sample[&metric] > 0.0, "{tool:?}: {sample:?}");
+        }
+    }
 }
 
 #[test]
