@@ -100,6 +100,9 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         job.run(&mut commands::loom(None))?;
         passed()
     });
+    ladder.step("orderings", "does a model need each ordering of what has changed?", |job| {
+        command(job, &["run", "--quiet", "--package", "xtask", "--", "orderings", "--changed"])
+    });
     ladder.step("shuttle", "a runtime of the parts in random schedules, its canaries", |job| {
         job.run(&mut commands::clippy_under("shuttle"))?;
         job.run(&mut commands::shuttle(None))?;

@@ -8,6 +8,7 @@ mod coverage;
 mod dependencies;
 mod ladder;
 mod modules;
+mod orderings;
 mod source;
 mod suites;
 mod tidy;
@@ -33,6 +34,8 @@ cargo xtask tidy             the rules of the house
 cargo xtask graph [CRATE]    which module names which, and circles; --write draws the order in ARCHITECTURE.md
 cargo xtask coverage-check   whether docs/coverage.md names files and tests that exist
 cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
+cargo xtask orderings        weakens each ordering and fence of blitz-parts in turn: some model has to fail
+    [FOLDER…] [--changed] [--own] [--only TEXT] [--jobs N]
 cargo xtask shuttle [FILTER] a runtime of the parts in random schedules (the models whose path begins with FILTER)
 cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
 cargo xtask tsan [FILTER]    the same under ThreadSanitizer; the nightly needs its component rust-src
@@ -75,6 +78,10 @@ fn main() -> ExitCode {
         ["tsan", filter @ ..] if filter.len() < 2 => {
             sanitize(commands::nightly_with_sources(), commands::tsan(filter.first().copied()))
         }
+        ["orderings", options @ ..] => match orderings::Options::parse(options) {
+            Some(options) => orderings::run(&options),
+            None => usage(),
+        },
         ["compare", folder, options @ ..] => compare(folder, options),
         ["attack", options @ ..] => {
             let sanitizer = options.contains(&"--asan");

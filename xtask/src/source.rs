@@ -16,6 +16,8 @@ pub struct Token<'a> {
     pub text: &'a str,
     /// Counted from 0.
     pub line: usize,
+    /// Counted from 0, in characters.
+    pub column: usize,
 }
 
 /// Splits `text` into its layers.
@@ -34,7 +36,7 @@ pub fn layers(text: &str) -> Layers {
 pub fn tokens(code: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     for (line, text) in code.lines().enumerate() {
-        let mut rest = text;
+        let (mut rest, mut column) = (text, 0);
         while let Some(first) = rest.chars().next() {
             let len = if is_word(first) {
                 rest.find(|c| !is_word(c)).unwrap_or(rest.len())
@@ -43,9 +45,10 @@ pub fn tokens(code: &str) -> Vec<Token<'_>> {
             };
             let (token, after) = rest.split_at(len);
             if !first.is_whitespace() {
-                found.push(Token { text: token, line });
+                found.push(Token { text: token, line, column });
             }
             rest = after;
+            column += token.chars().count();
         }
     }
     found

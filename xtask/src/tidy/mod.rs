@@ -10,6 +10,7 @@ mod links;
 mod manifests;
 mod models;
 mod order;
+mod orderings;
 mod parts;
 mod threads;
 mod unsafety;
@@ -44,6 +45,11 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("parts", "a protocol's module doc has its headings in order, and a model.rs", parts::check),
     ("invariants", "each numbered invariant has a test, each numbered test one", invariants::check),
     ("models", "each model states a minimum, each breakable step has a canary", models::check),
+    (
+        "orderings",
+        "each ordering is in docs/orderings.md, each reason has its ordering",
+        orderings::check,
+    ),
     ("atomics", "atomics come from prim.rs, which alone names loom and shuttle", atomics::check),
     ("threads", "blitz-core takes locks, threads and time from prim.rs", threads::check),
     ("cfg", "platforms and the model checker are told apart in few files", cfgs::check),

@@ -76,6 +76,7 @@ pub fn available() -> bool {
 
 /// The free half: call it between a store and a load whose order a [`heavy`] caller relies on.
 #[inline(always)]
+#[cfg_attr(blitz_loom, track_caller)]
 pub fn light() {
     // O1
     if prim::MODELLED {
@@ -90,6 +91,7 @@ pub fn light() {
 /// Orders an exchange that this thread has just done before its loads that follow, as `fence(SeqCst)` does. Where an
 /// exchange is such a fence itself (BARRIER-3) this is only the compiler's.
 #[inline(always)]
+#[cfg_attr(blitz_loom, track_caller)]
 pub fn after_exchange() {
     if cfg!(target_arch = "x86_64") && !prim::MODELLED {
         prim::compiler_fence(); // O3
@@ -101,6 +103,7 @@ pub fn after_exchange() {
 /// The expensive half: if it returns true, every thread of the process has passed a full barrier. If it
 /// returns false only the calling thread has (BARRIER-4).
 #[cold]
+#[cfg_attr(blitz_loom, track_caller)]
 pub fn heavy() -> bool {
     prim::fence(prim::SeqCst); // O2
     system::heavy()

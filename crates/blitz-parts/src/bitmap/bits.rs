@@ -14,6 +14,7 @@ pub(super) struct Bits {
 
 impl Bits {
     #[inline]
+    #[cfg_attr(blitz_loom, track_caller)]
     pub(super) fn load(&self, order: Ordering) -> u64 {
         self.turns.take();
         self.word.load(order)
@@ -21,6 +22,7 @@ impl Bits {
 
     /// Sets `bits`, by an exchange; returns the word before.
     #[inline]
+    #[cfg_attr(blitz_loom, track_caller)]
     pub(super) fn set(&self, bits: u64, order: Ordering) -> u64 {
         self.turns.take();
         self.word.fetch_or(bits, order)
@@ -28,6 +30,7 @@ impl Bits {
 
     /// Clears `bits`, by an exchange; returns the word before.
     #[inline]
+    #[cfg_attr(blitz_loom, track_caller)]
     pub(super) fn clear(&self, bits: u64, order: Ordering) -> u64 {
         self.turns.take();
         self.word.fetch_and(!bits, order)

@@ -87,6 +87,7 @@ impl Crew {
     }
 
     #[inline]
+    #[cfg_attr(blitz_loom, track_caller)]
     fn look(&self, order: Ordering) -> Counts {
         self.turns.take();
         Counts(self.word.load(order))

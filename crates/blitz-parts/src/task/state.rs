@@ -258,6 +258,7 @@ impl State {
     }
 
     #[inline(always)]
+    #[cfg_attr(blitz_loom, track_caller)]
     fn look(&self, order: Ordering) -> Word {
         self.turns.take();
         Word::seen(self.word.load(order))
@@ -265,6 +266,7 @@ impl State {
 
     /// Adds `sum`, which may wrap; returns the word before.
     #[inline(always)]
+    #[cfg_attr(blitz_loom, track_caller)]
     fn add(&self, sum: u64, order: Ordering) -> Word {
         self.turns.take();
         Word::seen(self.word.fetch_add(sum, order))
@@ -272,6 +274,7 @@ impl State {
 
     /// Exchanges until `step` is satisfied.
     #[inline]
+    #[cfg_attr(blitz_loom, track_caller)]
     fn exchange<D>(&self, order: Ordering, step: impl Fn(Word) -> Next<D>) -> D {
         let mut word = self.load();
         loop {

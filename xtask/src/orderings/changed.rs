@@ -1,0 +1,50 @@
+//! Which protocols differ from the main branch.
+
+use super::sites::{SOURCES, folder_of};
+use crate::tree::root;
+use std::collections::BTreeSet;
+use std::io;
+use std::process::Command;
+
+/// The folders of blitz-parts with files that differ from the last commit of the main branch; on that
+/// commit itself, from the one before.
+pub fn folders() -> io::Result<BTreeSet<String>> {
+    let head = git(&["rev-parse", "HEAD"])?;
+    let main = git(&["merge-base", "HEAD", "origin/main"]);
+    let base = match main.ok().filter(|main| *main != head) {
+        Some(main) => main,
+        // A first commit has none before it: then nothing differs.
+        None => git(&["rev-parse", "HEAD~1"]).unwrap_or(head),
+    };
+    Ok(of_paths(&git(&["diff", "--name-only", base.trim()])?))
+}
+
+/// The folders of the files that are named one per line.
+fn of_paths(names: &str) -> BTreeSet<String> {
+    let ours = names.lines().filter_map(|path| path.strip_prefix(SOURCES));
+    ours.filter(|path| path.ends_with(".rs")).map(|path| folder_of(path).to_owned()).collect()
+}
+
+fn git(arguments: &[&str]) -> io::Result<String> {
+    let output = Command::new("git").current_dir(root()).args(arguments).output()?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(io::Error::other(format!("git {}: {why}", arguments.join(" "))));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_paths;
+
+    #[test]
+    fn folders_are_those_of_the_library() {
+        let names = "crates/blitz-parts/src/deque/mod.rs\ncrates/blitz-parts/src/park/futex/model.rs\n\
+                     crates/blitz-parts/src/slots.rs\ncrates/blitz-core/src/team.rs\nREADME.md\n";
+        assert_eq!(
+            of_paths(names).into_iter().collect::<Vec<_>>(),
+            ["deque", "park/futex", "slots"]
+        );
+    }
+}

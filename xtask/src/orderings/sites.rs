@@ -1,0 +1,479 @@
+//! Finds the orderings and fences of blitz-parts in its source.
+//!
+//! A site is a call that is given an ordering other than `Relaxed`, or a fence. The source decides, so a
+//! site that no model reaches is found, too. What the models reach they name by file, line and column of
+//! the call, as `#[track_caller]` gives it: a function that is marked so has no sites of its own, for
+//! each call of it is one.
+
+use crate::source::{Token, after_group, starts_with};
+use crate::tree::{File, Tree};
+use std::collections::BTreeMap;
+
+/// Where the protocols are.
+pub const SOURCES: &str = "crates/blitz-parts/src/";
+
+/// Where the orderings of the checkers' own wrappers are.
+const PRIM: &str = "prim";
+
+/// One ordering, or one fence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The protocol: a folder of blitz-parts, or a file beside the folders without its end.
+    pub folder: String,
+    /// The function, with its type: `Deque::steal`.
+    pub function: String,
+    /// The call: `top.compare_exchange`, `fence`.
+    pub operation: String,
+    /// `SeqCst`, `Acquire on failure`.
+    pub ordering: String,
+    /// As the models name it: `deque/mod.rs:252:21:0`.
+    pub place: String,
+}
+
+/// What is wrong with a source whose orderings cannot be told apart.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unclear {
+    pub path: String,
+    /// Counted from 0.
+    pub line: usize,
+    pub message: String,
+}
+
+impl Site {
+    /// Names the site for people, without a line number: so an edit nearby does not change it.
+    pub fn key(&self) -> String {
+        format!("{} {} {}", self.function, self.operation, self.ordering)
+    }
+
+    /// The file, from the workspace's root.
+    pub fn path(&self) -> String {
+        let path = self.place.split(':').next().unwrap_or_default();
+        format!("{SOURCES}{path}")
+    }
+
+    /// The line, counted from 0.
+    pub fn line(&self) -> usize {
+        let line = self.place.split(':').nth(1).and_then(|line| line.parse().ok());
+        line.unwrap_or(1usize).saturating_sub(1)
+    }
+}
+
+/// Every site of the library, by folder and place.
+pub fn find(tree: &Tree) -> Result<Vec<Site>, Vec<Unclear>> {
+    let files: Vec<Source<'_>> = tree
+        .rust()
+        .filter_map(|file| Some((file.path.strip_prefix(SOURCES)?, file)))
+        .filter(|(path, _)| folder_of(path) != PRIM)
+        .map(|(path, file)| Source::new(path, file))
+        .collect();
+    let helpers = Helpers::of(&files);
+    let (mut sites, mut unclear) = (Vec::new(), Vec::new());
+    for file in &files {
+        file.collect(&helpers, &mut sites, &mut unclear);
+    }
+    sites.sort_by(|a, b| a.folder.cmp(&b.folder));
+    number(&mut sites);
+    if unclear.is_empty() { Ok(sites) } else { Err(unclear) }
+}
+
+/// The protocol that the file at `path`, below [`SOURCES`], belongs to.
+pub fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or_else(|| path.trim_end_matches(".rs"), |(folder, _)| folder)
+}
+
+/// Tells sites of one function apart that look the same: the second gets ` #2`.
+fn number(sites: &mut [Site]) {
+    let mut seen = BTreeMap::new();
+    for site in sites {
+        let count = seen.entry((site.folder.clone(), site.key())).or_insert(0);
+        *count += 1;
+        if *count > 1 {
+            site.operation = format!("{} #{count}", site.operation);
+        }
+    }
+}
+
+/// One file, its tokens and functions.
+struct Source<'a> {
+    path: &'a str,
+    file: &'a File,
+    tokens: Vec<Token<'a>>,
+    functions: Vec<Function>,
+}
+
+/// One function with a body.
+struct Function {
+    name: String,
+    /// With its type.
+    title: String,
+    /// From `fn` to the end of its body.
+    begin: usize,
+    body: usize,
+    end: usize,
+    /// Passes on the place of its caller.
+    is_tracked: bool,
+    takes_ordering: bool,
+}
+
+/// Functions that pass on the place of their callers.
+struct Helpers {
+    /// By folder and name, of those that take an ordering: what else a failed exchange in them acquires.
+    orderings: BTreeMap<(String, String), Option<&'static str>>,
+    /// The names of those that are fences.
+    fences: Vec<String>,
+}
+
+impl Helpers {
+    fn of(files: &[Source<'_>]) -> Helpers {
+        let mut helpers = Helpers { orderings: BTreeMap::new(), fences: vec!["fence".to_owned()] };
+        for file in files {
+            for function in file.functions.iter().filter(|function| function.is_tracked) {
+                let name = function.name.clone();
+                if function.takes_ordering {
+                    let key = (folder_of(file.path).to_owned(), name);
+                    helpers.orderings.insert(key, file.failure_in(function));
+                } else {
+                    helpers.fences.push(name);
+                }
+            }
+        }
+        helpers
+    }
+}
+
+impl<'a> Source<'a> {
+    fn new(path: &'a str, file: &'a File) -> Source<'a> {
+        let tokens = file.tokens();
+        let functions = functions(&tokens);
+        Source { path, file, tokens, functions }
+    }
+
+    /// The innermost function whose body holds the token at `at`.
+    fn function_at(&self, at: usize) -> Option<&Function> {
+        let around = self.functions.iter().filter(|f| f.body < at && at < f.end);
+        around.max_by_key(|function| function.begin)
+    }
+
+    /// The ordering of failed exchanges in a function that takes the other one.
+    fn failure_in(&self, function: &Function) -> Option<&'static str> {
+        let calls = (function.body..function.end).filter(|&at| self.is_call(at));
+        let mut exchanges = calls.filter(|&at| self.tokens[at].text.starts_with(EXCHANGE));
+        exchanges.find_map(|at| self.orderings(at, function).last().copied().flatten())
+    }
+
+    fn is_call(&self, at: usize) -> bool {
+        starts_with(&self.tokens, at + 1, &["("]) && (at == 0 || self.tokens[at - 1].text != "fn")
+    }
+
+    fn collect(&self, helpers: &Helpers, sites: &mut Vec<Site>, unclear: &mut Vec<Unclear>) {
+        for function in &self.functions {
+            let line = self.tokens[function.begin].line;
+            if function.takes_ordering && !function.is_tracked && !self.file.is_test(line) {
+                let message = format!(
+                    "`{}` takes an ordering: with `#[cfg_attr(blitz_loom, track_caller)]` \
+                     `cargo xtask orderings` tells its callers apart",
+                    function.title
+                );
+                unclear.push(Unclear { path: self.file.path.clone(), line, message });
+            }
+        }
+        for at in (0..self.tokens.len()).filter(|&at| self.is_call(at)) {
+            let token = self.tokens[at];
+            let Some(function) = self.function_at(at) else { continue };
+            if function.is_tracked || self.file.is_test(token.line) {
+                continue;
+            }
+            for found in self.sites_of(at, function, helpers) {
+                let (first, slot, ordering) = found;
+                let place = self.tokens[first];
+                sites.push(Site {
+                    folder: folder_of(self.path).to_owned(),
+                    function: function.title.clone(),
+                    operation: self.operation(at, first),
+                    ordering,
+                    place: format!("{}:{}:{}:{slot}", self.path, place.line + 1, place.column + 1),
+                });
+            }
+        }
+    }
+
+    /// The sites of the call at `at`: first token, slot, ordering.
+    fn sites_of(
+        &self,
+        at: usize,
+        function: &Function,
+        helpers: &Helpers,
+    ) -> Vec<(usize, u32, String)> {
+        let name = self.tokens[at].text;
+        let is_method = at > 0 && self.tokens[at - 1].text == ".";
+        let orderings = self.orderings(at, function);
+        if !is_method && helpers.fences.iter().any(|fence| fence == name) {
+            let ordering = orderings.first().copied().flatten().unwrap_or("fence");
+            return vec![(self.path_begin(at), 0, ordering.to_owned())];
+        }
+        if !is_method || orderings.is_empty() {
+            return Vec::new();
+        }
+        let key = (folder_of(self.path).to_owned(), name.to_owned());
+        let failure = match helpers.orderings.get(&key) {
+            Some(failure) => *failure,
+            None => orderings.get(1).copied().flatten(),
+        };
+        let first = orderings[0].map(|ordering| (at, 0, ordering.to_owned()));
+        let second = failure.map(|ordering| (at, 1, format!("{ordering} on failure")));
+        first.into_iter().chain(second).collect()
+    }
+
+    /// The orderings among the arguments of the call at `at`; `None` for one that is `Relaxed`.
+    fn orderings(&self, at: usize, function: &Function) -> Vec<Option<&'static str>> {
+        let end = after_group(&self.tokens, at + 1) - 1;
+        let arguments = arguments(&self.tokens[at + 2..end.max(at + 2)]);
+        let found = arguments.iter().filter_map(|argument| match argument.as_slice() {
+            [name] if rank(name).is_none() => self.bound(name, at, function),
+            words => strongest(words),
+        });
+        found.map(|rank| NAMES[rank]).collect()
+    }
+
+    /// The ordering that the variable `name` has before the token at `at`.
+    fn bound(&self, name: &str, at: usize, function: &Function) -> Option<usize> {
+        let mut back = (function.body..at).rev();
+        let begin = back.find(|&i| starts_with(&self.tokens, i, &["let", name, "="]))?;
+        let end = (begin..at).find(|&i| self.tokens[i].text == ";")?;
+        strongest(&arguments(&self.tokens[begin + 3..end]).concat())
+    }
+
+    /// Where the path begins that ends at `at`: `prim::fence`.
+    fn path_begin(&self, mut at: usize) -> usize {
+        while at >= 3 && starts_with(&self.tokens, at - 2, &[":", ":"]) {
+            at -= 3;
+        }
+        at
+    }
+
+    /// How the call at `at` reads: the field and the method, or the path.
+    fn operation(&self, at: usize, first: usize) -> String {
+        let name = self.tokens[at].text;
+        if first < at {
+            return self.tokens[first..=at].iter().map(|token| token.text).collect();
+        }
+        let receiver = at.checked_sub(2).map(|before| self.tokens[before].text);
+        let is_name = |text: &&str| text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        match receiver.filter(is_name) {
+            Some(receiver) if self.tokens[at - 1].text == "." => format!("{receiver}.{name}"),
+            _ => name.to_owned(),
+        }
+    }
+}
+
+const EXCHANGE: &str = "compare_exchange";
+
+/// Orderings from weak to strong, and how they are called here.
+const WORDS: [&str; 5] = ["Relaxed", "Release", "Acquire", "AcqRel", "SeqCst"];
+const NAMES: [Option<&str>; 5] =
+    [None, Some("Release"), Some("Acquire"), Some("AcqRel"), Some("SeqCst")];
+
+fn rank(word: &str) -> Option<usize> {
+    WORDS.iter().position(|name| *name == word)
+}
+
+/// The strongest ordering that `words` name.
+fn strongest(words: &[&str]) -> Option<usize> {
+    words.iter().filter_map(|word| rank(word)).max()
+}
+
+/// The words of each argument, without what stands in inner parentheses: that belongs to other calls.
+fn arguments<'a>(tokens: &[Token<'a>]) -> Vec<Vec<&'a str>> {
+    let mut found = vec![Vec::new()];
+    let (mut at, mut depth) = (0, 0usize);
+    while at < tokens.len() {
+        let text = tokens[at].text;
+        match text {
+            "(" => {
+                at = after_group(tokens, at);
+                continue;
+            }
+            "[" | "{" => depth += 1,
+            "]" | "}" => depth = depth.saturating_sub(1),
+            "," if depth == 0 => {
+                found.push(Vec::new());
+                at += 1;
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = found.last_mut() {
+            last.push(text);
+        }
+        at += 1;
+    }
+    found
+}
+
+/// Every function with a body.
+fn functions(tokens: &[Token<'_>]) -> Vec<Function> {
+    let blocks = blocks(tokens);
+    let mut found = Vec::new();
+    for begin in (0..tokens.len()).filter(|&at| tokens[at].text == "fn") {
+        let Some(name) = tokens.get(begin + 1).filter(|token| token.text != "(") else { continue };
+        let Some(body) = body_of(tokens, begin) else { continue };
+        let around = blocks.iter().filter(|(_, open, end)| *open < begin && begin < *end);
+        let title = match around.max_by_key(|(_, open, _)| *open) {
+            Some((of, ..)) => format!("{of}::{}", name.text),
+            None => name.text.to_owned(),
+        };
+        let attributes = tokens[..begin].iter().rev();
+        let mut attributes = attributes.take_while(|t| !matches!(t.text, "{" | "}" | ";"));
+        found.push(Function {
+            name: name.text.to_owned(),
+            title,
+            begin,
+            body,
+            end: after_group(tokens, body),
+            is_tracked: attributes.any(|token| token.text == "track_caller"),
+            takes_ordering: tokens[begin..body].iter().any(|token| token.text == "Ordering"),
+        });
+    }
+    found
+}
+
+/// The index of the brace that opens the body of the item at `at`.
+fn body_of(tokens: &[Token<'_>], mut at: usize) -> Option<usize> {
+    loop {
+        match tokens.get(at)?.text {
+            "{" => return Some(at),
+            ";" => return None,
+            "(" | "[" => at = after_group(tokens, at),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Every `impl` and `trait`: the type's name, where it opens, where it ends.
+fn blocks<'a>(tokens: &[Token<'a>]) -> Vec<(&'a str, usize, usize)> {
+    let mut found = Vec::new();
+    for at in 0..tokens.len() {
+        let before = at.checked_sub(1).map_or(";", |before| tokens[before].text);
+        let is_item = matches!(before, ";" | "}" | "{" | "]" | "unsafe" | "pub" | ")");
+        if !is_item || !matches!(tokens[at].text, "impl" | "trait") {
+            continue;
+        }
+        let Some(open) = body_of(tokens, at) else { continue };
+        if let Some(name) = type_name(&tokens[at + 1..open]) {
+            found.push((name, open, after_group(tokens, open)));
+        }
+    }
+    found
+}
+
+/// The name of the type in the head of an `impl`: the last word of the path after `for`, if there is one.
+fn type_name<'a>(head: &[Token<'a>]) -> Option<&'a str> {
+    let (mut depth, mut name, mut ended) = (0usize, None, false);
+    for token in head {
+        match token.text {
+            "<" => depth += 1,
+            ">" => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            "for" => (name, ended) = (None, false),
+            "where" => break,
+            // Bounds of a trait.
+            ":" if name.is_some() && !ended => {}
+            text if text.starts_with(|c: char| c.is_alphabetic() || c == '_') => name = Some(text),
+            _ => ended = true,
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Unclear, find};
+    use crate::tree::Tree;
+
+    fn tree(files: &[(&str, &str)]) -> Tree {
+        let owned =
+            files.iter().map(|(path, text)| (format!("{}{path}", super::SOURCES), (*text).into()));
+        Tree::of(owned.collect())
+    }
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let sites = find(&tree(files)).expect("every ordering is clear");
+        sites
+            .iter()
+            .map(|site| format!("{}: {} @ {}", site.folder, site.key(), site.place))
+            .collect()
+    }
+
+    #[test]
+    fn loads_stores_and_exchanges_are_sites_unless_they_are_relaxed() {
+        let code = "impl<T: Send> Deque<T> {\n\
+                    fn steal(&self) {\n\
+                    let top = self.top.load(Acquire);\n\
+                    self.open.end.load(Relaxed);\n\
+                    if self.top.compare_exchange(top, next(top), SeqCst, Acquire).is_err() {}\n\
+                    self.top.compare_exchange(top, top + 1, Relaxed, Relaxed);\n\
+                    unsafe { (*this).word.swap(SET, AcqRel) };\n\
+                    }\n}";
+        let expected = [
+            "deque: Deque::steal top.load Acquire @ deque/mod.rs:3:20:0",
+            "deque: Deque::steal top.compare_exchange SeqCst @ deque/mod.rs:5:13:0",
+            "deque: Deque::steal top.compare_exchange Acquire on failure @ deque/mod.rs:5:13:1",
+            "deque: Deque::steal word.swap AcqRel @ deque/mod.rs:7:23:0",
+        ];
+        assert_eq!(found(&[("deque/mod.rs", code)]), expected);
+    }
+
+    #[test]
+    fn an_ordering_may_be_a_variable() {
+        let code = "impl fmt::Debug for Lock { fn f(&self) {\n\
+                    let order = if broken(Step::X) { Relaxed } else { Release };\n\
+                    self.taken.store(false, order);\n\
+                    self.state.load(if a { Relaxed } else { Acquire }); } }";
+        let expected = [
+            "wheel: Lock::f taken.store Release @ wheel/lock.rs:3:12:0",
+            "wheel: Lock::f state.load Acquire @ wheel/lock.rs:4:12:0",
+        ];
+        assert_eq!(found(&[("wheel/lock.rs", code)]), expected);
+    }
+
+    #[test]
+    fn fences_are_sites_where_they_are_called() {
+        let barrier = "#[inline]\n#[cfg_attr(blitz_loom, track_caller)]\npub fn light() { prim::fence(prim::SeqCst); }";
+        let code = "fn f() {\nfence(SeqCst); // O1\nif x || barrier::light() {}\nlight.light();\n}";
+        let expected = [
+            "alarm: f fence SeqCst @ alarm/mod.rs:2:1:0",
+            "alarm: f barrier::light fence @ alarm/mod.rs:3:9:0",
+        ];
+        assert_eq!(found(&[("barrier/mod.rs", barrier), ("alarm/mod.rs", code)]), expected);
+    }
+
+    #[test]
+    fn who_takes_an_ordering_leaves_the_site_to_its_callers() {
+        let code = "impl State {\n#[cfg_attr(blitz_loom, track_caller)]\nfn exchange<D>(&self, order: Ordering, step: impl Fn() -> D) {\n\
+                    self.word.compare_exchange(a, b, order, Acquire);\n}\n\
+                    fn wake(&self) {\nself.exchange(AcqRel, |word| match word { _ => 1 })\n}\n}";
+        let expected = [
+            "task: State::wake self.exchange AcqRel @ task/state.rs:7:6:0",
+            "task: State::wake self.exchange Acquire on failure @ task/state.rs:7:6:1",
+        ];
+        assert_eq!(found(&[("task/state.rs", code)]), expected);
+        let code = code.replace("#[cfg_attr(blitz_loom, track_caller)]\n", "");
+        let unclear = find(&tree(&[("task/state.rs", &code)])).expect_err("it is not marked");
+        assert!(matches!(&unclear[..], [Unclear { line: 1, .. }]), "{unclear:?}");
+    }
+
+    #[test]
+    fn equal_sites_of_a_function_are_numbered() {
+        let code = "fn f() { a.load(Acquire);\na.load(Acquire); }";
+        let keys = found(&[("slots.rs", code)]);
+        assert!(keys[1].starts_with("slots: f a.load #2 Acquire"), "{keys:?}");
+    }
+
+    #[test]
+    fn tests_and_the_checkers_wrappers_have_no_sites() {
+        let code = "#[cfg(test)]\nmod tests {\nfn f() { a.load(Acquire); }\n}";
+        assert!(
+            found(&[("ring/mod.rs", code), ("prim.rs", "fn f() { a.load(Acquire); }")]).is_empty()
+        );
+    }
+}

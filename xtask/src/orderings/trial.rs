@@ -1,0 +1,257 @@
+//! Runs single models of blitz-parts, with one ordering weakened or to see what they reach.
+
+use crate::commands;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Named as in `prim/weaken.rs`.
+const WEAKEN: &str = "BLITZ_WEAKEN";
+const REACHED: &str = "BLITZ_REACHED";
+const EXECUTIONS: &str = "BLITZ_EXECUTIONS";
+
+/// How many executions of a model show what it reaches, as a rule.
+const GLANCE: usize = 1_000;
+
+/// How often a model's state is looked at.
+const POLL: Duration = Duration::from_millis(10);
+/// A model that takes longer without any change hangs.
+const UNCHANGED_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// The models: one program, which holds all of them as tests.
+pub struct Models {
+    program: PathBuf,
+    built: SystemTime,
+    folder: PathBuf,
+    pub tests: Vec<Model>,
+}
+
+/// One test of the program.
+pub struct Model {
+    /// With its modules: `deque::model::deque_1_once`.
+    pub name: String,
+    glance: OnceLock<Reach>,
+    whole: OnceLock<Reach>,
+}
+
+/// How many executions of a model are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// The first ones.
+    Glance,
+    /// All.
+    Whole,
+}
+
+/// What a model does as it is.
+#[derive(Clone, Default)]
+pub struct Reach {
+    /// How long that took.
+    pub took: Duration,
+    sites: BTreeSet<String>,
+}
+
+/// How a model with a weakened ordering ended.
+pub enum Outcome {
+    Passed,
+    /// With what it complained about.
+    Failed(String),
+    TimedOut,
+}
+
+impl Models {
+    /// Builds the program and asks it for its tests.
+    pub fn build() -> io::Result<Models> {
+        let mut build = commands::loom(None);
+        build.args(["--no-run", "--message-format", "json"]).stderr(Stdio::inherit());
+        let output = build.output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let program = executable(&text).filter(|_| output.status.success());
+        let program = program.ok_or_else(|| io::Error::other("the models do not build"))?;
+        let built = fs::metadata(&program)?.modified()?;
+        let folder = commands::target_dir().join("xtask/orderings");
+        fs::create_dir_all(&folder)?;
+        // A build meanwhile would replace the program, and lines would not be those of the sites.
+        let copy = folder.join(format!("models-{}", std::process::id()));
+        fs::copy(&program, &copy)?;
+        let program = copy;
+        let list = Command::new(&program).args(["--list", "--format", "terse"]).output()?;
+        let list = String::from_utf8_lossy(&list.stdout);
+        let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
+        let models = names.filter(|name| !name.contains("::canary_"));
+        let tests = models.map(Model::new);
+        Ok(Models { program, built, folder, tests: tests.collect() })
+    }
+
+    /// What `model` reaches and how long it takes; remembered until the program changes.
+    pub fn reach<'a>(&self, model: &'a Model, extent: Extent) -> &'a Reach {
+        let (known, name) = match extent {
+            Extent::Glance => (&model.glance, "glance"),
+            Extent::Whole => (&model.whole, "whole"),
+        };
+        known.get_or_init(|| {
+            let path = self.log(&model.name, name);
+            let text = self.remembered(&path).unwrap_or_else(|| {
+                let text = self.look(model, extent);
+                // A cache that cannot be written costs time only.
+                let _ = fs::write(&path, &text);
+                text
+            });
+            Reach::parse(&text)
+        })
+    }
+
+    /// The text of a file that is newer than the program.
+    fn remembered(&self, path: &Path) -> Option<String> {
+        let written = fs::metadata(path).ok()?.modified().ok()?;
+        (written > self.built).then(|| fs::read_to_string(path).ok())?
+    }
+
+    /// Runs `model` as it is: first the time in milliseconds, then a site per line.
+    fn look(&self, model: &Model, extent: Extent) -> String {
+        let sites = self.log(&model.name, "sites");
+        let _ = fs::remove_file(&sites);
+        let mut variables = vec![(REACHED, sites.to_string_lossy().into_owned())];
+        if extent == Extent::Glance {
+            variables.push((EXECUTIONS, GLANCE.to_string()));
+        }
+        let begin = Instant::now();
+        let outcome = self.run(&model.name, &variables, UNCHANGED_LIMIT, "plain");
+        if let Ok(Outcome::Failed(why)) = outcome {
+            println!("   {} fails as it is: {why}", model.name);
+        }
+        let took = begin.elapsed().as_millis();
+        let text = fs::read_to_string(&sites).unwrap_or_default();
+        let _ = fs::remove_file(&sites);
+        format!("{took}\n{text}")
+    }
+
+    /// Runs the model of this name without the ordering at `place`.
+    pub fn weaken(&self, model: &str, place: &str, limit: Duration) -> io::Result<Outcome> {
+        let log = place.replace(['/', ':'], "-");
+        self.run(model, &[(WEAKEN, place.to_owned())], limit, &log)
+    }
+
+    fn run(
+        &self,
+        model: &str,
+        variables: &[(&str, String)],
+        limit: Duration,
+        log: &str,
+    ) -> io::Result<Outcome> {
+        let log = self.log(model, log);
+        let output = fs::File::create(&log)?;
+        let mut command = Command::new(&self.program);
+        command.current_dir(crate::tree::root());
+        command.args(["--exact", model, "--test-threads", "1", "--nocapture"]);
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        // What fails has many threads to tell of; where each of them is helps nobody here.
+        command.env("RUST_BACKTRACE", "0").stdin(Stdio::null());
+        let mut child = command.stdout(output.try_clone()?).stderr(output).spawn()?;
+        let begin = Instant::now();
+        let outcome = loop {
+            match child.try_wait()? {
+                Some(status) if status.success() => break Outcome::Passed,
+                Some(status) => {
+                    let text = fs::read(&log)?;
+                    let why = complaint(&String::from_utf8_lossy(&text));
+                    break Outcome::Failed(why.unwrap_or_else(|| status.to_string()));
+                }
+                None if begin.elapsed() > limit => {
+                    child.kill()?;
+                    child.wait()?;
+                    break Outcome::TimedOut;
+                }
+                None => std::thread::sleep(POLL),
+            }
+        };
+        let _ = fs::remove_file(&log);
+        Ok(outcome)
+    }
+
+    fn log(&self, model: &str, what: &str) -> PathBuf {
+        self.folder.join(format!("{}.{what}.txt", model.replace("::", "-")))
+    }
+}
+
+impl Drop for Models {
+    fn drop(&mut self) {
+        // What is left lies in the folder of builds.
+        let _ = fs::remove_file(&self.program);
+    }
+}
+
+impl Model {
+    fn new(name: &str) -> Model {
+        Model { name: name.to_owned(), glance: OnceLock::new(), whole: OnceLock::new() }
+    }
+
+    /// Whether it is one of the protocol in `folder`.
+    pub fn is_of(&self, folder: &str) -> bool {
+        let modules = folder.replace('/', "::");
+        self.name.strip_prefix(&modules).is_some_and(|rest| rest.starts_with("::"))
+    }
+
+    /// The sites that it is known to reach.
+    pub fn reached(&self) -> Vec<String> {
+        let known = [&self.glance, &self.whole].into_iter().filter_map(OnceLock::get);
+        known.flat_map(|reach| reach.sites.iter().cloned()).collect()
+    }
+}
+
+impl Reach {
+    /// First the time in milliseconds, then a site per line.
+    fn parse(text: &str) -> Reach {
+        let mut lines = text.lines();
+        let took = lines.next().and_then(|line| line.parse().ok()).unwrap_or(0);
+        let sites = lines.map(|line| line.rsplit_once("/src/").map_or(line, |(_, site)| site));
+        Reach { took: Duration::from_millis(took), sites: sites.map(str::to_owned).collect() }
+    }
+
+    /// Whether the model comes to `place`.
+    pub fn has(&self, place: &str) -> bool {
+        self.sites.contains(place)
+    }
+}
+
+/// The program that cargo says it has built last.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let named = messages.lines().rev().find_map(|line| line.split_once("\"executable\":\""));
+    named.and_then(|(_, rest)| rest.split_once('"')).map(|(path, _)| PathBuf::from(path))
+}
+
+/// What the first panic of a model says.
+fn complaint(output: &str) -> Option<String> {
+    let mut lines = output.lines().skip_while(|line| !line.contains("panicked at"));
+    lines.next()?;
+    let said: Vec<&str> = lines.take(3).map(str::trim).filter(|line| !line.is_empty()).collect();
+    Some(said.first()?.chars().take(120).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Model, Reach, complaint, executable};
+
+    #[test]
+    fn what_cargo_and_models_print_is_read() {
+        let messages =
+            "{\"executable\":null}\n{\"executable\":\"/x/parts-1\",\"fresh\":true}\n{\"reason\":1}";
+        assert_eq!(executable(messages).unwrap().to_str(), Some("/x/parts-1"));
+        let output =
+            "7 executions\nthread 'a' panicked at src/a.rs:1:2:\nboth missed the other\nnote: x";
+        assert_eq!(complaint(output).as_deref(), Some("both missed the other"));
+        assert_eq!(complaint("ok"), None);
+        let reach = Reach::parse("1500\ncrates/blitz-parts/src/deque/mod.rs:1:2:0\n");
+        assert!(reach.has("deque/mod.rs:1:2:0") && reach.took.as_millis() == 1_500);
+    }
+
+    #[test]
+    fn models_belong_to_the_folder_that_they_lie_in() {
+        assert!(Model::new("park::futex::model::a").is_of("park/futex"));
+        assert!(!Model::new("deque::model::a").is_of("de"));
+    }
+}
