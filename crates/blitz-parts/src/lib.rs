@@ -18,6 +18,7 @@ pub mod deque;
 pub mod inject;
 pub mod job;
 pub mod latch;
+pub mod life;
 pub mod lifo;
 pub mod panic;
 pub mod park;

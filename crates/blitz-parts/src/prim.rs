@@ -148,7 +148,7 @@ mod unwatched {
 #[cfg(any(blitz_loom, blitz_shuttle))]
 mod checked {
     use std::alloc::Layout;
-    use std::cell::{Cell, RefCell};
+    use std::cell::RefCell;
 
     /// True while a checker runs the program.
     pub const MODELLED: bool = true;
@@ -169,7 +169,7 @@ mod checked {
 
     std::thread_local! {
         // Checkers run all threads of a model on one OS thread, so a thread-local holds for one model.
-        static BROKEN: Cell<u128> = const { Cell::new(0) };
+        static BROKEN: RefCell<Vec<super::Step>> = const { RefCell::new(Vec::new()) };
         static HEAP: RefCell<Heap> = RefCell::default();
     }
 
@@ -230,7 +230,7 @@ mod checked {
 
     /// Whether a canary has broken `step` on purpose.
     pub fn broken(step: super::Step) -> bool {
-        BROKEN.with(|b| b.get() >> step as u32 & 1 != 0)
+        BROKEN.with_borrow(|steps| steps.contains(&step))
     }
 
     /// Whether a model has failed and its thread unwinds. Destructors then leave everything as it is: what
@@ -244,10 +244,9 @@ mod checked {
         steps: &[super::Step],
         run: impl FnOnce() -> R,
     ) -> std::thread::Result<R> {
-        let mask = steps.iter().fold(0, |mask, &step| mask | 1u128 << step as u32);
-        BROKEN.with(|b| b.set(mask));
+        BROKEN.set(steps.to_vec());
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-        BROKEN.with(|b| b.set(0));
+        BROKEN.take();
         outcome
     }
 }
@@ -605,4 +604,24 @@ pub enum Step {
     SignalCloseFence,
     /// `bitmap`: giving a slot back releases.
     SignalGiveBackRelease,
+    /// `life`: a hold is refused once the count is zero.
+    LifeHoldLooks,
+    /// `life`: giving a hold up releases.
+    LifeReleaseRelease,
+    /// `life`: only the first zero of the count is told.
+    LifeStopsOnce,
+    /// `life`: a section has a hold before it has one of the tasks.
+    LifeWorkFirst,
+    /// `life`: a section gives up its hold of the tasks before its hold.
+    LifeTasksFirst,
+    /// `life`: a participant that leaves releases.
+    LifeLeaveRelease,
+    /// `life`: the fence between closing and looking for tasks that have ended.
+    LifeCloseFence,
+    /// `life`: the fence between the end of a task and looking whether the pool closes.
+    LifeSeesFence,
+    /// `life`: a latecomer is counted before it leaves its task.
+    LifeLateFirst,
+    /// `life`: a latecomer counts itself out by a release.
+    LifeLateRelease,
 }

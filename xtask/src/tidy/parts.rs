@@ -14,6 +14,7 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("inject", true),
     ("job", true),
     ("latch", true),
+    ("life", true),
     ("lifo", true),
     ("park/futex", true),
     ("park/parker", true),

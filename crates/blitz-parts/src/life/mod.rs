@@ -1,0 +1,401 @@
+//! What keeps a pool at work, and which thread ends it: each end is told to exactly one thread.
+//!
+//! # Who calls it
+//! Holders of the pool: its handle, detached jobs, closures that block, shielded sections of tasks.
+//! Workers, when they begin and when they leave. Threads that wake a task of a team which is being
+//! dropped. Callers: `blitz-core/shutdown`, `blitz-core/sched/cancel`, `blitz-core/task/shield`.
+//!
+//! # State
+//! | word | meaning | who raises it | who lowers it |
+//! |---|---|---|---|
+//! | `holds` | reasons to work: the handle, each job that no caller waits for, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`] | [`Life::release`] |
+//! | `task_holds` | reasons to poll tasks: the handle, each section | [`Life::try_hold_tasks`] | [`Life::release_with_tasks`] |
+//! | `closing` | the handle is gone | [`Life::close`], once | never |
+//! | `stopped` | `holds` was zero: the workers were told to stop | the release that found it | never |
+//! | `leaving` | workers that have not left, and the handle | – | [`Life::leave`] |
+//! | `late` | threads that leave a task to the thread that drops the team | [`Life::come_late`] | the same |
+//! | `started` | worker threads that have not begun, and the builder | – | [`Life::count_in`] |
+//! | `ended` | workers, the handle and the last hold, before their ends | – | [`Life::count_out`] |
+//!
+//! # Transitions
+//! ```text
+//!  holds:       1 ⇄ 2 ⇄ …          1 ──release──▶ 0: Last, the caller stops the workers
+//!                                  0 ──hold, by a worker that leaves──▶ 1 ──release──▶ 0: NotLast
+//!                                  0 ──hold_at_work, try_hold, try_hold_tasks──▶ refused
+//!  a section:   holds +1 ─▶ task_holds +1 ─▶ …  ─▶ task_holds -1 ─▶ holds -1
+//!  task_holds:  1 ──▶ 0, then holds -1:   nothing left ─▶ Stop      else ─▶ Cancel, with a hold
+//!  leaving:     n ──leave──▶ … ──leave──▶ 0: Last, the caller cancels the tasks that are left
+//!  closing:     handle: closing := true ─▶ fence ─▶ which tasks have ended?
+//!               worker: a task ends ─▶ fence ─▶ closing?
+//!  late:        waker: late +1 ─▶ task into the queue ─▶ late -1
+//!               drop:  take and cancel tasks until none is left and late is 0
+//! ```
+//!
+//! # Invariants
+//! - **LIFE-1** A hold is granted only beside another one: after the last release there is none, but for
+//!   those of workers that leave, which run what they hold for themselves.
+//! - **LIFE-2** Of all releases exactly one is told that it is the last, the first that brings the
+//!   count to zero. It sees what all holders wrote before they released.
+//! - **LIFE-3** The workers do not stop while a section has a hold of the tasks: when they are told to,
+//!   tasks have ended.
+//! - **LIFE-4** If a hold is there when tasks end, the thread that ended them is told to cancel them and
+//!   has a hold for that. A hold that [`Life::try_hold`] grants after the end of tasks is told so.
+//! - **LIFE-5** Of all participants exactly one is the last to leave. It sees what the others wrote before
+//!   they left.
+//! - **LIFE-6** If the handle closes while a task ends, then the thread that closes sees the task's end,
+//!   or the worker that polled the task sees that the handle is gone.
+//! - **LIFE-7** A thread that has taken a latecomer's task and then finds no latecomer is alone: the
+//!   latecomer touches nothing of the team any more.
+//! - **LIFE-8** The start is over when each worker thread and the builder have counted themselves in, the
+//!   end when each worker, the handle and the last hold are at theirs.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | exchanges that lower `holds`, `task_holds` | AcqRel | themselves | LIFE-2, LIFE-3: the last one has acquired all releases |
+//! | O2 | exchanges that raise them unless they are zero | AcqRel | O1 | LIFE-4: a hold that comes after the end of tasks in the order of `holds` sees `task_holds` at zero |
+//! | O3 | `hold` | Relaxed | – | the caller has a hold, or leaves; the count goes down by O1 |
+//! | O4 | `task_holds` load | Acquire | O1 | a task is cancelled after what its pool's holders did |
+//! | O5 | `leaving` exchange | AcqRel | itself | LIFE-5 |
+//! | O6 | fence after `closing` was stored | SeqCst | O7 | LIFE-6: neither can miss the other |
+//! | O7 | fence before `closing` is loaded | SeqCst | O6 | the same |
+//! | O8 | `closing` store, load | Release, Acquire | each other | without the fence: some time the load sees it |
+//! | O9 | `late` up, before the task is left | AcqRel | the taker's synchronisation with the queue | LIFE-7: the taker of the task sees the count |
+//! | O10 | `late` down, load | AcqRel, Acquire | each other | LIFE-7 |
+//! | O11 | `stopped` exchange | AcqRel | itself | LIFE-2: one winner |
+//!
+//! O1 and O2 are exchanges of one word, so no fence is needed between a hold and the end of tasks: a hold
+//! that the thread which ends them does not count comes after its release, and acquires it.
+//!
+//! # What this does not do
+//! It stops no worker, cancels no task and wakes no thread: each result names the duty, and the
+//! caller has it. It does not know what a hold is for.
+//!
+//! # Lineage
+//! Reference counts with duties, as in `task/state`; the count that is raised only unless it is zero is
+//! that of `Weak::upgrade`.
+
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+use crate::latch::{CountLatch, Latch, OnceLatch};
+use crate::prim::{
+    AcqRel, Acquire, AtomicBool, AtomicUsize, Relaxed, Release, SeqCst, Step, Turns, broken, fence,
+};
+use crossbeam_utils::CachePadded;
+
+/// The counts that keep one pool at work.
+#[derive(Debug)]
+pub struct Life {
+    holds: CachePadded<Holds>,
+    task_holds: Holds,
+    closing: AtomicBool,
+    stopped: AtomicBool,
+    leaving: AtomicUsize,
+    late: AtomicUsize,
+    started: CountLatch<OnceLatch>,
+    ended: CountLatch<OnceLatch>,
+}
+
+/// What a release of a hold leaves to its caller.
+#[must_use = "the last one stops the workers"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Released {
+    /// Nothing.
+    NotLast,
+    /// To stop the workers. No other caller is told so.
+    Last,
+}
+
+/// What a release with a hold of the tasks leaves to its caller.
+#[must_use = "the last one stops the workers, or cancels the tasks"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TasksReleased {
+    /// Nothing.
+    NotLast,
+    /// Tasks have ended, the pool works on: to cancel them, then to [release](Life::release) the
+    /// hold that comes with this.
+    Cancel,
+    /// To stop the workers, which then cancel what is left.
+    Stop,
+}
+
+/// Whether a thread that is no worker got a hold.
+#[must_use = "a hold has to be released"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// There is none: the pool ends, or has ended.
+    Refused,
+    /// The caller has a hold.
+    Granted,
+    /// The caller has a hold and tasks have ended. It sees to it that they are cancelled, for what it
+    /// holds the pool for may wait for one.
+    AfterTasks,
+}
+
+/// Whether a section got its holds.
+#[must_use = "a hold has to be released"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TasksHeld {
+    /// The caller has a hold, and one of the tasks.
+    Granted,
+    /// It has neither. It may have released the last hold meanwhile.
+    Refused(Released),
+}
+
+/// What a participant that leaves has to do.
+#[must_use = "the last one cancels the tasks that are left"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing.
+    NotLast,
+    /// To cancel the tasks that are left: no thread is a worker any more but the caller.
+    Last,
+}
+
+impl Life {
+    /// The life of a pool of so many `workers`, of which so many have `threads` of their own. The handle
+    /// has a hold, and one of the tasks.
+    ///
+    /// ```
+    /// use blitz_parts::life::{Held, Life, Released, TasksReleased};
+    /// let life = Life::new(2, 2);
+    /// life.hold(); // A job.
+    /// assert_eq!(life.release_with_tasks(), TasksReleased::Cancel); // The handle.
+    /// assert_eq!(life.release(), Released::NotLast); // What came with that.
+    /// assert_eq!(life.release(), Released::Last); // The job.
+    /// assert_eq!(life.try_hold(|| false), Held::Refused);
+    /// ```
+    pub fn new(workers: usize, threads: usize) -> Life {
+        Life {
+            holds: CachePadded::new(Holds::new()),
+            task_holds: Holds::new(),
+            closing: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            leaving: AtomicUsize::new(workers + 1),
+            late: AtomicUsize::new(0),
+            started: CountLatch::new(threads + 1, OnceLatch::new()),
+            ended: CountLatch::new(workers + 2, OnceLatch::new()),
+        }
+    }
+
+    /// Adds a hold. The caller has one already, or is a worker that runs itself what it holds.
+    #[inline]
+    pub fn hold(&self) {
+        self.holds.add();
+    }
+
+    /// Adds a hold unless there is none; says whether it did.
+    #[must_use = "a hold has to be released"]
+    pub fn hold_at_work(&self) -> bool {
+        if broken(Step::LifeHoldLooks) {
+            self.hold();
+            return true;
+        }
+        self.holds.add_unless_zero()
+    }
+
+    /// Adds a hold for a thread that is no worker. Refuses it once the handle is gone, for others could
+    /// keep the pool for ever; unless `inside` says that a closure of the pool itself asks.
+    pub fn try_hold(&self, inside: impl FnOnce() -> bool) -> Held {
+        if self.is_closing() && !inside() || !self.hold_at_work() {
+            Held::Refused
+        } else if self.tasks_end() {
+            Held::AfterTasks
+        } else {
+            Held::Granted
+        }
+    }
+
+    /// Adds a hold and one of the tasks, for a section. Refuses both once tasks have ended, or the handle
+    /// is gone, unless the caller is `inside` of another section.
+    pub fn try_hold_tasks(&self, inside: impl FnOnce() -> bool) -> TasksHeld {
+        let refused = TasksHeld::Refused(Released::NotLast);
+        if self.is_closing() && !inside() {
+            return refused;
+        }
+        if broken(Step::LifeWorkFirst) {
+            let held = self.task_holds.add_unless_zero();
+            if held {
+                self.hold();
+            }
+            return if held { TasksHeld::Granted } else { refused };
+        }
+        // First the pool, then its tasks: the handle may give up both in between (LIFE-3).
+        if !self.hold_at_work() {
+            refused
+        } else if self.task_holds.add_unless_zero() {
+            TasksHeld::Granted
+        } else {
+            TasksHeld::Refused(self.release())
+        }
+    }
+
+    /// Gives up a hold.
+    pub fn release(&self) -> Released {
+        let is_zero = self.holds.sub();
+        // A worker that leaves may bring the count up and down again.
+        let is_first = || broken(Step::LifeStopsOnce) || !self.stopped.swap(true, AcqRel); // O11
+        if is_zero && is_first() { Released::Last } else { Released::NotLast }
+    }
+
+    /// Gives up a hold and one of the tasks.
+    pub fn release_with_tasks(&self) -> TasksReleased {
+        let early = broken(Step::LifeTasksFirst).then(|| self.release());
+        let tasks_end = self.task_holds.sub();
+        match early.unwrap_or_else(|| self.release()) {
+            // Workers that stop cancel tasks themselves.
+            Released::Last => TasksReleased::Stop,
+            // A hold that came between these two steps is seen: it may wait for a task.
+            Released::NotLast if tasks_end && self.hold_at_work() => TasksReleased::Cancel,
+            Released::NotLast => TasksReleased::NotLast,
+        }
+    }
+
+    /// Whether tasks are cancelled instead of polled.
+    #[inline]
+    pub fn tasks_end(&self) -> bool {
+        self.task_holds.get() == 0
+    }
+
+    /// How many holds there are, at some recent moment.
+    pub fn holds(&self) -> usize {
+        self.holds.get()
+    }
+
+    /// How many holds of the tasks there are, at some recent moment.
+    pub fn task_holds(&self) -> usize {
+        self.task_holds.get()
+    }
+
+    /// The handle is gone. After this the caller looks for tasks that have ended (LIFE-6).
+    pub fn close(&self) {
+        self.closing.store(true, Release); // O8
+        if !broken(Step::LifeCloseFence) {
+            fence(SeqCst); // O6
+        }
+    }
+
+    /// Whether the handle is gone.
+    #[inline]
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Acquire) // O8
+    }
+
+    /// The same for a worker that may have polled a task to its end and looks for the last time before it
+    /// sleeps (LIFE-6).
+    pub fn is_closing_at_last(&self) -> bool {
+        if !broken(Step::LifeSeesFence) {
+            fence(SeqCst); // O7
+        }
+        self.is_closing()
+    }
+
+    /// A worker, or the handle, leaves for good.
+    pub fn leave(&self) -> Left {
+        let order = if broken(Step::LifeLeaveRelease) { Relaxed } else { AcqRel };
+        let before = self.leaving.fetch_sub(1, order); // O5
+        debug_assert_ne!(before, 0, "more have left than there were");
+        if before == 1 { Left::Last } else { Left::NotLast }
+    }
+
+    /// How many have not left, at some recent moment.
+    pub fn leaving(&self) -> usize {
+        self.leaving.load(Acquire)
+    }
+
+    /// Calls `leave`, which leaves a task of the team to the thread that drops it. The task keeps the team
+    /// until it is taken, and the count until this is done; when it returns the team may be gone.
+    pub fn come_late(&self, leave: impl FnOnce()) {
+        if broken(Step::LifeLateFirst) {
+            leave();
+            self.late.fetch_add(1, AcqRel);
+        } else {
+            self.late.fetch_add(1, AcqRel); // O9
+            leave();
+        }
+        let order = if broken(Step::LifeLateRelease) { Relaxed } else { AcqRel };
+        self.late.fetch_sub(1, order); // O10
+    }
+
+    /// Whether a latecomer is inside of the team. Asked by the thread that drops the team, after it has
+    /// taken what latecomers have left.
+    pub fn anyone_late(&self) -> bool {
+        self.late.load(Acquire) > 0 // O10
+    }
+
+    /// A worker thread, or the builder, has begun.
+    pub fn count_in(&self) {
+        // SAFETY: the latch is ours and so alive; each participant gives up its own count.
+        unsafe { CountLatch::set(&raw const self.started) };
+    }
+
+    /// Returns when every worker thread and the builder have begun.
+    pub fn wait_started(&self) {
+        self.started.inner().wait();
+    }
+
+    /// A worker, the handle or the last hold is at its end. Returns whether that was the end of all.
+    pub fn count_out(&self) -> bool {
+        // SAFETY: as in `count_in`; the caller keeps the team beyond the call.
+        unsafe { CountLatch::set(&raw const self.ended) };
+        self.ended().probe()
+    }
+
+    /// Set when each worker, the handle and the last hold are at their ends.
+    pub fn ended(&self) -> &OnceLatch {
+        self.ended.inner()
+    }
+}
+
+/// A count of holds. Each access is a step of its own for the model checker.
+#[derive(Debug)]
+struct Holds {
+    count: AtomicUsize,
+    turns: Turns,
+}
+
+impl Holds {
+    /// One, the handle's.
+    fn new() -> Holds {
+        Holds { count: AtomicUsize::new(1), turns: Turns::default() }
+    }
+
+    /// Adds one.
+    #[inline]
+    fn add(&self) {
+        self.turns.take();
+        self.count.fetch_add(1, Relaxed); // O3
+    }
+
+    /// Adds one, unless there is none; returns whether there was.
+    fn add_unless_zero(&self) -> bool {
+        self.turns.take();
+        let mut seen = self.count.load(Relaxed);
+        while seen > 0 {
+            self.turns.take();
+            match self.count.compare_exchange(seen, seen + 1, AcqRel, Relaxed) {
+                Ok(_) => return true, // O2
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
+    /// Takes one away; returns whether it was the last.
+    fn sub(&self) -> bool {
+        let order = if broken(Step::LifeReleaseRelease) { Relaxed } else { AcqRel };
+        self.turns.take();
+        let before = self.count.fetch_sub(1, order); // O1
+        debug_assert_ne!(before, 0, "more is released than was held");
+        before == 1
+    }
+
+    #[inline]
+    fn get(&self) -> usize {
+        self.turns.take();
+        self.count.load(Acquire) // O4
+    }
+}

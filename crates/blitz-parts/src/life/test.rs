@@ -1,0 +1,121 @@
+//! The counts on one thread and on several.
+
+use super::{Held, Left, Life, Released, TasksHeld, TasksReleased};
+use crate::prim::{AtomicUsize, Relaxed};
+
+#[test]
+fn life_1_a_hold_needs_another_one() {
+    let life = Life::new(1, 1);
+    assert!(life.hold_at_work());
+    assert_eq!(life.release(), Released::NotLast);
+    assert_eq!(life.release(), Released::Last);
+    assert!(!life.hold_at_work());
+    assert_eq!(life.holds(), 0);
+}
+
+#[test]
+fn life_1_the_end_beside_holders() {
+    const THREADS: usize = 4;
+    for _ in 0..200 {
+        let life = Life::new(1, 1);
+        let stops = AtomicUsize::new(0);
+        let release = || {
+            if life.release() == Released::Last {
+                stops.fetch_add(1, Relaxed);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    while life.hold_at_work() {
+                        assert_eq!(stops.load(Relaxed), 0);
+                        release();
+                    }
+                });
+            }
+            release();
+        });
+        assert_eq!((stops.load(Relaxed), life.holds()), (1, 0));
+    }
+}
+
+#[test]
+fn life_2_a_worker_that_leaves_may_hold_once_more() {
+    let life = Life::new(1, 1);
+    assert_eq!(life.release(), Released::Last);
+    life.hold();
+    assert_eq!(life.release(), Released::NotLast);
+}
+
+#[test]
+fn life_3_a_section_keeps_the_pool_at_work() {
+    let life = Life::new(1, 1);
+    assert_eq!(life.try_hold_tasks(|| false), TasksHeld::Granted);
+    assert_eq!((life.holds(), life.task_holds()), (2, 2));
+    life.close();
+    assert_eq!(life.release_with_tasks(), TasksReleased::NotLast);
+    assert!(!life.tasks_end());
+    let refused = TasksHeld::Refused(Released::NotLast);
+    assert_eq!(life.try_hold_tasks(|| false), refused, "the handle is gone");
+    assert_eq!(life.try_hold_tasks(|| true), TasksHeld::Granted);
+    assert_eq!(life.release_with_tasks(), TasksReleased::NotLast);
+    assert_eq!(life.release_with_tasks(), TasksReleased::Stop);
+    assert!(life.tasks_end());
+    assert_eq!(life.try_hold_tasks(|| true), refused);
+}
+
+#[test]
+fn life_3_a_section_that_comes_too_late_leaves_no_hold() {
+    let life = Life::new(1, 1);
+    life.hold();
+    assert_eq!(life.release_with_tasks(), TasksReleased::Cancel);
+    assert_eq!(life.try_hold_tasks(|| true), TasksHeld::Refused(Released::NotLast));
+    assert_eq!(life.holds(), 2);
+}
+
+#[test]
+fn life_4_who_ends_tasks_beside_a_job_cancels_them() {
+    let life = Life::new(1, 1);
+    life.hold();
+    assert_eq!(life.try_hold(|| unreachable!("the handle is there")), Held::Granted);
+    assert_eq!(life.release(), Released::NotLast);
+    assert_eq!(life.release_with_tasks(), TasksReleased::Cancel);
+    assert_eq!(life.holds(), 2, "the job's, and the one to cancel with");
+    assert_eq!(life.try_hold(|| false), Held::AfterTasks);
+    life.close();
+    assert_eq!(life.try_hold(|| false), Held::Refused);
+    assert_eq!(life.try_hold(|| true), Held::AfterTasks);
+}
+
+#[test]
+fn life_5_the_handle_may_be_the_last_to_leave() {
+    let life = Life::new(2, 2);
+    assert_eq!([(); 3].map(|()| life.leave()), [Left::NotLast, Left::NotLast, Left::Last]);
+    assert_eq!(life.leaving(), 0);
+}
+
+#[test]
+fn life_6_a_handle_that_is_gone_is_seen() {
+    let life = Life::new(1, 1);
+    assert!(!life.is_closing() && !life.is_closing_at_last());
+    life.close();
+    assert!(life.is_closing() && life.is_closing_at_last());
+}
+
+#[test]
+fn life_7_a_latecomer_counts_while_it_is_inside() {
+    let life = Life::new(1, 1);
+    life.come_late(|| assert!(life.anyone_late()));
+    assert!(!life.anyone_late());
+}
+
+#[test]
+fn life_8_the_start_and_the_end_are_those_of_the_last() {
+    let life = Life::new(2, 1);
+    life.count_in();
+    life.count_in();
+    life.wait_started();
+    let ends = [(); 4].map(|()| life.count_out());
+    assert_eq!(ends, [false, false, false, true]);
+    life.ended().wait();
+}
