@@ -3,7 +3,7 @@
 
 use super::team::Team;
 use super::worker::Worker;
-use crate::bitmap::{Bitmap, Cursor, Marked, Sleeper, SlotId, Stock, Told};
+use crate::bitmap::{Bitmap, Cursor, Marked, Sleeper, SlotCache, SlotId, Told};
 use crate::prim::{Step, any_below, broken};
 use crate::queue::{Chain, Queue};
 use crate::task::{Header, Place, Runnable};
@@ -20,7 +20,7 @@ pub(super) enum Shared {
 
 /// One worker's part in the signal scheduler; its own thread only.
 pub(super) struct SignalPart {
-    stock: RefCell<Stock>,
+    stock: RefCell<SlotCache>,
     cursor: Cursor,
     round: Cursor,
     /// How many tasks of the yield queue go before the next of the tree.
@@ -30,7 +30,7 @@ pub(super) struct SignalPart {
 impl SignalPart {
     pub(super) fn new(index: usize) -> SignalPart {
         SignalPart {
-            stock: RefCell::new(Stock::of_worker(index)),
+            stock: RefCell::new(SlotCache::of_worker(index)),
             cursor: Cursor::default(),
             round: Cursor::default(),
             queue_turns: Cell::new(0),
