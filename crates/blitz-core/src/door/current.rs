@@ -4,6 +4,7 @@
 
 use super::global;
 use crate::base::context;
+use crate::sched::end::try_hold;
 use crate::sched::hold::Hold;
 use crate::team::Team;
 use crate::team::entered;
@@ -83,7 +84,7 @@ pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
 /// The same, with what keeps the team at work; without it if the team is ending or has ended.
 pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
-        Some(team) => f(&team, Hold::try_new(&team)),
+        Some(team) => f(&team, try_hold(&team)),
         None => with_own_team(|team| f(team, Some(Hold::new(team)))),
     }
 }
@@ -91,7 +92,7 @@ pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
 /// As [`with_held_team`], for what others than the team's workers run: without the hold, too, if they are leaving.
 pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
-        Some(team) => f(&team, Hold::try_new(&team)),
+        Some(team) => f(&team, try_hold(&team)),
         None => with_own_team(|team| f(team, Hold::while_at_work(team))),
     }
 }
@@ -99,7 +100,7 @@ pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> 
 /// As [`with_current_team`], for a call that waits for jobs: a team that is ending is no longer the current
 /// one for threads outside of it.
 pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
-    match entered().and_then(|team| Hold::try_new(&team)) {
+    match entered().and_then(|team| try_hold(&team)) {
         Some(hold) => f(hold.team()),
         None => with_own_team(f),
     }

@@ -7,7 +7,7 @@ use super::metrics::PoolMetrics;
 use super::pool::Pool;
 use super::unfinished::Unfinished;
 use crate::ops::spawn;
-use crate::sched::hold::Hold;
+use crate::sched::end::try_hold;
 use crate::task::{self, JoinHandle, TrySpawnError};
 use crate::team::Entered;
 use crate::team::PoolView;
@@ -143,7 +143,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        spawn::spawn_in(&self.team, Hold::try_new(&self.team), f)
+        spawn::spawn_in(&self.team, try_hold(&self.team), f)
     }
 
     /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has ended the job is
@@ -153,7 +153,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        task::spawn_blocking_in(&self.team, Hold::try_new(&self.team), f)
+        task::spawn_blocking_in(&self.team, try_hold(&self.team), f)
     }
 
     /// What the end of the pool waits for, or would.

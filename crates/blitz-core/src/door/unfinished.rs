@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 use crate::team::Team;
-use blitz_parts::prim::Acquire;
 use std::error::Error;
 use std::fmt;
 
@@ -33,11 +32,11 @@ pub struct Unfinished {
 
 impl Unfinished {
     pub(super) fn of(team: &Team) -> Unfinished {
-        let reasons = team.alive.load(Acquire);
+        let reasons = team.life.holds();
         let (blocking, shielded) = (team.blocking.unfinished(), team.sections.len());
         let handle = usize::from(!team.is_closing());
         let jobs = reasons.saturating_sub(blocking + shielded + handle);
-        let leaving = team.leaving.load(Acquire).saturating_sub(handle);
+        let leaving = team.life.leaving().saturating_sub(handle);
         // The last worker has counted itself out, and ends tasks and the driver. That may take its time.
         let is_ending = handle == 0 && !team.ended().probe();
         let workers = leaving.max(usize::from(is_ending));

@@ -19,7 +19,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::{Tasks, trace};
+use super::own::Tasks;
+use super::trace;
 use crate::state::{BitmapMarks, OwnBitmap};
 use crate::team::Team;
 use blitz_parts::bitmap::{Bitmap, Marked, Position, Scan, Sleeper, SummaryTree, Told};

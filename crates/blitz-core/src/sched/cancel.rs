@@ -15,10 +15,11 @@
 //! in their turn, never on top of each other), spawn new ones (which are cancelled at once), and wait for
 //! others, which therefore are never all in the hands of the thread that cancels.
 
-use super::Tasks;
 use super::hold::{Hold, job};
+use super::own::Tasks;
 use crate::team::{Owner, Team};
-use blitz_parts::prim::{AcqRel, Acquire, yield_now};
+use blitz_parts::life::Left;
+use blitz_parts::prim::yield_now;
 use blitz_parts::task::{Owned, Runnable, TaskRef};
 
 impl Tasks<'_> {
@@ -56,7 +57,7 @@ pub(crate) fn leave(team: &Team) {
 
 /// Counts one participant out. The last one cancels every task that is left.
 pub(crate) fn cancel_if_last(team: &Team) {
-    if team.leaving.fetch_sub(1, AcqRel) == 1 {
+    if team.life.leave() == Left::Last {
         cancel_all(team);
         team.shut_driver_down();
     }
@@ -64,7 +65,7 @@ pub(crate) fn cancel_if_last(team: &Team) {
 
 /// Cancels every task. Only when no thread is a worker any more, but for the caller.
 fn cancel_all(team: &Team) {
-    while cancel_round(team) > 0 || team.late.load(Acquire) > 0 {
+    while cancel_round(team) > 0 || team.life.anyone_late() {
         yield_now();
     }
     // What came between the last look and now.
@@ -86,9 +87,7 @@ pub(crate) fn cancel_tasks_soon(team: &Team) {
 /// because the task is not complete, then because of the count; and cancels it, rather than the waker,
 /// which may itself be called by the drop of a task.
 pub(super) fn cancel_late(team: &Team, task: Runnable) {
-    team.late.fetch_add(1, AcqRel);
-    team.tasks.leave_to_the_end(task);
-    team.late.fetch_sub(1, AcqRel);
+    team.life.come_late(|| team.tasks.leave_to_the_end(task));
 }
 
 /// Cancels the tasks that wait to be woken. Returns how many could not be cancelled, because a thread

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::Tasks;
+use super::own::Tasks;
 use super::share::{enqueue, enqueue_all};
 use crate::state::TaskQueue;
 use crate::team::Worker;

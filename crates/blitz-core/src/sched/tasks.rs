@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+use super::own::Tasks;
 use super::share::{enqueue_all, schedule_from_outside};
-use super::{Tasks, watch};
+use super::watch;
 use crate::base::Id;
 use crate::base::context::Polling;
 use crate::state::waited_for_core;

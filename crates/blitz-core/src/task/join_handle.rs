@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{AbortHandle, Id, budget};
+use super::{AbortHandle, Id, JobHandle, budget};
 use crate::base::JoinError;
 use blitz_parts::task::{Failure, Join, TaskRef};
 use std::fmt;
@@ -36,25 +36,6 @@ enum Kind<T> {
     Job(Box<Arc<dyn JobHandle<T>>>),
 }
 
-/// What the handle of a job can do without knowing the job's result.
-pub(crate) trait Joinable: Send + Sync {
-    fn abort(&self);
-    fn is_finished(&self) -> bool;
-    fn id(&self) -> Id;
-}
-
-/// What it can do without knowing the closure's type.
-pub(crate) trait JobHandle<T>: Joinable {
-    /// Ready when it has ended.
-    fn poll_finished(&self, cx: &mut Context<'_>) -> Poll<()>;
-    /// Ready once, with the result.
-    fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>>;
-    /// Waits, helping with the pool's work where the thread can.
-    fn join(&self) -> Result<T, JoinError>;
-    fn detach(&self);
-    fn to_joinable(self: Arc<Self>) -> Arc<dyn Joinable>;
-}
-
 impl<T> JoinHandle<T> {
     pub(crate) fn of_task(join: Join<T>) -> JoinHandle<T> {
         JoinHandle { kind: Kind::Task(join) }
@@ -64,20 +45,11 @@ impl<T> JoinHandle<T> {
         JoinHandle { kind: Kind::Job(Box::new(job)) }
     }
 
-    /// Waits for the result: what `.await` does, for code that is not async.
-    ///
-    /// On a worker, a job of the worker's own pool that has not begun is run right here, and otherwise the
-    /// wait helps with other work of that pool. A thread outside of every pool blocks.
-    ///
-    /// # Errors
-    /// If it panicked ([`JoinError::into_panic`] has the payload) or was cancelled.
-    ///
-    /// # Blocking
-    /// A thread outside of the pool blocks.
-    pub fn join(self) -> Result<T, JoinError> {
+    /// The job behind the handle; `None` if it is a task.
+    pub(super) fn as_job(&self) -> Option<&dyn JobHandle<T>> {
         match &self.kind {
-            Kind::Job(job) => job.join(),
-            Kind::Task(_) => super::block_on(self),
+            Kind::Job(job) => Some(&***job),
+            Kind::Task(_) => None,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::local;
 use crate::base::context;
-use crate::sched::hold::release_with_tasks;
+use crate::sched::end::release_with_tasks;
 use crate::team::Team;
 use crate::team::current;
 use blitz_parts::task::TaskRef;
@@ -128,11 +128,8 @@ impl TaskHold {
     /// Not once the pool is dropped, or tasks could go from one shield to the next for ever; but what is
     /// inside of a shield already goes on.
     fn try_new(team: &Team, task: &TaskRef) -> Option<TaskHold> {
-        let late = team.is_closing() && !task.is_shielded();
-        (!late && team.try_hold_tasks()).then(|| {
-            team.hold();
-            TaskHold { team: team.arc(), key: team.sections.add(task.clone()) }
-        })
+        team.try_hold_tasks(|| task.is_shielded())
+            .then(|| TaskHold { team: team.arc(), key: team.sections.add(task.clone()) })
     }
 }
 

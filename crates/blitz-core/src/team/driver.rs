@@ -3,12 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::Team;
-use blitz_parts::prim::Mutex;
 use blitz_parts::sleep::{Driver, downcast, downcast_arc};
 use std::any::Any;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// What a driver may know of its pool.
 #[derive(Clone)]
@@ -38,12 +37,6 @@ impl fmt::Debug for PoolView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolView").field("workers", &self.num_workers()).finish()
     }
-}
-
-/// What keeps a driver from being plugged in once the pool has ended.
-#[derive(Default)]
-pub(crate) struct Plugging {
-    over: Mutex<bool>,
 }
 
 #[cold]
@@ -94,7 +87,7 @@ impl Team {
         &self,
         make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
     ) -> io::Result<&Arc<dyn Driver>> {
-        let over = self.plugging.over.lock().unwrap_or_else(PoisonError::into_inner);
+        let over = self.plugging.lock();
         if let Some(driver) = self.sleep().driver() {
             return Ok(driver);
         }
@@ -117,7 +110,7 @@ impl Team {
 
     /// Tells the driver, once, that the pool has ended; from now on none can be plugged in.
     pub(crate) fn shut_driver_down(&self) {
-        let mut over = self.plugging.over.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut over = self.plugging.lock();
         let was_over = std::mem::replace(&mut *over, true);
         drop(over);
         if let Some(driver) = self.driver().filter(|_| !was_over) {

@@ -1,66 +1,78 @@
-//! How long a team works: the counts of its reasons to go on.
+//! How long a team works: the duties that come with its `Life`.
 
 #![forbid(unsafe_code)]
 
-use super::Team;
-use blitz_parts::prim::{AcqRel, Acquire, AtomicUsize, Relaxed};
+use super::{AnyLatch, Team};
+use blitz_parts::latch::OnceLatch;
+use blitz_parts::life::{Released, TasksHeld};
+use std::sync::PoisonError;
 
 impl Team {
-    /// Adds a reason to go on.
-    pub(crate) fn hold(&self) {
-        self.alive.fetch_add(1, Relaxed);
-    }
-
-    /// Adds a reason to go on, unless there was none and the workers are leaving.
-    pub(crate) fn hold_while_at_work(&self) -> bool {
-        add_unless_zero(&self.alive)
-    }
-
     /// Whether the handle is gone.
     pub(crate) fn is_closing(&self) -> bool {
-        self.closing.load(Acquire)
-    }
-
-    /// Adds a reason to poll tasks, unless they are being cancelled.
-    pub(crate) fn try_hold_tasks(&self) -> bool {
-        add_unless_zero(&self.task_holds)
-    }
-
-    /// Gives up a reason to poll tasks. Returns whether it was the last.
-    pub(crate) fn release_tasks(&self) -> bool {
-        self.task_holds.fetch_sub(1, AcqRel) == 1
+        self.life.is_closing()
     }
 
     /// Whether tasks are cancelled instead of polled.
     #[inline]
     pub(crate) fn tasks_end(&self) -> bool {
-        self.task_holds.load(Acquire) == 0
+        self.life.tasks_end()
     }
 
-    /// Gives up a reason to go on. The last one stops the workers. Returns whether it was the last.
-    pub(crate) fn release(&self) -> bool {
-        let was_last = self.alive.fetch_sub(1, AcqRel) == 1;
-        if was_last {
-            self.sleep().stop();
-            self.watch.stop();
-            self.blocking.stop();
-            // A worker that leaves may spawn a job, and bring the count up and down again.
-            if !self.stopped.swap(true, AcqRel) {
-                self.count_out();
+    /// Adds a reason to poll tasks and one to go on, for a shielded section. Returns false if tasks
+    /// are being cancelled, or the handle is gone and the caller is not `inside` of another section.
+    pub(crate) fn try_hold_tasks(&self, inside: impl FnOnce() -> bool) -> bool {
+        match self.life.try_hold_tasks(inside) {
+            TasksHeld::Granted => true,
+            TasksHeld::Refused(released) => {
+                self.stop_if(released);
+                false
             }
         }
-        was_last
     }
-}
 
-/// Adds one, unless there is none; returns whether there was.
-fn add_unless_zero(count: &AtomicUsize) -> bool {
-    let mut seen = count.load(Relaxed);
-    while seen > 0 {
-        match count.compare_exchange(seen, seen + 1, AcqRel, Relaxed) {
-            Ok(_) => return true,
-            Err(now) => seen = now,
+    /// Gives up a reason to go on. The last one stops the workers.
+    pub(crate) fn release(&self) {
+        self.stop_if(self.life.release());
+    }
+
+    fn stop_if(&self, released: Released) {
+        if released == Released::Last {
+            self.stop_workers();
         }
     }
-    false
+
+    /// Stops the workers: there is no reason to go on.
+    pub(crate) fn stop_workers(&self) {
+        self.sleep().stop();
+        self.watch.stop();
+        self.blocking.stop();
+        self.count_out();
+    }
+
+    /// Counts a worker thread in, or the builder: it has begun.
+    pub(crate) fn count_in(&self) {
+        self.life.count_in();
+    }
+
+    /// Counts a worker thread, the handle or the last reason to go on out: it is at its end.
+    pub(crate) fn count_out(&self) {
+        if self.life.count_out() {
+            // The waiter puts its latch there before it probes.
+            let latch = self.end_awaited.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(latch) = latch {
+                AnyLatch::set_shared(&latch);
+            }
+        }
+    }
+
+    /// Returns when every worker thread has begun.
+    pub(crate) fn wait_started(&self) {
+        self.life.wait_started();
+    }
+
+    /// The latch that is set when every worker thread is at its end, and the handle gone.
+    pub(crate) fn ended(&self) -> &OnceLatch {
+        self.life.ended()
+    }
 }

@@ -16,24 +16,21 @@ pub(crate) use worker::{Worker, taken};
 
 use crate::sched::watch::Watch;
 use crate::state::{
-    Adoption, BitmapTotals, Blocking, Config, Fifo, Guests, Hears, OwnBitmap, OwnTasks, Scheduler,
-    Sections, TaskCounters, TaskQueue, TaskQueues, default_workers,
+    Adoption, BitmapTotals, Blocking, Config, Fifo, Guests, Hears, OwnBitmap, OwnTasks, Plugging,
+    Scheduler, Sections, TaskCounters, TaskQueue, TaskQueues, default_workers,
 };
 use blitz_parts::barrier;
 use blitz_parts::bitmap::Bitmap;
 use blitz_parts::counter::Counter;
 use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
-use blitz_parts::latch::{CountLatch, Latch, OnceLatch};
-use blitz_parts::prim::{
-    Acquire, AtomicBool, AtomicUsize, Mutex, Relaxed, Release, SeqCst, fence, thread,
-};
+use blitz_parts::life::Life;
+use blitz_parts::prim::{Acquire, AtomicBool, Mutex, Relaxed, Release, SeqCst, fence, thread};
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
 use crossbeam_utils::CachePadded;
-use driver::Plugging;
 use std::ptr::NonNull;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// The workers of a pool and all they share. Kept alive by the pool's handle, by every worker thread
 /// and by every job that outlives the call which made it.
@@ -42,19 +39,9 @@ pub(crate) struct Team {
     injector: CachePadded<Injector>,
     workers: Slots<CachePadded<Worker>>,
     pub(crate) config: Config,
-    /// The handle counts one, every detached job one; at zero the workers stop (see `shutdown`).
-    pub(crate) alive: CachePadded<AtomicUsize>,
-    /// The handle is gone.
-    pub(crate) closing: AtomicBool,
-    /// The workers were told to stop: `alive` was zero once.
-    pub(crate) stopped: AtomicBool,
-    /// The handle counts one, every shielded section of a task one; at zero tasks are cancelled.
-    pub(crate) task_holds: AtomicUsize,
+    /// What keeps the team at work (see `worker/shutdown`).
+    pub(crate) life: Life,
     pub(crate) sections: Sections,
-    /// Set when every worker thread has started and the builder is done.
-    started: CountLatch<OnceLatch>,
-    /// Set when every worker thread has left its loop, the handle is dropped and there is no reason to go on.
-    ended: CountLatch<OnceLatch>,
     /// What a worker of another team waits for that has dropped the handle.
     pub(crate) end_awaited: Mutex<Option<Arc<AnyLatch>>>,
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -77,10 +64,6 @@ pub(crate) struct Team {
     pub(crate) blocking: Blocking,
     pub(crate) adoption: Adoption,
     pub(crate) plugging: Plugging,
-    /// Workers that may still work, and the handle: the last one to leave cancels the tasks that are left.
-    pub(crate) leaving: AtomicUsize,
-    /// Threads that cancel a task of this team while the team is being dropped.
-    pub(crate) late: AtomicUsize,
     me: Weak<Team>,
 }
 
@@ -97,13 +80,8 @@ impl Team {
             injector: CachePadded::new(Injector::new()),
             workers: Slots::new(),
             config,
-            alive: CachePadded::new(AtomicUsize::new(1)),
-            closing: AtomicBool::new(false),
-            stopped: AtomicBool::new(false),
-            task_holds: AtomicUsize::new(1),
+            life: Life::new(workers, threads),
             sections: Sections::default(),
-            started: CountLatch::new(threads + 1, OnceLatch::new()),
-            ended: CountLatch::new(workers + 2, OnceLatch::new()),
             end_awaited: Mutex::new(None),
             threads: Mutex::new(Vec::new()),
             panics: Counter::new(),
@@ -119,8 +97,6 @@ impl Team {
             blocking,
             adoption,
             plugging: Plugging::default(),
-            leaving: AtomicUsize::new(workers + 1),
-            late: AtomicUsize::new(0),
             me: me.clone(),
         });
         for _ in 0..workers {
@@ -205,35 +181,6 @@ impl Team {
             Some(team) => team,
             None => unreachable!("a reference to a team comes from a counted one"),
         }
-    }
-
-    /// A worker thread, or the builder, has begun.
-    pub(crate) fn count_in(&self) {
-        // SAFETY: the latch is the team's and so alive; each participant gives up its own count.
-        unsafe { CountLatch::set(&raw const self.started) };
-    }
-
-    /// A worker thread, the handle or the last reason to go on is at its end.
-    pub(crate) fn count_out(&self) {
-        // SAFETY: as above.
-        unsafe { CountLatch::set(&raw const self.ended) };
-        if self.ended().probe() {
-            // The waiter puts its latch there before it probes.
-            let latch = self.end_awaited.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(latch) = latch {
-                AnyLatch::set_shared(&latch);
-            }
-        }
-    }
-
-    /// Returns when every worker thread has begun.
-    pub(crate) fn wait_started(&self) {
-        self.started.inner().wait();
-    }
-
-    /// What says that every worker thread is at its end, and the handle gone.
-    pub(crate) fn ended(&self) -> &OnceLatch {
-        self.ended.inner()
     }
 
     /// Posts a job from anywhere.

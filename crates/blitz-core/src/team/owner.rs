@@ -83,7 +83,8 @@ impl<'a> Owner<'a> {
     /// What only this thread touches.
     #[inline(always)]
     pub(crate) fn own(self) -> &'a Own {
-        &self.worker.own.0
+        // SAFETY: an `Owner` is on the worker's own thread.
+        unsafe { self.worker.own.get() }
     }
 
     /// The owner's end of the deque.
@@ -145,15 +146,3 @@ impl<'a> Owner<'a> {
         self.run.load(Relaxed) != 0
     }
 }
-
-/// A value that only the thread of its worker reaches, through an [`Owner`].
-pub(super) struct OwnerOnly<T>(T);
-
-impl<T> OwnerOnly<T> {
-    pub(super) fn new(value: T) -> OwnerOnly<T> {
-        OwnerOnly(value)
-    }
-}
-
-// SAFETY: `Owner::own` alone hands the value out, and an `Owner` is on the worker's own thread.
-unsafe impl<T: Send> Sync for OwnerOnly<T> {}

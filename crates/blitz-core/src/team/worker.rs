@@ -1,8 +1,7 @@
 //! A worker: what its thread owns, and what others may see of it.
 
 use super::Team;
-use super::owner::OwnerOnly;
-use crate::state::{Backoff, OwnTasks, TaskQueues, WorkerCounters};
+use crate::state::{Backoff, OwnTasks, OwnerOnly, TaskQueues, WorkerCounters};
 use blitz_parts::deque::{Deque, Steal};
 use blitz_parts::inject::Injector;
 use blitz_parts::job::{Header, Work};

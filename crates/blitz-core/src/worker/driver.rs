@@ -29,7 +29,7 @@
 #![forbid(unsafe_code)]
 
 use super::Room;
-use super::find::has_work;
+use super::work::has_work;
 use crate::base::context::Aside;
 use crate::sched::watch;
 use crate::team::{Owner, PoolView, Team, Worker};

@@ -10,9 +10,9 @@
 #![forbid(unsafe_code)]
 
 use super::driver::Visit;
-use crate::sched::hold::end_orphaned_sections_if_closing;
-use crate::sched::watch::notice_refused_fence;
-use crate::team::{Owner, Team, Worker};
+use super::work::has_work_but_tasks_of;
+use crate::sched::end::end_orphaned_sections_if_closing;
+use crate::team::{Owner, Worker};
 use blitz_parts::job::Work;
 use blitz_parts::task::Runnable;
 
@@ -183,25 +183,4 @@ impl Owner<'_> {
     pub(super) fn leaves_work(self) -> bool {
         has_work_but_tasks_of(self.team(), Some(self.index()))
     }
-}
-
-/// Whether there is work that an arbitrary worker could take, private jobs included.
-pub(super) fn has_work(team: &Team) -> bool {
-    has_work_but_tasks_of(team, None)
-}
-
-/// Whether there is a task that an arbitrary worker could take.
-pub(super) fn has_tasks(team: &Team) -> bool {
-    let has_public = || team.workers().any(|worker| worker.queues.has_public());
-    team.tasks.may_have() || team.config.stealing && has_public()
-}
-
-fn has_work_but_tasks_of(team: &Team, one: Option<usize>) -> bool {
-    notice_refused_fence(team);
-    let has_tasks = |worker: &Worker| {
-        team.config.stealing && one != Some(worker.index()) && worker.queues.has_public()
-    };
-    !team.injector().is_empty()
-        || team.tasks.may_have()
-        || team.workers().any(|worker| !worker.deque.is_empty() || has_tasks(worker))
 }

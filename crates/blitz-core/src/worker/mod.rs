@@ -12,6 +12,7 @@ mod stack;
 mod thread;
 mod visit;
 mod wait;
+mod work;
 
 pub(crate) use adopted::{adopt, current_team, is_worker, with_worker};
 pub(crate) use driver::tell_driver_of_end;

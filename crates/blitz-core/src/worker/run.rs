@@ -13,11 +13,11 @@
 #![forbid(unsafe_code)]
 
 use super::driver::Visit;
-use super::find::has_work;
+use super::work::has_work;
 use super::{Found, Look};
 use crate::base::context;
 use crate::base::panic::AbortOnUnwind;
-use crate::sched::hold::end_orphaned_sections;
+use crate::sched::end::end_orphaned_sections_when_idle;
 use crate::team::Owner;
 use blitz_parts::job::Work;
 use blitz_parts::latch::JobLatch;
@@ -74,11 +74,7 @@ impl Owner<'_> {
     /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Says what the driver
     /// brought, if this worker was in there.
     pub(super) fn no_work_found(self, idle: &mut Idle, latch: Option<&JobLatch>) -> Visit {
-        if self.team().is_closing() {
-            // This worker may have polled the task of a forgotten shield to its end: the exchange by which it began to
-            // look comes between that and the flag.
-            end_orphaned_sections(self.team());
-        }
+        end_orphaned_sections_when_idle(self.team());
         let mut sleeper = None;
         let lease = self.tasks().while_parking(|| {
             let look = || {

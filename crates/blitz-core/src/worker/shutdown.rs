@@ -30,9 +30,8 @@ use super::visit::visit;
 use super::{help_outside, mark};
 use crate::base::context::Aside;
 use crate::sched::cancel::leave;
-use crate::sched::hold::{end_orphaned_sections, release_with_tasks};
+use crate::sched::end::{end_orphaned_sections, release_with_tasks};
 use crate::team::{AnyLatch, Owner, Team, current};
-use blitz_parts::prim::{Release, SeqCst, fence};
 use std::sync::{Arc, PoisonError};
 
 /// Ends the workers of a team whose builder could not start a thread. `unstarted` of them never ran.
@@ -53,12 +52,12 @@ pub(crate) fn give_up(team: &Team, unstarted: usize) {
 
 /// Ends the team: what the handle's drop does.
 pub(crate) fn shut_down(team: &Team) {
-    team.closing.store(true, Release);
+    team.life.close();
     // Before the workers can leave: so one of them is the last, and cancels what is left.
     leave(team);
     release_with_tasks(team);
-    // Either this sees that a task has ended, or the worker that polled it sees that the handle is gone.
-    fence(SeqCst);
+    // Either this sees that a task has ended, or the worker that polled it sees that the handle is gone
+    // (LIFE-6).
     end_orphaned_sections(team);
     if current().is_some_and(|owner| owner.is_in(team)) {
         // Inside of one of the pool's own operations, whose frames need the worker until they end. A

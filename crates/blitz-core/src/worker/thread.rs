@@ -6,7 +6,7 @@ use crate::base::context::Aside;
 use crate::base::panic::AbortOnUnwind;
 use crate::sched::cancel::{cancel_if_last, leave};
 use crate::team::{Owner, Team, WorkerScope, current};
-use blitz_parts::prim::{Acquire, thread};
+use blitz_parts::prim::thread;
 use blitz_parts::stock::Stock;
 use std::sync::PoisonError;
 
@@ -119,7 +119,7 @@ pub(super) fn hand_over(owner: Owner<'_>) -> bool {
     let _aside = Aside::begin();
     run_jobs_left(owner);
     owner.tasks().give_away();
-    if team.alive.load(Acquire) > 0 {
+    if team.life.holds() > 0 {
         if start_successor(team) {
             return true;
         }

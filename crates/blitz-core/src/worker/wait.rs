@@ -3,18 +3,18 @@
 #![forbid(unsafe_code)]
 
 use super::driver::Visit;
-use super::find::{has_tasks, has_work};
+use super::work::{has_tasks, has_work};
 use super::{Found, Look, Room, Wanted, room};
 use crate::base::context::{self, Aside};
 use crate::base::panic::AbortOnUnwind;
 use crate::sched::cancel::cancel_waiting_tasks;
-use crate::sched::hold::end_orphaned_sections_if_closing;
+use crate::sched::end::{end_orphaned_sections_if_closing, end_orphaned_sections_when_idle};
 use crate::state::{Hears, WaitPolicy};
 use crate::team::{Owner, Team};
 use blitz_parts::deque::Mark;
 use blitz_parts::job::{Header, Work};
 use blitz_parts::latch::{JobLatch, Runner};
-use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, SeqCst, fence, yield_now};
+use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, yield_now};
 use blitz_parts::sleep::Idle;
 use blitz_parts::tuning;
 
@@ -286,9 +286,7 @@ impl Owner<'_> {
     /// Blocks until `latch` is set or there is something within `limits`.
     fn park_within(self, latch: &JobLatch, limits: Limits<'_>) {
         let (team, polls) = (self.team(), self.polls_within(limits));
-        // Pairs with the fence in `shut_down`: this worker may have polled the task of a forgotten shield to its end.
-        fence(SeqCst);
-        end_orphaned_sections_if_closing(team);
+        end_orphaned_sections_when_idle(team);
         if !polls {
             // Others poll them; this worker might come back to them late.
             self.tasks().give_away();

@@ -5,22 +5,31 @@
 use super::{Dump, SignalDump, TaskDump, WorkerDump};
 use std::fmt::{Display, Write};
 
-pub(super) fn of(dump: &Dump) -> String {
-    object([
-        ("scheduler", string(dump.scheduler.name())),
-        ("sleeping", dump.sleeping.to_string()),
-        ("inactive", dump.inactive.to_string()),
-        ("jec", dump.jec.to_string()),
-        ("alive", dump.alive.to_string()),
-        ("task_holds", dump.task_holds.to_string()),
-        ("stopping", dump.stopping.to_string()),
-        ("injected", dump.injected.to_string()),
-        ("queued", dump.queued.to_string()),
-        ("watch", dump.watch.to_string()),
-        ("signal", dump.signal.as_ref().map_or_else(null, signal)),
-        ("workers", list(dump.workers.iter().map(worker))),
-        ("tasks", list(dump.tasks.iter().map(task))),
-    ])
+impl Dump {
+    /// As one line of JSON.
+    ///
+    /// ```
+    /// let builder = blitz::Pool::builder().workers(2).scheduler(blitz::Scheduler::Signal);
+    /// let json = builder.build().unwrap().dump().to_json();
+    /// assert!(json.contains("\"permits\":0"));
+    /// ```
+    pub fn to_json(&self) -> String {
+        object([
+            ("scheduler", string(self.scheduler.name())),
+            ("sleeping", self.sleeping.to_string()),
+            ("inactive", self.inactive.to_string()),
+            ("jec", self.jec.to_string()),
+            ("alive", self.alive.to_string()),
+            ("task_holds", self.task_holds.to_string()),
+            ("stopping", self.stopping.to_string()),
+            ("injected", self.injected.to_string()),
+            ("queued", self.queued.to_string()),
+            ("watch", self.watch.to_string()),
+            ("signal", self.signal.as_ref().map_or_else(null, signal)),
+            ("workers", list(self.workers.iter().map(worker))),
+            ("tasks", list(self.tasks.iter().map(task))),
+        ])
+    }
 }
 
 fn signal(signal: &SignalDump) -> String {

@@ -11,7 +11,6 @@ use crate::task::Id;
 use crate::team::Team;
 use crate::team::Worker;
 use blitz_parts::bitmap::{Bitmap, Position, SummaryTree};
-use blitz_parts::prim::Relaxed;
 use blitz_parts::task::TaskRef;
 
 /// The state of a pool, read piece by piece while it works: what a watchdog prints. [`Display`](std::fmt::Display)
@@ -118,8 +117,8 @@ impl Dump {
             sleeping: counts.sleeping(),
             inactive: counts.inactive(),
             jec: counts.jec(),
-            alive: team.alive.load(Relaxed),
-            task_holds: team.task_holds.load(Relaxed),
+            alive: team.life.holds(),
+            task_holds: team.life.task_holds(),
             stopping: team.sleep().is_stopping(),
             injected: !team.injector().is_empty(),
             queued: team.tasks.len(),
@@ -128,17 +127,6 @@ impl Dump {
             workers: team.workers().map(|worker| WorkerDump::of(worker, team)).collect(),
             tasks: tasks(team),
         }
-    }
-
-    /// As one line of JSON.
-    ///
-    /// ```
-    /// let builder = blitz::Pool::builder().workers(2).scheduler(blitz::Scheduler::Signal);
-    /// let json = builder.build().unwrap().dump().to_json();
-    /// assert!(json.contains("\"permits\":0"));
-    /// ```
-    pub fn to_json(&self) -> String {
-        json::of(self)
     }
 }
 

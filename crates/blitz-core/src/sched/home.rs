@@ -1,0 +1,120 @@
+//! The team of a task, as the task's scheduler.
+
+use super::cancel::cancel_late;
+use super::share::schedule_from_outside;
+use crate::base::context;
+use crate::base::panic::Payload;
+use crate::team::{Owner, Team, current};
+use blitz_parts::bitmap::Position;
+use blitz_parts::task::{self, Header, LateReport, Owned, Place, Runnable};
+use std::ptr::NonNull;
+
+/// The name in reports of a panic that no thread waits for.
+const DETACHED: &str = "a detached task";
+
+/// The team that a task belongs to, in one word. It counts nothing: a team does not end before each of
+/// its tasks is complete (see `cancel`), and a task that is complete asks nothing of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Home(NonNull<Team>);
+
+// SAFETY: a team is shared between threads; the pointer is followed only while the team is alive.
+unsafe impl Send for Home {}
+// SAFETY: as above.
+unsafe impl Sync for Home {}
+
+impl Home {
+    pub(crate) fn of(team: &Team) -> Home {
+        Home(NonNull::from(team))
+    }
+
+    /// Schedules a task on a thread that is no worker of its team.
+    #[inline(never)]
+    fn schedule_elsewhere(self, task: Runnable) {
+        let team = self.team();
+        // Once the task is in the queue it may be run, and the team may end: it is kept until everybody has
+        // been told. A team that is being dropped waits for its tasks to be complete.
+        match team.try_arc() {
+            Some(team) => schedule_from_outside(&team, task),
+            None => cancel_late(team, task),
+        }
+    }
+
+    #[inline]
+    fn team(&self) -> &Team {
+        // SAFETY: the task that asks is not complete, so its team is alive.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+// SAFETY: a team is not gone before its tasks are complete, and a thread that runs or drops one of them
+// keeps the team meanwhile: workers do, `try_arc` does, and a team that is being dropped waits (`late`). The lists are
+// the workers', which the team keeps in place. Nothing here unwinds: the panic handler's own panics are
+// caught.
+unsafe impl task::Scheduler for Home {
+    // A team takes tasks until the last of those that wait is complete, so no wake finds it closed.
+    const ONLY_QUEUES: bool = true;
+
+    #[inline]
+    fn schedule(&self, task: Runnable) {
+        match current() {
+            Some(owner) if owner.is_in(self.team()) => owner.tasks().schedule(task),
+            _ => self.schedule_elsewhere(task),
+        }
+    }
+
+    #[inline]
+    fn has_yielded(&self) -> bool {
+        context::has_yielded()
+    }
+
+    fn settle(&self, task: NonNull<Header>) -> (Place, &Owned) {
+        let Some(owner) = current() else {
+            unreachable!("tasks are polled on workers");
+        };
+        match owner.tasks().part() {
+            None => {
+                // What is polled on a worker is its team's, and the team keeps the worker in place.
+                (Place::new(owner.index()), &owner.worker().queues.owned)
+            }
+            Some(part) => {
+                let place = owner.tasks().reserve_slot(part, task);
+                (place, self.owned(place))
+            }
+        }
+    }
+
+    fn unsettle(&self, place: Place) {
+        if let Some(owner) = current() {
+            owner.tasks().free_slot(place);
+        }
+    }
+
+    fn owned(&self, place: Place) -> &Owned {
+        let team = self.team();
+        let list = match team.bitmap() {
+            None => {
+                // Most tasks end where they waited first, and the table of workers is a detour.
+                let here = |owner: &Owner<'_>| owner.index() == place.index() && owner.is_in(team);
+                if let Some(owner) = current().filter(here) {
+                    return &owner.worker().queues.owned;
+                }
+                place.index()
+            }
+            // Not whose the leaf is now: a task stays in its list.
+            Some(_) => Position::of(place).leaf % team.lists,
+        };
+        match team.worker(list) {
+            Some(worker) => &worker.queues.owned,
+            None => unreachable!("workers stay"),
+        }
+    }
+
+    fn report_panic(&self, payload: Payload) {
+        self.team().report_panic_of(DETACHED, payload);
+    }
+
+    fn late_report(&self) -> Option<LateReport> {
+        let team = self.team().try_arc()?;
+        Some(Box::new(move |payload| team.report_panic_of(DETACHED, payload)))
+    }
+}

@@ -1,0 +1,22 @@
+//! What only one thread touches, inside of what all threads share.
+
+/// A value that only the thread of its worker reaches.
+pub(crate) struct OwnerOnly<T>(T);
+
+impl<T> OwnerOnly<T> {
+    pub(crate) fn new(value: T) -> OwnerOnly<T> {
+        OwnerOnly(value)
+    }
+
+    /// The value.
+    ///
+    /// # Safety
+    /// 1. Only one thread calls this at a time, and has no reference when another one calls it.
+    #[inline(always)]
+    pub(crate) unsafe fn get(&self) -> &T {
+        &self.0
+    }
+}
+
+// SAFETY: `get` alone hands the value out, to one thread at a time.
+unsafe impl<T: Send> Sync for OwnerOnly<T> {}

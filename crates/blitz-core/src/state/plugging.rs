@@ -1,0 +1,19 @@
+//! Whether a driver can still be plugged in.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::prim::{Mutex, MutexGuard};
+use std::sync::PoisonError;
+
+/// Keeps a driver from being plugged in once the pool has ended, and two from being made at once.
+#[derive(Default)]
+pub(crate) struct Plugging {
+    over: Mutex<bool>,
+}
+
+impl Plugging {
+    /// The right to plug a driver in; true if the pool has ended.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, bool> {
+        self.over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
