@@ -1,6 +1,6 @@
 //! `broadcast`: the same closure once on every worker.
 
-use super::scope::{Scope, SendPtr};
+use super::scope::Scope;
 use super::scope_fifo::ScopeFifo;
 use crate::base::context::Aside;
 use crate::base::panic;
@@ -116,10 +116,7 @@ impl<'scope> Scope<'scope> {
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let this = SendPtr(self);
-        self.core().broadcast(move |index| {
-            // SAFETY: the scope waits for this job, so it is alive.
-            let scope = unsafe { this.get() };
+        self.core().broadcast_in(self, move |scope, index| {
             body(scope, BroadcastContext::new(scope.core().team(), index));
         });
     }
@@ -131,10 +128,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let this = SendPtr(self);
-        self.core().broadcast(move |index| {
-            // SAFETY: the scope waits for this job, so it is alive.
-            let scope = unsafe { this.get() };
+        self.core().broadcast_in(self, move |scope, index| {
             body(scope, BroadcastContext::new(scope.core().team(), index));
         });
     }

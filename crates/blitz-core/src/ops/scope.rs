@@ -45,11 +45,7 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let this = SendPtr(self);
-        self.core.push(self.core.job(move || {
-            // SAFETY: the scope waits for this job, so it is alive.
-            body(unsafe { this.get() });
-        }));
+        self.core.push(self.core.job_in(self, body));
     }
 
     pub(super) fn core(&self) -> &ScopeCore<'scope> {
@@ -120,12 +116,29 @@ impl<'scope> ScopeCore<'scope> {
         unsafe { HeapJob::into_work(run) }
     }
 
-    /// Posts `body` to each worker of the team, with the worker's index, as a job of this scope.
-    pub(super) fn broadcast(&self, body: impl Fn(usize) + Send + Sync + 'scope) {
+    /// A job that is given `scope`, in which this core lies.
+    pub(super) fn job_in<S: Sync + 'scope>(
+        &self,
+        scope: &S,
+        body: impl FnOnce(&S) + Send + 'scope,
+    ) -> Work {
+        let scope = SendPtr(scope);
+        self.job(move || {
+            // SAFETY: the scope waits for this job, so it is alive.
+            body(unsafe { scope.get() });
+        })
+    }
+
+    /// Posts `body` to every worker, with `scope`, in which this core lies, and the worker's index.
+    pub(super) fn broadcast_in<S: Sync + 'scope>(
+        &self,
+        scope: &S,
+        body: impl Fn(&S, usize) + Send + Sync + 'scope,
+    ) {
         let body = Arc::new(body);
         for worker in self.team.workers() {
             let (body, index) = (body.clone(), worker.index());
-            post(worker, self.job(move || body(index)));
+            post(worker, self.job_in(scope, move |scope: &S| body(scope, index)));
         }
     }
 

@@ -43,11 +43,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        let this = SendPtr(self);
-        let work = self.core.job(move || {
-            // SAFETY: the scope waits for this job, so it is alive.
-            body(unsafe { this.get() });
-        });
+        let work = self.core.job_in(self, body);
         let own = current().filter(|worker| worker.is_in(self.core.team()));
         match own.and_then(|worker| Some((worker, self.fifos.get(worker.index())?))) {
             Some((worker, fifo)) => {
