@@ -1,6 +1,6 @@
 //! The driver slot, with the smallest driver there is: events are wakers in a list.
 
-use blitz_core::driver::{self, Driver, PoolView};
+use blitz_core::driver::{self, Driver, IoBackend, PoolView};
 use blitz_core::{Handle, Pool, Scheduler};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -127,7 +127,7 @@ fn pool(workers: usize) -> Pool {
 }
 
 fn window(handle: &Handle) -> Arc<Window> {
-    handle.driver(Window::make).unwrap()
+    driver::of(handle, Window::make).unwrap()
 }
 
 /// Is ready once the driver has seen it through.
@@ -243,7 +243,7 @@ fn a_look_in_vain_that_kept_a_sleeper_out_of_the_driver_is_made_up_for() {
     }
     let before: u64 = parks().iter().sum();
     let held = |_| Ok(Arc::new(Window { held: AtomicBool::new(true), ..Window::default() }));
-    let window = pool.handle().driver(held).unwrap();
+    let window = driver::of(&pool.handle(), held).unwrap();
     // One worker looks into the driver, and so the other one sleeps elsewhere.
     while window.polls.load(SeqCst) == 0 || parks().iter().sum::<u64>() == before {
         std::thread::yield_now();
@@ -483,11 +483,11 @@ fn the_driver_hears_of_idleness_and_of_the_end() {
 #[test]
 fn an_ended_pool_gets_no_driver_and_a_pool_has_one_kind() {
     let ended = pool(1).handle();
-    let error = ended.driver(Window::make).unwrap_err();
+    let error = driver::of(&ended, Window::make).unwrap_err();
     assert!(error.to_string().contains("has ended"), "{error}");
     let failing = pool(1);
     let fail = |_: PoolView| Err::<Arc<Window>, _>(io::Error::other("no more descriptors"));
-    assert!(failing.handle().driver(fail).unwrap_err().to_string().contains("descriptors"));
+    assert!(driver::of(&failing.handle(), fail).unwrap_err().to_string().contains("descriptors"));
     assert_eq!(window(&failing.handle()).ends.load(SeqCst), 0, "the next attempt may succeed");
 
     #[derive(Debug)]
@@ -504,22 +504,42 @@ fn an_ended_pool_gets_no_driver_and_a_pool_has_one_kind() {
             false
         }
     }
-    let error = failing.handle().driver(|_| Ok(Arc::new(Other))).unwrap_err();
+    let error = driver::of(&failing.handle(), |_| Ok(Arc::new(Other))).unwrap_err();
     assert!(error.to_string().contains("another kind"), "{error}");
+}
+
+/// A backend that refuses to be zero.
+#[derive(Debug, PartialEq)]
+struct Number(u32);
+
+impl IoBackend for Number {
+    fn prepare(&self, pool: &Handle) -> io::Result<()> {
+        assert!(pool.num_workers() > 0, "the pool is built");
+        if self.0 == 0 { Err(io::Error::other("zero")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_backend_that_cannot_be_had_is_an_error_when_the_pool_is_built() {
+    let error = Pool::builder().workers(1).backend(Number(0)).build().unwrap_err();
+    assert!(error.is_driver() && error.to_string().contains("zero"), "{error}");
+    assert_eq!(error.io_error().unwrap().to_string(), "zero");
 }
 
 #[test]
 fn a_driver_sees_its_pool() {
-    let pool = Pool::builder().workers(3).driver_options(7_u32).build().unwrap();
+    let builder = Pool::builder().workers(3).backend(Number(7)).max_io_completions(9);
+    let pool = builder.build().unwrap();
     let mut view = None;
     let make = |given: PoolView| {
         view = Some(given);
         Window::make(view.clone().unwrap())
     };
-    pool.handle().driver(make).unwrap();
+    driver::of(&pool.handle(), make).unwrap();
     let view = view.unwrap();
-    assert_eq!((view.num_workers(), view.options::<u32>().as_deref()), (3, Some(&7)));
-    assert_eq!(view.options::<String>(), None);
+    assert_eq!((view.num_workers(), view.backend::<Number>().as_deref()), (3, Some(&Number(7))));
+    assert_eq!(view.backend::<String>(), None);
+    assert_eq!((view.max_io_completions(), view.paused_since()), (Some(9), None));
     while !view.is_idle() {
         std::thread::yield_now();
     }

@@ -180,7 +180,7 @@ fn a_panic_goes_to_the_pools_handler() {
         let pool = blitz::Pool::builder().workers(2).panic_handler(move |panic| {
             told.send(panic.downcast_ref::<&str>().copied()).unwrap();
         });
-        let runtime = watch.runtime(blitz::Builder::from_pool(pool).build().unwrap());
+        let runtime = watch.runtime(pool.build().unwrap());
         runtime.block_on(async {
             let server = Server::start(app()).await;
             let mut client = Client::http1(server.address).await;

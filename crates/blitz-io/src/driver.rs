@@ -11,13 +11,13 @@
 
 use crate::backend::{Backend, BackendChoice};
 use crate::batch::{Kept, wake_all};
-use crate::options::IoOptions;
 use crate::poll::{Reactor, Registration};
 use crate::timers::Timers;
 use crate::uring::Uring;
 use blitz_core::Handle;
-use blitz_core::driver::{self, Driver, PoolView};
+use blitz_core::driver::{self, Driver, IoBackend, PoolView};
 use blitz_parts::readiness::Interest;
+use blitz_parts::tuning::IO_EVENTS_MAX;
 use mio::event::Source;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -96,20 +96,14 @@ pub(crate) fn watch_for<E: Source>(source: E, interest: Interest) -> io::Result<
 
 impl IoDriver {
     fn new(pool: PoolView) -> io::Result<Arc<IoDriver>> {
-        let options = pool.options::<IoOptions>().map_or_else(IoOptions::default, |given| *given);
-        let reactor = Reactor::new(options.max_io_completions)?;
-        let timers = Timers::new(pool, reactor.clone(), options.start_paused);
+        let backend = pool.backend::<Backend>().map_or(Backend::default(), |asked| *asked);
+        let reactor = Reactor::new(pool.max_io_completions().unwrap_or(IO_EVENTS_MAX))?;
+        let timers = Timers::new(pool, reactor.clone());
         let uring = OnceLock::new();
-        if options.backend == Backend::IoUring {
+        if backend == Backend::IoUring {
             let _ = uring.set(Ok(Uring::new(&reactor)?));
         }
-        Ok(Arc::new(IoDriver {
-            reactor,
-            timers,
-            kept: Kept::default(),
-            backend: options.backend,
-            uring,
-        }))
+        Ok(Arc::new(IoDriver { reactor, timers, kept: Kept::default(), backend, uring }))
     }
 
     /// Which of the system's interfaces it uses. If that is not settled yet, it is from now on; io_uring is left for
@@ -160,7 +154,7 @@ impl IoDriver {
     /// # Errors
     /// If the system does not give the driver what it needs, or if the pool has ended.
     pub fn of(handle: &Handle) -> io::Result<Arc<IoDriver>> {
-        handle.driver(IoDriver::new)
+        driver::of(handle, IoDriver::new)
     }
 
     /// What waits for the outside world at this moment.
@@ -179,6 +173,33 @@ impl IoDriver {
 
     pub(crate) fn timers(&self) -> &Timers {
         &self.timers
+    }
+}
+
+impl IoBackend for Backend {
+    fn prepare(&self, pool: &Handle) -> io::Result<()> {
+        match self {
+            // What cannot be had is said at once.
+            Backend::IoUring => IoDriver::of(pool).map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl BackendChoice {
+    /// Returns what the files and sockets of a pool are used with, and why it is not io_uring if it is not. If that is
+    /// not settled yet, it is from now on.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::new()?;
+    /// println!("{}", blitz::BackendChoice::of(&runtime)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system does not give the pool what it needs to wait for files and sockets, or if the pool has ended.
+    pub fn of(pool: impl Into<Handle>) -> io::Result<BackendChoice> {
+        Ok(IoDriver::of(&pool.into())?.backend())
     }
 }
 

@@ -7,7 +7,6 @@ mod driver;
 pub mod fs;
 pub mod io;
 pub mod net;
-mod options;
 mod poll;
 pub mod process;
 mod room;
@@ -19,4 +18,3 @@ mod uring;
 
 pub use backend::{Backend, BackendChoice};
 pub use driver::{IoDriver, IoMetrics};
-pub use options::IoOptions;

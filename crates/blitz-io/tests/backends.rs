@@ -1,15 +1,14 @@
 //! The same operations with each of the system's interfaces that there are here.
 
-use blitz_core::{Handle, Pool};
+use blitz_core::{BuildError, Handle, Pool};
 use blitz_io::net::{TcpListener, TcpStream, UnixStream};
-use blitz_io::{Backend, IoDriver, IoOptions};
+use blitz_io::{Backend, BackendChoice, IoDriver};
 use std::future::Future;
 use std::io;
 use std::task::{Context, Poll, Waker};
 
-fn pool(workers: usize, backend: Backend) -> Pool {
-    let options = IoOptions { backend, ..IoOptions::default() };
-    Pool::builder().workers(workers).driver_options(options).build().unwrap()
+fn pool(workers: usize, backend: Backend) -> Result<Pool, BuildError> {
+    Pool::builder().workers(workers).backend(backend).build()
 }
 
 fn driver(handle: &Handle) -> std::sync::Arc<IoDriver> {
@@ -20,9 +19,8 @@ fn driver(handle: &Handle) -> std::sync::Arc<IoDriver> {
 fn pools() -> impl Iterator<Item = (Pool, Backend)> {
     [Backend::Auto, Backend::Readiness, Backend::IoUring].into_iter().flat_map(|backend| {
         [1, 2, 8].into_iter().filter_map(move |workers| {
-            let pool = pool(workers, backend);
             // What the system forbids is no failure, and `what_was_chosen_is_said` says so.
-            IoDriver::of(&pool.handle()).is_ok().then_some((pool, backend))
+            Some((pool(workers, backend).ok()?, backend))
         })
     })
 }
@@ -50,16 +48,17 @@ async fn receive_all(stream: &TcpStream, wanted: usize) -> io::Result<Vec<u8>> {
 
 #[test]
 fn what_was_chosen_is_said() {
-    let readiness = driver(&pool(1, Backend::Readiness).handle()).backend();
+    let chosen = |pool: Pool| BackendChoice::of(&pool).unwrap();
+    let readiness = chosen(pool(1, Backend::Readiness).unwrap());
     assert_eq!((readiness.backend, readiness.reason.as_deref()), (Backend::Readiness, None));
     assert_eq!(readiness.to_string(), "readiness");
-    let automatic = driver(&pool(1, Backend::Auto).handle()).backend();
-    let demanded = IoDriver::of(&pool(1, Backend::IoUring).handle());
+    let automatic = chosen(pool(1, Backend::Auto).unwrap());
+    let demanded = pool(1, Backend::IoUring);
     match (automatic.backend, demanded) {
-        (Backend::IoUring, Ok(demanded)) => assert_eq!(demanded.backend(), automatic),
+        (Backend::IoUring, Ok(demanded)) => assert_eq!(chosen(demanded), automatic),
         (Backend::Readiness, Err(error)) => {
             println!("no io_uring here: {error}");
-            assert_eq!(automatic.reason, Some(error.to_string()));
+            assert_eq!(automatic.reason, error.io_error().map(ToString::to_string));
             assert!(automatic.to_string().starts_with("readiness ("));
         }
         (automatic, demanded) => panic!("{automatic:?}, but {demanded:?}"),
@@ -107,8 +106,7 @@ fn bytes_come_as_they_were_sent() {
 
 #[test]
 fn few_events_at_a_time_are_enough() {
-    let options = IoOptions { max_io_completions: 1, ..IoOptions::default() };
-    let pool = Pool::builder().workers(2).driver_options(options).build().unwrap();
+    let pool = Pool::builder().workers(2).max_io_completions(1).build().unwrap();
     let pairs: Vec<_> =
         pool.block_on(async { (0..50).map(|_| UnixStream::pair().unwrap()).collect() });
     let waiting: Vec<_> = pairs

@@ -43,7 +43,7 @@ mod real {
         AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
     };
     pub use std::alloc::{alloc, dealloc};
-    pub use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
+    pub use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, mpsc};
     pub use std::thread::{self, yield_now};
     pub use std::thread_local;
     pub use std::time::Instant;

@@ -1,6 +1,6 @@
 //! One pool for parallel and async Rust.
 //!
-//! One set of worker threads runs jobs, closures that compute ([`join`], [`scope`], [`spawn_cpu`]), and tasks,
+//! One set of worker threads runs jobs, closures that compute ([`join`](fn@join), [`scope`], [`spawn_cpu`]), and tasks,
 //! futures that wait ([`spawn`], [`block_on`]), for each other or for the outside world ([`net`], [`time`], [`fs`],
 //! [`process`], [`signal`]). A fork that nobody steals costs a few nanoseconds, and an idle pool costs nothing.
 //!
@@ -54,13 +54,13 @@
 //! # Which function
 //! | to compute | call |
 //! |---|---|
-//! | run two closures, potentially at once | [`join`], [`join_context`] |
+//! | run two closures, potentially at once | [`join`](fn@join), [`join_context`] |
 //! | spawn any number of jobs that borrow, and wait for all | [`scope`], [`scope_fifo`], [`in_place_scope`], [`in_place_scope_fifo`] |
 //! | start a job and fetch its result later, or never | [`spawn_cpu`] |
 //! | start a job and forget it | [`spawn_detached`], [`spawn_detached_fifo`] |
 //! | run something once on every worker | [`broadcast`], [`spawn_broadcast`] |
-//! | move into a pool | [`Pool::install`] |
-//! | let other jobs go first | [`yield_now`], [`yield_local`] |
+//! | move into a pool | [`install`], [`Pool::install`] |
+//! | let other jobs go first | [`yield_job`], [`yield_local`] |
 //!
 //! | to wait | call |
 //! |---|---|
@@ -83,7 +83,7 @@
 //! | wait for Ctrl+C, or for other signals | [`signal::ctrl_c`], [`signal::unix::signal()`] |
 //! | wait for time to pass, or not for too long | [`time::sleep`], [`time::timeout`], [`time::interval`] |
 //! | test what takes time without waiting | [`time::pause`], [`Builder::start_paused`] |
-//! | refuse tasks rather than queue without end | [`Handle::try_spawn`] |
+//! | refuse tasks rather than queue without end | [`try_spawn`] |
 //!
 //! | for either | call |
 //! |---|---|
@@ -93,10 +93,35 @@
 //! | set up or look at the global pool | [`PoolBuilder::build_global`], [`global`] |
 //! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`diagnostics()`] |
 //!
-//! A [`Runtime`] is a [`Pool`] with the names that async programs expect; [`Runtime::pool`] has the others. The
-//! free functions use the pool that was entered or that the current thread works for, else the global one,
-//! which has as many workers as `BLITZ_WORKERS` says or as there are cores. If it is needed and cannot be built
-//! they panic: call [`global`] at start-up to get the error as a value.
+//! # One type, three ways to call
+//! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for programs that wait
+//! and one for programs that compute. A [`Handle`] leads to a pool from anywhere and does not keep it at work. Each
+//! operation is a method of both and a free function:
+//!
+//! | on a [`Pool`] | on a [`Handle`] | on the current pool |
+//! |---|---|---|
+//! | [`install`](Pool::install) | [`install`](Handle::install) | [`install`] |
+//! | [`join`](Pool::join), [`join_context`](Pool::join_context) | [`join`](Handle::join), [`join_context`](Handle::join_context) | [`join`](fn@join), [`join_context`] |
+//! | [`scope`](Pool::scope), [`scope_fifo`](Pool::scope_fifo) | [`scope`](Handle::scope), [`scope_fifo`](Handle::scope_fifo) | [`scope`], [`scope_fifo`] |
+//! | [`in_place_scope`](Pool::in_place_scope), [`in_place_scope_fifo`](Pool::in_place_scope_fifo) | [`in_place_scope`](Handle::in_place_scope), [`in_place_scope_fifo`](Handle::in_place_scope_fifo) | [`in_place_scope`], [`in_place_scope_fifo`] |
+//! | [`broadcast`](Pool::broadcast), [`spawn_broadcast`](Pool::spawn_broadcast) | [`broadcast`](Handle::broadcast), [`spawn_broadcast`](Handle::spawn_broadcast) | [`broadcast`], [`spawn_broadcast`] |
+//! | [`spawn_cpu`](Pool::spawn_cpu) | [`spawn_cpu`](Handle::spawn_cpu) | [`spawn_cpu`] |
+//! | [`spawn_detached`](Pool::spawn_detached), [`spawn_detached_fifo`](Pool::spawn_detached_fifo) | [`spawn_detached`](Handle::spawn_detached), [`spawn_detached_fifo`](Handle::spawn_detached_fifo) | [`spawn_detached`], [`spawn_detached_fifo`] |
+//! | [`yield_job`](Pool::yield_job), [`yield_local`](Pool::yield_local) | [`yield_job`](Handle::yield_job), [`yield_local`](Handle::yield_local) | [`yield_job`], [`yield_local`] |
+//! | [`spawn`](Pool::spawn), [`try_spawn`](Pool::try_spawn) | [`spawn`](Handle::spawn), [`try_spawn`](Handle::try_spawn) | [`spawn`], [`try_spawn`] |
+//! | [`spawn_blocking`](Pool::spawn_blocking) | [`spawn_blocking`](Handle::spawn_blocking) | [`spawn_blocking`] |
+//! | [`block_on`](Pool::block_on) | [`block_on`](Handle::block_on) | [`block_on`] |
+//! | [`num_workers`](Pool::num_workers) | [`num_workers`](Handle::num_workers) | [`current_num_workers`] |
+//! | [`current_worker_index`](Pool::current_worker_index) | [`current_worker_index`](Handle::current_worker_index) | [`current_worker_index`] |
+//! | [`scheduler`](Pool::scheduler) | [`scheduler`](Handle::scheduler) | [`scheduler()`] |
+//! | [`metrics`](Pool::metrics), [`dump`](Pool::dump) | [`metrics`](Handle::metrics), [`dump`](Handle::dump) | [`metrics()`], [`dump()`] |
+//! | [`unfinished`](Pool::unfinished) | [`unfinished`](Handle::unfinished) | [`unfinished()`] |
+//! | [`enter`](Pool::enter) | [`enter`](Handle::enter) | |
+//! | [`handle`](Pool::handle) | `clone` | [`Handle::current`] |
+//!
+//! The current pool of the free functions is the one that was entered or that the current thread works for, else the
+//! global one, which has as many workers as `BLITZ_WORKERS` says or as there are cores. If that is needed and cannot be
+//! built they panic: call [`global`] at start-up to get the error as a value.
 //!
 //! # Panics
 //! A panic in a closure or a task goes to whoever waits for it: the caller of `join`, `scope`, `install` or
@@ -109,26 +134,24 @@
 
 #![forbid(unsafe_code)]
 
-// Pools.
+// Pools, which are runtimes, too.
+pub use blitz_core::driver::IoBackend;
 pub use blitz_core::{
-    BuildError, Pool, PoolBuilder, Scheduler, SleepPolicy, ThreadBuilder, WaitPolicy, global,
+    BuildError, Builder, EnterGuard, Handle, Pool, PoolBuilder, Runtime, Scheduler, SleepPolicy,
+    ThreadBuilder, TryCurrentError, WaitPolicy, global,
 };
 // Fork and join.
-pub use blitz_core::{FnContext, join, join_context};
+pub use blitz_core::{FnContext, install, join, join_context};
 pub use blitz_core::{Scope, in_place_scope, scope};
 pub use blitz_core::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 // Jobs of their own.
 pub use blitz_core::{BroadcastContext, broadcast, spawn_broadcast};
 pub use blitz_core::{JoinError, JoinHandle, spawn_cpu, spawn_detached, spawn_detached_fifo};
 // The current worker.
-pub use blitz_core::{Yield, current_num_workers, current_worker_index, yield_local, yield_now};
+pub use blitz_core::{Yield, current_num_workers, current_worker_index, yield_job, yield_local};
 // Tasks.
 pub use blitz_core::{AbortHandle, JoinSet, LocalSet, TrySpawnError, block_on};
-pub use blitz_core::{spawn, spawn_blocking, spawn_local, task_local};
-// The runtime.
-pub use blitz_core::{EnterGuard, Handle, Unfinished};
-pub use builder::Builder;
-pub use runtime::Runtime;
+pub use blitz_core::{spawn, spawn_blocking, spawn_local, task_local, try_spawn};
 // Async functions as programs and tests.
 pub use blitz_macros::{main, test};
 // Channels, locks and other meeting points of tasks.
@@ -143,12 +166,10 @@ pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, signal, time};
 // Looking inside.
 pub use blitz_core::{
     Diagnostics, Dump, Histogram, PoolMetrics, SignalDump, SignalMetrics, TaskDump, TaskMetrics,
-    WorkerDump, WorkerMetrics, diagnostics,
+    Unfinished, WorkerDump, WorkerMetrics, diagnostics, dump, metrics, scheduler, unfinished,
 };
 
 mod attributes;
-mod builder;
-mod runtime;
 pub mod task;
 
 /// What the attributes expand to; not for people.

@@ -27,7 +27,7 @@ fn on_a_thread(name: &'static str, test: impl Fn(usize) + Send + Sync) {
 
 fn assert_is_free() {
     assert_eq!(blitz::current_worker_index(), None);
-    assert!(blitz::Handle::try_current().is_none());
+    assert!(blitz::Handle::try_current().is_err());
     assert_eq!(blitz::spawn_cpu(|| 1).join().unwrap(), 1);
     assert_eq!(blitz::spawn(async { 2 }).join().unwrap(), 2);
     let again = adopt(1);
@@ -78,8 +78,7 @@ fn a_pool_dropped_by_a_worker_of_another_pool_runs_its_jobs() {
 fn tasks_and_closures_of_a_pool_dropped_elsewhere_end() {
     on_a_thread("tasks_and_closures_of_a_pool", |workers| {
         let tally = Tally::default();
-        let runtime =
-            blitz::Builder::from_pool(Pool::builder().workers(workers).use_current_thread());
+        let runtime = Pool::builder().workers(workers).use_current_thread();
         let runtime = runtime.build().unwrap();
         let (token, rest) = (tally.token(), tally.token());
         drop(runtime.spawn(async move {

@@ -75,7 +75,7 @@ async fn the_librarys_path_may_be_in_quotes() {
 #[blitz::main(workers = 2)]
 #[must_use]
 async fn count_of_workers() -> impl PartialEq<usize> + std::fmt::Debug {
-    if blitz::Handle::try_current().is_none() {
+    if blitz::Handle::try_current().is_err() {
         return 0;
     }
     blitz::spawn(async { blitz::current_num_workers() }).await.unwrap()

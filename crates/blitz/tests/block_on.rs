@@ -125,7 +125,7 @@ fn many_levels_of_tasks_in_deep_nesting() {
         }
         // More than fits into half a stack: what is too deep for one worker another polls.
         let pool = Pool::builder().workers(8).stack_size(512 << 10);
-        let runtime = watch.runtime(blitz::Builder::from_pool(pool).build().unwrap());
+        let runtime = watch.runtime(pool.build().unwrap());
         assert_eq!(runtime.spawn(async { nest(150) }).join().unwrap(), 150);
     });
 }

@@ -60,7 +60,7 @@ fn a_parallel_sort_in_many_tasks_at_once() {
         for workers in [2, 8] {
             // A small stack: one task's sort must not run on top of another's, and so on.
             let pool = Pool::builder().workers(workers).stack_size(256 << 10);
-            let runtime = watch.runtime(blitz::Builder::from_pool(pool).build().unwrap());
+            let runtime = watch.runtime(pool.build().unwrap());
             let tasks: Vec<_> = (0..60)
                 .map(|seed| {
                     runtime.spawn(async move {

@@ -303,7 +303,7 @@ fn a_job_that_a_yield_runs() {
         let jobs = witness.clone();
         as_alice(&pool, move |pool| {
             pool.spawn_detached(jobs.job());
-            assert_eq!(blitz::yield_now(), Some(Yield::Executed));
+            assert_eq!(blitz::yield_job(), Some(Yield::Executed));
             pool.spawn_detached(jobs.job());
             assert_eq!(blitz::yield_local(), Some(Yield::Executed));
             // A job has nothing to hide from another but what it has entered itself.
@@ -313,10 +313,10 @@ fn a_job_that_a_yield_runs() {
                 let _guard = other.enter();
                 USER.sync_scope("bob", || {
                     inside.spawn_detached(job);
-                    assert_eq!(blitz::yield_now(), Some(Yield::Executed));
+                    assert_eq!(blitz::yield_job(), Some(Yield::Executed));
                 });
             });
-            assert_eq!(blitz::yield_now(), Some(Yield::Executed));
+            assert_eq!(blitz::yield_job(), Some(Yield::Executed));
         });
         witness.assert_jobs(3, 1);
     });

@@ -242,7 +242,7 @@ fn spawned_jobs_above_a_fork_do_not_confuse_it() {
                     }
                     // Runs our own other half, if it is the oldest; a later job may then lie where
                     // the half lay.
-                    blitz::yield_now();
+                    blitz::yield_job();
                     let ran = ran.clone();
                     drop(blitz::spawn_cpu(move || ran.fetch_add(1, Relaxed)));
                 },

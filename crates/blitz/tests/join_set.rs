@@ -328,7 +328,7 @@ fn a_panic_that_nobody_asks_for_goes_to_the_handler() {
         let pool = blitz::Pool::builder()
             .workers(1)
             .panic_handler(move |payload| send.send(*payload.downcast::<&str>().unwrap()).unwrap());
-        let runtime = blitz::Builder::from_pool(pool).build().unwrap();
+        let runtime = pool.build().unwrap();
         let mut set = JoinSet::<()>::new();
         let task = set.spawn_on(async { panic!("not asked for") }, &runtime.handle());
         while !task.is_finished() {

@@ -474,7 +474,7 @@ fn panics_go_to_the_handle_or_to_the_pool() {
         let pool = blitz::Pool::builder()
             .workers(1)
             .panic_handler(move |payload| send.send(*payload.downcast::<&str>().unwrap()).unwrap());
-        let runtime = blitz::Builder::from_pool(pool).build().unwrap();
+        let runtime = pool.build().unwrap();
         let set = LocalSet::new();
         let heard = set.spawn_local(async { panic!("heard") });
         drop(set.spawn_local(async { panic!("detached") }));

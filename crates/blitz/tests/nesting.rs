@@ -130,7 +130,7 @@ fn jobs_that_yield_in_deep_nesting() {
                 let ran = &ran;
                 s.spawn(move |_| {
                     if n % 2 == 0 {
-                        blitz::yield_now()
+                        blitz::yield_job()
                     } else {
                         blitz::yield_local()
                     };
@@ -262,7 +262,7 @@ fn a_wait_beyond_half_of_the_stack_still_polls_in_deep_nesting() {
     in_another_process("a_wait_beyond_half_of_the_stack_still_polls_in_deep_nesting", || {
         watched("a wait beyond half of the stack", |watch| {
             let pool = Pool::builder().workers(1).stack_size(2 << 20);
-            let runtime = watch.runtime(blitz::Builder::from_pool(pool).build().unwrap());
+            let runtime = watch.runtime(pool.build().unwrap());
             assert_eq!(runtime.pool().install(|| dig(20)), 7);
         });
     });

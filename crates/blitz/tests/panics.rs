@@ -23,7 +23,7 @@ fn listening(pool: blitz::PoolBuilder) -> (Runtime, Heard) {
     let heard = Heard::default();
     let hears = heard.clone();
     let pool = pool.panic_handler(move |payload| hears.lock().unwrap().push(text(&payload)));
-    (blitz::Builder::from_pool(pool).build().unwrap(), heard)
+    (pool.build().unwrap(), heard)
 }
 
 /// Panics when it is dropped.
@@ -239,7 +239,7 @@ fn in_the_panic_handler_itself() {
             counter.fetch_add(1, SeqCst);
             panic!("in the handler");
         });
-        let runtime = watch.runtime(blitz::Builder::from_pool(pool).build().unwrap());
+        let runtime = watch.runtime(pool.build().unwrap());
         drop(runtime.spawn(async { panic!("first") }));
         drop(finished(runtime.spawn(async { panic!("second") })));
         works_on(runtime);

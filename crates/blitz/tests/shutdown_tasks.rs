@@ -350,7 +350,7 @@ fn drop_handlers_that_panic_are_reported_and_stop_nobody() {
                 assert_eq!(*payload.downcast::<&str>().unwrap(), "dropped");
                 counter.fetch_add(1, SeqCst);
             });
-            let runtime = blitz::Builder::from_pool(pool).build().unwrap();
+            let runtime = pool.build().unwrap();
             end_with(runtime, 20, |_| (OnDrop(|| panic!("dropped")), tally.token()));
             assert!(tally.is_even());
             assert_eq!(heard.load(SeqCst), 20);
@@ -515,7 +515,7 @@ fn shutdown_with_and_without_patience() {
         };
         let patient = runtime(2);
         parked(&patient);
-        assert!(patient.shutdown_timeout(std::time::Duration::MAX));
+        assert!(patient.shutdown_within(std::time::Duration::MAX).is_ok());
         assert!(tally.is_even());
         let background = runtime(2);
         parked(&background);
@@ -524,7 +524,7 @@ fn shutdown_with_and_without_patience() {
         let stuck = runtime(1);
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let job = stuck.spawn_cpu(move || wait.recv().unwrap());
-        assert!(!stuck.shutdown_timeout(std::time::Duration::ZERO));
+        assert!(stuck.shutdown_within(std::time::Duration::ZERO).is_err());
         go.send(()).unwrap();
         job.join().unwrap();
     });
@@ -537,7 +537,7 @@ fn an_adopted_thread_ends_its_tasks_too() {
             let tally = Tally::default();
             let token = tally.token();
             let pool = blitz::Pool::builder().workers(workers).use_current_thread();
-            let runtime = blitz::Builder::from_pool(pool).build().unwrap();
+            let runtime = pool.build().unwrap();
             assert_eq!(runtime.block_on(async { blitz::spawn(async { 7 }).await.unwrap() }), 7);
             drop(runtime.spawn(async move {
                 let _token = token;
@@ -577,7 +577,7 @@ fn a_chain_of_tasks_ends_without_filling_the_stack() {
         // Worker 0 is a thread that ends without having left: the pool is still complete after it.
         let build = || {
             let pool = blitz::Pool::builder().workers(4).use_current_thread();
-            blitz::Builder::from_pool(pool).build().unwrap()
+            pool.build().unwrap()
         };
         let orphan = std::thread::spawn(build).join().unwrap();
         let first = chain(&orphan, &tally);

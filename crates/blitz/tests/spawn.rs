@@ -155,10 +155,10 @@ fn broadcast_panics_come_back_after_all_are_done() {
 #[test]
 fn yields_run_one_job_or_say_that_there_is_none() {
     let pool = pool(1);
-    assert_eq!(pool.yield_now(), None);
+    assert_eq!(pool.yield_job(), None);
     assert_eq!(pool.yield_local(), None);
     pool.install(|| {
-        assert_eq!(blitz::yield_now(), Some(Yield::Idle));
+        assert_eq!(blitz::yield_job(), Some(Yield::Idle));
         let ran = Arc::new(AtomicUsize::new(0));
         for _ in 0..2 {
             let ran = ran.clone();
@@ -166,7 +166,7 @@ fn yields_run_one_job_or_say_that_there_is_none() {
         }
         assert_eq!(pool.yield_local(), Some(Yield::Executed));
         assert_eq!(ran.load(Relaxed), 1);
-        assert_eq!(blitz::yield_now(), Some(Yield::Executed));
+        assert_eq!(blitz::yield_job(), Some(Yield::Executed));
         assert_eq!(ran.load(Relaxed), 2);
         assert_eq!(blitz::yield_local(), Some(Yield::Idle));
     });

@@ -3,7 +3,7 @@
 mod common;
 
 use blitz::task::{shield, yield_now};
-use blitz::{Builder, Pool, Runtime, WaitPolicy, block_on};
+use blitz::{Pool, Runtime, WaitPolicy, block_on};
 use common::{forget, wait_for, watched};
 use std::future::{Future, pending, poll_fn};
 use std::hint::black_box;
@@ -132,7 +132,7 @@ fn a_scope_with_a_tenth_of_the_stack_free_in_deep_nesting() {
 
 fn descendants_only(workers: usize) -> Runtime {
     let pool = Pool::builder().workers(workers).wait_policy(WaitPolicy::DescendantsOnly);
-    Builder::from_pool(pool).build().unwrap()
+    pool.build().unwrap()
 }
 
 /// A task that yields for ever keeps none in the queue waiting.

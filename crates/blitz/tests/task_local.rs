@@ -185,7 +185,7 @@ fn yield_now_inside_of_with_runs_jobs_that_enter_scopes_of_the_same_key() {
         });
         let seen = loop {
             match receive.try_recv() {
-                Err(mpsc::TryRecvError::Empty) => blitz::yield_now(),
+                Err(mpsc::TryRecvError::Empty) => blitz::yield_job(),
                 seen => break seen,
             };
         };
@@ -266,7 +266,7 @@ fn jobs_that_run_on_top_of_a_task_see_nothing_of_it() {
                 assert_eq!(thread::current().id(), thread);
                 send.send((NUMBER.try_get().is_err(), blitz::task::try_id())).unwrap();
             });
-            assert_eq!(blitz::yield_now(), Some(blitz::Yield::Executed));
+            assert_eq!(blitz::yield_job(), Some(blitz::Yield::Executed));
             let joined = blitz::spawn_cpu(|| (NUMBER.try_get().is_err(), blitz::task::try_id()));
             assert_eq!(joined.join().unwrap(), (true, None));
             (receive.recv().unwrap(), NUMBER.get(), blitz::task::try_id().is_some())

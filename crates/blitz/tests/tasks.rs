@@ -270,7 +270,7 @@ fn slow_polls_are_reported_with_their_task() {
         let pool = Pool::builder().workers(1).slow_poll_handler(limit, move |id, time| {
             reports.lock().unwrap().push((id, time));
         });
-        let runtime = watch.runtime(blitz::Builder::from_pool(pool).build().unwrap());
+        let runtime = watch.runtime(pool.build().unwrap());
         let task = runtime.spawn(async move {
             let since = std::time::Instant::now();
             while since.elapsed() <= limit {

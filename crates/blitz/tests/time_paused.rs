@@ -4,7 +4,7 @@ mod common;
 
 use blitz::sync::{mpsc, oneshot};
 use blitz::time::{self, Duration, Instant, sleep, sleep_until, timeout};
-use blitz::{Builder, Pool, Runtime, WaitPolicy};
+use blitz::{Pool, Runtime, WaitPolicy};
 use common::{Watch, wait_for, watched};
 use std::future::Future;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn time_moves_while_a_worker_waits_for_descendants_only() {
     watched("time_moves_while_a_worker_waits_for_descendants_only", |watch| {
         for workers in [2, 4] {
             let pool = Pool::builder().workers(workers).wait_policy(WaitPolicy::DescendantsOnly);
-            let builder = Builder::from_pool(pool).start_paused(true);
+            let builder = pool.start_paused(true);
             let runtime = watch.runtime(builder.build().unwrap());
             for _ in 0..100 {
                 let waited = runtime.block_on(async {

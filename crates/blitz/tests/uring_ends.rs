@@ -93,7 +93,7 @@ fn a_write_that_waits_for_its_reader_is_waited_for_and_reported() {
             }
             drop(runtime.spawn(async move { file.write_all(b"hello").await }));
             wait_for(|| io_metrics(&handle).under_way == 1);
-            assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it is not over");
+            assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "it is not over");
             // The write was promised, and is done when there is room.
             let mut got = Vec::new();
             wait_for_bytes(&mut other, &mut got, full + 5);
@@ -124,7 +124,7 @@ fn what_was_written_is_written_although_the_runtime_ends_half_way() {
                 std::future::pending::<()>().await;
             }));
             is_done.recv().unwrap();
-            assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it is not over");
+            assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "it is not over");
             let mut got = Vec::new();
             wait_for_bytes(&mut other, &mut got, bytes.len());
             assert!(got == bytes);
@@ -164,7 +164,7 @@ fn a_read_on_a_thread_that_never_comes_is_bounded_and_reported() {
             let mut file = File::from_std(fifo.try_clone().unwrap());
             drop(runtime.spawn(async move { file.read_u8().await }));
             wait_for(|| handle.metrics().tasks.blocking_threads > 0);
-            assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it is not over");
+            assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "it is not over");
             fifo.write_all(b"x").unwrap();
         });
     }
@@ -233,7 +233,10 @@ fn those_who_wait_are_served_or_told_while_the_end_waits_for_a_write() {
             let metrics = io_metrics(&runtime.handle());
             (metrics.waiting, metrics.under_way) == (1, 2)
         });
-        assert!(!runtime.shutdown_timeout(Duration::from_millis(1)), "it waits for the write");
+        assert!(
+            runtime.shutdown_within(Duration::from_millis(1)).is_err(),
+            "it waits for the write"
+        );
         // Workers that wait for the write serve them; if the pool is further, they have been told.
         // Then the other side may be gone.
         let _ = to_read.write_all(&[3]);

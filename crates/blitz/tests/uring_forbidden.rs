@@ -7,7 +7,7 @@ mod common;
 use blitz::fs::File;
 use blitz::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use blitz::net::{TcpListener, UnixStream};
-use blitz::{Backend, JoinHandle, Runtime};
+use blitz::{Backend, BackendChoice, JoinHandle, Runtime};
 use common::{Dir, io_metrics, wait_for, watched};
 use rustix::io::Errno;
 use seccompiler::{
@@ -71,7 +71,7 @@ fn filter_of(calls: &[i64], error: Errno) -> BpfProgram {
 fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
     let runtime = Runtime::builder().workers(workers).backend(backend).build();
     let runtime = runtime.inspect_err(|error| println!("no io_uring here: {error}")).ok()?;
-    (runtime.backend().unwrap().backend == Backend::IoUring).then_some(runtime)
+    (BackendChoice::of(&runtime).unwrap().backend == Backend::IoUring).then_some(runtime)
 }
 
 fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
@@ -143,7 +143,7 @@ fn finish(begun: Begun, dir: &Dir, number: usize) {
     // What cannot be cancelled any more is left to the system.
     silent.1.abort();
     assert!(silent.1.join().unwrap_err().is_cancelled());
-    let choice = runtime.backend().unwrap();
+    let choice = BackendChoice::of(&runtime).unwrap();
     assert_eq!(choice.backend, Backend::Readiness);
     assert!(choice.reason.unwrap().contains("takes no more operations"));
     drop(runtime);
@@ -204,13 +204,13 @@ fn files_of_the_automatic_backend_go_on_with_threads() {
                     })
                     .collect();
                 tasks.into_iter().for_each(|task| task.join().unwrap());
-                let choice = runtime.backend().unwrap();
+                let choice = BackendChoice::of(&runtime).unwrap();
                 assert_eq!(choice.backend, Backend::Readiness, "{choice}");
             }
             // One that is built now has no ring from the beginning.
             let late = watch.runtime(Runtime::builder().workers(2).build().unwrap());
             late.block_on(write_and_read(dir.at("late"), &[4; 10_000]));
-            assert!(late.backend().unwrap().reason.is_some());
+            assert!(BackendChoice::of(&late).unwrap().reason.is_some());
         });
     });
 }

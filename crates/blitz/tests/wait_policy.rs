@@ -2,7 +2,7 @@
 
 mod common;
 
-use blitz::{Builder, Pool, Runtime, WaitPolicy};
+use blitz::{Pool, Runtime, WaitPolicy};
 use common::{Watch, watched};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 /// A runtime of `workers` workers that run descendants only.
 fn descendants_only(watch: &Watch, workers: usize) -> Runtime {
     let pool = Pool::builder().workers(workers).wait_policy(WaitPolicy::DescendantsOnly);
-    watch.runtime(Builder::from_pool(pool).build().unwrap())
+    watch.runtime(pool.build().unwrap())
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(crate) fn ready() {
 #[cold]
 #[inline(never)]
 fn ready_cold() {
-    if Handle::try_current().is_some() {
+    if Handle::try_current().is_ok() {
         return;
     }
     if let Err(error) = ThreadPoolBuilder::new().ensure_global() {
@@ -107,7 +107,7 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 
 /// Runs one job of the current pool, if there is one; `None` outside of a pool.
 pub fn yield_now() -> Option<Yield> {
-    blitz_core::yield_now().map(Yield::of)
+    blitz_core::yield_job().map(Yield::of)
 }
 
 /// Runs one of the current thread's own jobs, if there is one; `None` outside of a pool.

@@ -142,7 +142,7 @@ impl ThreadPool {
 
     /// As [`yield_now`](crate::yield_now); `None` if the current thread is not one of this pool's.
     pub fn yield_now(&self) -> Option<Yield> {
-        self.pool.yield_now().map(Yield::of)
+        self.pool.yield_job().map(Yield::of)
     }
 
     /// As [`yield_local`](crate::yield_local); `None` if the current thread is not one of this pool's.

@@ -41,7 +41,7 @@ pub const ORDERS: &[Order] = &[
             layer("door", &[&["fs", "net", "process"], &["signal"], &["io"], &["async_fd"]]),
             layer("time", &[&["time"]]),
             layer("driver", &[&["driver"], &["timers", "uring"], &["poll"]]),
-            layer("base", &[&["options"], &["backend", "batch", "room", "transfer"]]),
+            layer("base", &[&["backend", "batch", "room", "transfer"]]),
         ],
         recursive: &[],
         known: &[],
@@ -62,12 +62,7 @@ pub const ORDERS: &[Order] = &[
         ],
         // A team holds its workers, which point to it, and a latch of a worker of another team.
         recursive: &[("team", "team::latch"), ("team", "team::worker")],
-        known: &[
-            ("team", "sched::watch"),
-            ("door::builder", "door::global"),
-            ("door::current", "door::global"),
-            ("door::handle", "door::pool"),
-        ],
+        known: &[("team", "sched::watch")],
     },
     Order {
         name: "blitz-parts",
@@ -107,6 +102,6 @@ pub const ORDERS: &[Order] = &[
             ("wheel::levels", "wheel::entry"),
             ("wheel::entry", "wheel"),
         ],
-        known: &[("prim", "prim::randomised"), ("prim::stand_ins", "prim::randomised")],
+        known: &[("prim", "prim::randomised")],
     },
 ];

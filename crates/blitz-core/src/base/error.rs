@@ -47,9 +47,7 @@ impl BuildError {
         BuildError { kind: BuildErrorKind::AlreadyWorker }
     }
 
-    /// For a layer that plugs a driver in while it builds a pool.
-    #[doc(hidden)]
-    pub fn driver(source: io::Error) -> BuildError {
+    pub(crate) fn driver(source: io::Error) -> BuildError {
         BuildError { kind: BuildErrorKind::Driver { source } }
     }
 
@@ -131,6 +129,67 @@ impl std::error::Error for BuildError {
         }
     }
 }
+
+/// Why there is no current pool: see [`Handle::try_current`](crate::Handle::try_current).
+///
+/// ```
+/// let error = blitz::Handle::try_current().unwrap_err();
+/// assert!(error.is_missing_context());
+/// assert!(error.to_string().contains("block_on"));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct TryCurrentError {
+    kind: TryCurrentErrorKind,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum TryCurrentErrorKind {
+    MissingContext,
+    ThreadLocalDestroyed,
+}
+
+impl TryCurrentError {
+    pub(crate) fn missing_context() -> TryCurrentError {
+        TryCurrentError { kind: TryCurrentErrorKind::MissingContext }
+    }
+
+    pub(crate) fn thread_local_destroyed() -> TryCurrentError {
+        TryCurrentError { kind: TryCurrentErrorKind::ThreadLocalDestroyed }
+    }
+
+    /// Whether the thread is no worker of a pool and has entered none.
+    #[must_use]
+    pub fn is_missing_context(&self) -> bool {
+        self.kind == TryCurrentErrorKind::MissingContext
+    }
+
+    /// Whether the thread ends, so that what it had entered is not known any more.
+    #[must_use]
+    pub fn is_thread_local_destroyed(&self) -> bool {
+        self.kind == TryCurrentErrorKind::ThreadLocalDestroyed
+    }
+}
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            TryCurrentErrorKind::MissingContext => {
+                "this thread is in no pool: call it inside of block_on or of a task, or after Handle::enter"
+            }
+            TryCurrentErrorKind::ThreadLocalDestroyed => {
+                "this thread ends, and its thread locals are destroyed: call it before, and keep the handle"
+            }
+        })
+    }
+}
+
+impl fmt::Debug for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TryCurrentError({self})")
+    }
+}
+
+impl std::error::Error for TryCurrentError {}
 
 /// Why a spawned task or job has no result.
 ///

@@ -5,5 +5,5 @@ mod error;
 mod id;
 pub(crate) mod panic;
 
-pub use error::{BuildError, JoinError};
+pub use error::{BuildError, JoinError, TryCurrentError};
 pub use id::Id;

@@ -2,7 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::global;
+use super::backend::{IoBackend, note_stopped_clock};
+use super::env::workers_from_env;
+use super::handle::Handle;
 use super::pool::Pool;
 use super::threads::{Spawn, Starting, ThreadBuilder, spawn_default};
 use crate::base::BuildError;
@@ -11,15 +13,21 @@ use crate::state::{Config, SlowPoll, WaitPolicy, default_workers};
 use crate::task;
 use crate::team::Team;
 use crate::worker::{adopt, is_worker, run_start_handler};
+use blitz_parts::prim::Instant;
 use blitz_parts::sleep::{SleepPolicy, WORKERS_MAX};
 use std::any::Any;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 type NameFn = Box<dyn FnMut(usize) -> String>;
+/// What a backend does with a new pool.
+type Prepare = Box<dyn FnOnce(&Handle) -> io::Result<()>>;
 
-/// Settings for a [`Pool`].
+/// Every setting of a [`Pool`], which a [`Runtime`](crate::Runtime) is, too.
+///
+/// [`Builder`](crate::Builder) is another name of this type.
 ///
 /// ```
 /// # fn main() -> Result<(), blitz::BuildError> {
@@ -36,10 +44,24 @@ type NameFn = Box<dyn FnMut(usize) -> String>;
 #[must_use = "a builder does nothing until `build` or `build_global`"]
 pub struct PoolBuilder {
     workers: usize,
+    /// `BLITZ_WORKERS` goes before `workers`.
+    asks_env: bool,
+    start_paused: bool,
+    prepare: Option<Prepare>,
     name: Option<NameFn>,
     spawn: Option<Box<Spawn<'static>>>,
     config: Config,
 }
+
+/// The name of [`PoolBuilder`] in async programs: the same type.
+///
+/// ```
+/// let builder: blitz::Builder = blitz::Runtime::builder().workers(2).start_paused(true);
+/// let pool: blitz::Pool = builder.build()?;
+/// assert_eq!(pool.num_workers(), 2);
+/// # Ok::<(), blitz::BuildError>(())
+/// ```
+pub type Builder = PoolBuilder;
 
 impl PoolBuilder {
     /// All defaults.
@@ -50,16 +72,85 @@ impl PoolBuilder {
     /// How many workers; 0, the default, means one per core that this process may use, by affinity
     /// and CPU quota. There may be more workers than cores, up to [`Pool::MAX_WORKERS`].
     ///
-    /// `BLITZ_WORKERS` is consulted only for the global pool, and there only if this is 0.
+    /// The variable `BLITZ_WORKERS` has a say only in the global pool if this is 0, in
+    /// [`workers_from_env`](PoolBuilder::workers_from_env), and in the attributes.
     #[doc(alias = "num_threads")]
+    #[doc(alias = "num_workers")]
+    #[doc(alias = "worker_threads")]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
+        self.asks_env = false;
         self
     }
 
-    /// What whoever plugs a driver into the pool finds in its [`PoolView`](crate::driver::PoolView).
-    pub fn driver_options<T: Any + Send + Sync>(mut self, options: T) -> Self {
-        self.config.driver_options = Some(Arc::new(options));
+    /// As many workers as the variable `BLITZ_WORKERS` says; if it is not set, as
+    /// [`workers(otherwise)`](PoolBuilder::workers). A value that cannot be used is an error when the pool is built.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers_from_env(2).build()?;
+    /// if std::env::var_os("BLITZ_WORKERS").is_none() {
+    ///     assert_eq!(pool.num_workers(), 2);
+    /// }
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn workers_from_env(mut self, otherwise: usize) -> Self {
+        self.workers = otherwise;
+        self.asks_env = true;
+        self
+    }
+
+    /// What files and sockets are used with: `blitz::Backend`. Default: `Backend::Auto`; `BackendChoice::of` says
+    /// what that came to.
+    ///
+    /// ```
+    /// use blitz::{Backend, BackendChoice};
+    ///
+    /// let runtime = blitz::Runtime::builder().workers(1).backend(Backend::Readiness).build()?;
+    /// assert_eq!(BackendChoice::of(&runtime).unwrap().backend, Backend::Readiness);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn backend(mut self, backend: impl IoBackend) -> Self {
+        let backend = Arc::new(backend);
+        self.config.backend = Some(backend.clone());
+        self.prepare = Some(Box::new(move |pool| backend.prepare(pool)));
+        self
+    }
+
+    /// How many events of files and sockets one look can bring; more come with the next one. Default: 256. With fewer,
+    /// other work goes in between sooner; zero counts as one.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::builder().workers(1).max_io_completions(16).build()?;
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn max_io_completions(mut self, events: usize) -> Self {
+        self.config.io_completions = Some(events);
+        self
+    }
+
+    /// Whether the pool's clock stands from the beginning, for tests: see `blitz::time::pause`. Default: no.
+    ///
+    /// The thread that builds the pool is one of its workers then, while it is in [`Pool::block_on`], so that time does
+    /// not pass while the future runs there. If it is a worker of another pool already, it stays that.
+    ///
+    /// Other threads may use the pool, too. If one of them waits for it, or spawns a task, while the
+    /// thread that built it is in none of its operations, the pool starts a thread that takes that one's place for
+    /// good. Then time may pass while a future runs in `block_on`, as `blitz::time::pause` says of threads that are no
+    /// workers; tasks hold the clock in any case.
+    ///
+    /// ```
+    /// use blitz::time::{Duration, Instant, sleep};
+    ///
+    /// let runtime = blitz::Runtime::builder().workers(1).start_paused(true).build()?;
+    /// runtime.block_on(async {
+    ///     let start = Instant::now();
+    ///     sleep(Duration::from_secs(3_600)).await;
+    ///     assert_eq!(start.elapsed(), Duration::from_secs(3_600));
+    /// });
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn start_paused(mut self, paused: bool) -> Self {
+        self.start_paused = paused;
         self
     }
 
@@ -108,6 +199,7 @@ impl PoolBuilder {
     }
 
     /// The stack size of the workers' threads in bytes. Default: that of [`std::thread`].
+    #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.config.stack_size = Some(bytes);
         self
@@ -155,15 +247,6 @@ impl PoolBuilder {
     pub fn use_current_thread(mut self) -> Self {
         self.config.use_current_thread = true;
         self
-    }
-
-    /// As [`use_current_thread`](PoolBuilder::use_current_thread), until another thread needs the pool while this one is
-    /// in none of its operations, or is still waiting when this one ends its operation: then a thread of the pool's own
-    /// takes its place, for good.
-    #[doc(hidden)]
-    pub fn lend_current_thread(mut self) -> Self {
-        self.config.lends_thread = true;
-        self.use_current_thread()
     }
 
     /// Lets the drop of the pool return at once. The threads end by themselves once every job that was
@@ -305,7 +388,7 @@ impl PoolBuilder {
     /// ```
     pub fn panic_handler(
         mut self,
-        handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
+        handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     ) -> Self {
         self.config.panic_handler = Some(Box::new(handler));
         self
@@ -314,8 +397,8 @@ impl PoolBuilder {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// If a setting cannot be used, or a thread cannot be started; threads that were started are
-    /// stopped again.
+    /// If a setting cannot be used, if a thread cannot be started, or if the system has not the
+    /// [backend](PoolBuilder::backend) that was asked for; threads that were started are stopped again.
     pub fn build(mut self) -> Result<Pool, BuildError> {
         let mut spawn = self.spawn.take();
         self.build_by(spawn.as_mut().map(|spawn| &mut **spawn as &mut Spawn<'_>))
@@ -345,8 +428,12 @@ impl PoolBuilder {
         self.build_by(Some(&mut spawn))
     }
 
-    fn build_by(self, spawn: Option<&mut Spawn<'_>>) -> Result<Pool, BuildError> {
-        let workers = if self.workers == 0 { default_workers() } else { self.workers };
+    fn build_by(mut self, spawn: Option<&mut Spawn<'_>>) -> Result<Pool, BuildError> {
+        let asked = match self.asks_env {
+            true => workers_from_env()?.unwrap_or(self.workers),
+            false => self.workers,
+        };
+        let workers = if asked == 0 { default_workers() } else { asked };
         if workers > WORKERS_MAX {
             return Err(BuildError::config(format!(
                 "{workers} workers are too many; a pool can have up to {WORKERS_MAX}, \
@@ -360,41 +447,26 @@ impl PoolBuilder {
                     .to_owned(),
             ));
         }
-        self.start(workers, spawn)
+        if self.start_paused {
+            self.config.paused_since = Some(Instant::now());
+            note_stopped_clock();
+            if !is_worker() {
+                // Until another thread needs the pool, or the thread's place.
+                self.config.lends_thread = true;
+                self.config.use_current_thread = true;
+            }
+        }
+        let prepare = self.prepare.take();
+        let pool = self.start(workers, spawn)?;
+        if let Some(prepare) = prepare {
+            prepare(&pool.handle()).map_err(BuildError::driver)?;
+        }
+        Ok(pool)
     }
 
-    /// Builds the global pool, which the free functions use outside of any pool. If nobody does, it
-    /// is built with defaults, and `BLITZ_WORKERS` workers, when it is first used.
-    ///
-    /// ```
-    /// // First thing in `main`.
-    /// blitz::Pool::builder().thread_name(|index| format!("global-{index}")).build_global()?;
-    /// assert_eq!(blitz::join(|| 1, || 2), (1, 2));
-    /// # Ok::<(), blitz::BuildError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`build`](PoolBuilder::build), and if the global pool exists already or `BLITZ_WORKERS` is
-    /// needed and cannot be used.
-    pub fn build_global(self) -> Result<(), BuildError> {
-        global::build_global(self)
-    }
-
-    /// As [`build_global`](PoolBuilder::build_global), with threads that `spawn` starts, as in
-    /// [`build_with`](PoolBuilder::build_with).
-    ///
-    /// # Errors
-    /// As [`build_global`](PoolBuilder::build_global).
-    pub fn build_global_with(
-        self,
-        spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
-    ) -> Result<(), BuildError> {
-        global::build_global_by(self, |builder| builder.build_with(spawn))
-    }
-
-    /// The number of workers that was asked for; 0 means automatic.
-    pub(crate) fn asked_workers(&self) -> usize {
-        self.workers
+    /// As for the global pool: `BLITZ_WORKERS` decides how many workers there are, unless a number was given.
+    pub(super) fn for_global(self) -> PoolBuilder {
+        if self.workers == 0 { self.workers_from_env(0) } else { self }
     }
 
     fn start(
@@ -439,18 +511,32 @@ impl PoolBuilder {
             adopt(&team);
             run_start_handler(&team, 0);
         }
-        Ok(Pool::new(team))
+        Ok(Pool::of(team))
     }
 }
 
-impl std::fmt::Debug for PoolBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Pool {
+    /// Settings for a new pool.
+    ///
+    /// ```
+    /// assert_eq!(blitz::Pool::builder().workers(2).build()?.num_workers(), 2);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn builder() -> PoolBuilder {
+        PoolBuilder::new()
+    }
+}
+
+impl fmt::Debug for PoolBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolBuilder")
             .field("workers", &self.workers)
             .field("stack_size", &self.config.stack_size)
             .field("sleep_policy", &self.config.sleep)
             .field("wait_policy", &self.config.wait)
+            .field("scheduler", &self.config.scheduler)
             .field("use_current_thread", &self.config.use_current_thread)
+            .field("start_paused", &self.start_paused)
             .finish_non_exhaustive()
     }
 }

@@ -2,13 +2,15 @@
 
 #![forbid(unsafe_code)]
 
+use super::dump::Dump;
 use super::global;
+use super::metrics::PoolMetrics;
+use super::unfinished::Unfinished;
 use crate::base::context;
 use crate::sched::end::try_hold;
 use crate::sched::hold::Hold;
-use crate::team::Team;
-use crate::team::entered;
-use crate::team::{Worker, current};
+use crate::state::Scheduler;
+use crate::team::{Team, Worker, current, entered};
 use crate::worker::{visit, with_worker};
 
 /// The index of the current thread among the workers of its pool, if it is a worker.
@@ -51,6 +53,66 @@ pub fn current_worker_has_jobs() -> Option<bool> {
 #[doc(alias = "current_num_threads")]
 pub fn current_num_workers() -> usize {
     with_current_team(Team::num_workers)
+}
+
+/// Returns how tasks find a worker of the current pool; outside of any pool, of the global one.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(1).scheduler(blitz::Scheduler::Signal).build()?;
+/// assert_eq!(pool.install(blitz::scheduler), blitz::Scheduler::Signal);
+/// # Ok::<(), blitz::BuildError>(())
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[must_use]
+pub fn scheduler() -> Scheduler {
+    with_current_team(|team| team.tasks.scheduler())
+}
+
+/// Returns what the workers of the current pool have done so far; outside of any pool, of the global one.
+///
+/// Counting is always on. To tell how many jobs wait, workers that have forks which no other worker can see yet are
+/// held up for some microseconds.
+///
+/// ```
+/// blitz::join(|| (), || ());
+/// assert!(blitz::metrics().total().pushes >= 1);
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[must_use]
+pub fn metrics() -> PoolMetrics {
+    with_current_team(PoolMetrics::of)
+}
+
+/// Returns the state of each counter, latch, deque and task of the current pool, else of the global one.
+///
+/// It is what a watchdog prints: as data, text and JSON.
+///
+/// ```
+/// assert!(blitz::dump().to_string().contains("worker 0"));
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[must_use]
+pub fn dump() -> Dump {
+    with_current_team(Dump::of)
+}
+
+/// Returns what the end of the current pool waits for, or would; outside of any pool, of the global one.
+///
+/// ```
+/// assert_eq!(blitz::unfinished().workers, blitz::current_num_workers());
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[must_use]
+pub fn unfinished() -> Unfinished {
+    with_current_team(Unfinished::of)
 }
 
 /// Calls `f` with the current team, else with the global one. The team may have ended if it was entered.

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::global::{WORKERS_VARIABLE, workers_from_env};
+use super::env::{WORKERS_VARIABLE, workers_from_env};
 use crate::state::Scheduler;
 use crate::state::default_workers;
 use blitz_parts::{barrier, park};

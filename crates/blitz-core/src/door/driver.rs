@@ -2,12 +2,15 @@
 
 #![forbid(unsafe_code)]
 
+pub use super::backend::{IoBackend, is_any_clock_stopped, note_stopped_clock};
 use super::current::{try_with_current_team, with_another_team};
+use super::handle::Handle;
 use crate::base::context;
 pub use crate::task::budget::{Spent, poll_spend};
 pub use crate::task::is_prompt;
 pub use crate::team::PoolView;
 use crate::team::current;
+use blitz_parts::prim::Instant;
 pub use blitz_parts::sleep::Driver;
 use std::io;
 use std::sync::Arc;
@@ -34,4 +37,20 @@ pub fn with_current<D: Driver, R>(
 /// Calls `f` with the driver of the pool that [`with_current`] would use, if there is one already.
 pub fn with_plugged<D: Driver, R>(f: impl FnOnce(&D) -> R) -> Option<R> {
     try_with_current_team(|team| team.with_plugged(f)).flatten()
+}
+
+/// Returns the driver of the pool that `handle` leads to; `make` makes it if there is none yet.
+///
+/// # Errors
+/// If the driver cannot be made, or if the pool has ended.
+pub fn of<D: Driver>(
+    handle: &Handle,
+    make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
+) -> io::Result<Arc<D>> {
+    handle.team().driver_arc(make)
+}
+
+/// Returns when the pool that [`with_current`] would use was built, if its clock stands from then on.
+pub fn paused_since() -> Option<Instant> {
+    try_with_current_team(|team| team.config.paused_since).flatten()
 }

@@ -4,13 +4,12 @@
 
 use super::builder::PoolBuilder;
 use super::pool::Pool;
+use super::threads::ThreadBuilder;
 use crate::base::BuildError;
-use crate::state::default_workers;
 use crate::team::Team;
 use blitz_parts::prim::{Mutex, MutexGuard, OnceLock, thread_local};
-use blitz_parts::sleep::WORKERS_MAX;
 use std::cell::Cell;
-use std::ffi::OsString;
+use std::io;
 use std::sync::PoisonError;
 
 static GLOBAL: OnceLock<Pool> = OnceLock::new();
@@ -49,9 +48,6 @@ impl Drop for Building {
     }
 }
 
-/// The variable that sets the number of the global pool's workers.
-pub(crate) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
-
 /// The global pool, which never ends. Built on first use, with `BLITZ_WORKERS` workers or one per
 /// core.
 ///
@@ -64,7 +60,7 @@ pub(crate) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
 /// # Errors
 /// If `BLITZ_WORKERS` cannot be used or the system starts no thread.
 pub fn global() -> Result<&'static Pool, BuildError> {
-    global_or_build(|| Ok(PoolBuilder::new().workers(workers_from_env()?)))
+    global_or_build(|| Ok(PoolBuilder::new().for_global()))
 }
 
 /// The team of the global pool, if that was built.
@@ -101,6 +97,37 @@ pub fn global_or_build(
     }
 }
 
+impl PoolBuilder {
+    /// Builds the global pool, which the free functions use outside of any pool. If nobody does, it
+    /// is built with defaults, and `BLITZ_WORKERS` workers, when it is first used.
+    ///
+    /// ```
+    /// // First thing in `main`.
+    /// blitz::Pool::builder().thread_name(|index| format!("global-{index}")).build_global()?;
+    /// assert_eq!(blitz::join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](PoolBuilder::build), and if the global pool exists already or `BLITZ_WORKERS` is
+    /// needed and cannot be used.
+    pub fn build_global(self) -> Result<(), BuildError> {
+        build_global(self)
+    }
+
+    /// As [`build_global`](PoolBuilder::build_global), with threads that `spawn` starts, as in
+    /// [`build_with`](PoolBuilder::build_with).
+    ///
+    /// # Errors
+    /// As [`build_global`](PoolBuilder::build_global).
+    pub fn build_global_with(
+        self,
+        spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        build_global_by(self, |builder| builder.build_with(spawn))
+    }
+}
+
 /// As [`PoolBuilder::build_global`].
 ///
 /// # Errors
@@ -118,11 +145,7 @@ pub(crate) fn build_global_by(
     if GLOBAL.get().is_some() {
         return Err(BuildError::global_exists());
     }
-    let workers = match builder.asked_workers() {
-        0 => workers_from_env()?,
-        asked => asked,
-    };
-    let _ = GLOBAL.set(build(builder.workers(workers))?);
+    let _ = GLOBAL.set(build(builder.for_global())?);
     drop(building);
     Ok(())
 }
@@ -136,50 +159,5 @@ pub(crate) fn team() -> &'static Team {
     match global() {
         Ok(pool) => pool.team(),
         Err(error) => panic!("the global pool could not be built: {error}"),
-    }
-}
-
-/// What `BLITZ_WORKERS` asks for; 0 if it is not set.
-pub(crate) fn workers_from_env() -> Result<usize, BuildError> {
-    match std::env::var_os(WORKERS_VARIABLE) {
-        None => Ok(0),
-        // `VARIABLE=` is how unit files and shells unset one.
-        Some(text) if text.is_empty() => Ok(0),
-        Some(text) => parse_workers(&text),
-    }
-}
-
-fn parse_workers(text: &OsString) -> Result<usize, BuildError> {
-    let number = text.to_str().and_then(|text| text.trim().parse::<usize>().ok());
-    number.filter(|&number| number <= WORKERS_MAX).ok_or_else(|| {
-        BuildError::config(format!(
-            "{WORKERS_VARIABLE} is {text:?}; it must be a whole number from 1 to {WORKERS_MAX}, or 0 \
-             for one worker per core (here {})",
-            default_workers()
-        ))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{WORKERS_MAX, parse_workers};
-    use std::ffi::OsString;
-
-    #[test]
-    fn good_numbers_are_taken() {
-        for (text, number) in [("0", 0), ("1", 1), (" 12 ", 12), ("65535", WORKERS_MAX)] {
-            assert_eq!(parse_workers(&OsString::from(text)).unwrap(), number);
-        }
-    }
-
-    #[test]
-    fn bad_numbers_are_quoted_and_what_is_allowed_is_said() {
-        for text in ["", "two", "-1", "65536", "1.5", "99999999999999999999"] {
-            let error = parse_workers(&OsString::from(text)).unwrap_err();
-            assert!(error.is_invalid_config());
-            let message = error.to_string();
-            assert!(message.contains(&format!("{text:?}")), "{message}");
-            assert!(message.contains("from 1 to 65535"), "{message}");
-        }
     }
 }

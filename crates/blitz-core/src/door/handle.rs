@@ -4,81 +4,404 @@
 
 use super::dump::Dump;
 use super::metrics::PoolMetrics;
-use super::pool::Pool;
 use super::unfinished::Unfinished;
+use crate::base::TryCurrentError;
+use crate::ops::broadcast::{self, BroadcastContext};
+use crate::ops::detached;
+use crate::ops::install::install_in;
+use crate::ops::join::{self, FnContext};
+use crate::ops::scope::{self, Scope};
+use crate::ops::scope_fifo::{self, ScopeFifo};
 use crate::ops::spawn;
+use crate::ops::yield_now::{Yield, yield_job, yield_local};
 use crate::sched::end::try_hold;
+use crate::sched::hold::Hold;
+use crate::state::Scheduler;
 use crate::task::{self, JoinHandle, TrySpawnError};
-use crate::team::Entered;
-use crate::team::PoolView;
-use crate::team::Team;
-use crate::worker::current_team;
-use blitz_parts::sleep::Driver;
+use crate::team::{Entered, Team, current, is_entering_over};
+use crate::worker::{current_team, index_in};
 use std::fmt;
 use std::future::Future;
-use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A way into a pool that can be cloned and sent anywhere. It does not keep the pool working: what is
-/// spawned through it after the pool was dropped is cancelled at once.
+/// A way into a pool that can be cloned and sent anywhere. It does not keep the pool at work.
+///
+/// Once the pool has been dropped, tasks and jobs that are spawned through the handle are cancelled at once, and
+/// detached jobs are dropped. Operations that must return a value ([`install`](Handle::install),
+/// [`join`](Handle::join), [`scope`](Handle::scope), [`broadcast`](Handle::broadcast) and their kin) panic then.
+/// While such an operation runs, it holds the pool: a drop of the pool waits for it.
 ///
 /// ```
-/// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+/// let pool = blitz::Pool::builder().workers(2).build()?;
 /// let handle = pool.handle();
 /// let seven = std::thread::spawn(move || handle.spawn(async { 7 }).join()).join().unwrap();
 /// assert_eq!(seven.unwrap(), 7);
+/// # Ok::<(), blitz::BuildError>(())
 /// ```
 #[derive(Clone)]
 pub struct Handle {
     team: Arc<Team>,
 }
 
+/// Which pool is meant.
 impl Handle {
-    /// The current pool: the one that was entered, else that of the worker that calls.
+    /// Returns the current pool: the one that was entered, else that of the worker that calls.
     ///
     /// ```
-    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
     /// pool.block_on(async { blitz::Handle::current().spawn(async {}).await.unwrap() });
+    /// # Ok::<(), blitz::BuildError>(())
     /// ```
     ///
     /// # Panics
-    /// Outside of every pool; [`try_current`](Handle::try_current) returns `None` there.
+    /// Outside of every pool; [`try_current`](Handle::try_current) returns an error there.
+    #[must_use]
     #[track_caller]
     pub fn current() -> Handle {
         match Handle::try_current() {
-            Some(handle) => handle,
-            None => panic!(
-                "Handle::current was called outside of every pool: call it inside block_on or a task, or \
-                 after Handle::enter"
-            ),
+            Ok(handle) => handle,
+            Err(error) => panic!("Handle::current has no pool to return: {error}"),
         }
     }
 
-    /// The current pool, if there is one.
+    /// Returns the current pool, if there is one.
     ///
     /// ```
-    /// assert!(blitz::Handle::try_current().is_none());
+    /// assert!(blitz::Handle::try_current().unwrap_err().is_missing_context());
     /// ```
-    pub fn try_current() -> Option<Handle> {
-        current_team().map(|team| Handle { team })
+    ///
+    /// # Errors
+    /// Outside of every pool.
+    pub fn try_current() -> Result<Handle, TryCurrentError> {
+        match current_team() {
+            Some(team) => Ok(Handle { team }),
+            None if is_entering_over() => Err(TryCurrentError::thread_local_destroyed()),
+            None => Err(TryCurrentError::missing_context()),
+        }
+    }
+
+    pub(super) fn of(team: Arc<Team>) -> Handle {
+        Handle { team }
     }
 
     /// Makes this the current pool of this thread until the guard is dropped.
     ///
     /// ```
-    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
     /// let handle = pool.handle();
     /// let guard = handle.enter();
     /// assert_eq!(blitz::spawn(async { 7 }).join().unwrap(), 7);
     /// drop(guard);
     /// assert_eq!(pool.metrics().tasks.spawned, 1);
+    /// # Ok::<(), blitz::BuildError>(())
     /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
         EnterGuard::new(self.team.clone())
     }
 
-    /// As [`spawn`](crate::spawn), on this pool. If it has ended the task is cancelled.
+    /// Whether the current thread is one of the pool's workers, and in one of its operations.
+    fn is_inside(&self) -> bool {
+        current().is_some_and(|worker| worker.is_in(&self.team))
+    }
+
+    /// Keeps the pool at work; `None` if its drop has begun and the caller is outside of it.
+    fn hold(&self) -> Option<Hold> {
+        if self.is_inside() { Some(Hold::new(&self.team)) } else { try_hold(&self.team) }
+    }
+
+    /// Calls `f` with the team, which is kept at work meanwhile.
+    ///
+    /// # Panics
+    /// If the pool has ended.
+    #[track_caller]
+    fn at_work<R>(&self, f: impl FnOnce(&Team) -> R) -> R {
+        if self.is_inside() {
+            // The pool does not end before its worker returns.
+            return f(&self.team);
+        }
+        match try_hold(&self.team) {
+            Some(hold) => f(hold.team()),
+            None => panic!(
+                "the pool of this Handle has ended, and cannot run what has to return a value: keep its Pool \
+                 (or Runtime) until then, or call spawn_cpu, whose JoinHandle returns an error instead"
+            ),
+        }
+    }
+
+    pub(super) fn team(&self) -> &Team {
+        &self.team
+    }
+}
+
+/// Jobs.
+impl Handle {
+    /// As [`install`](crate::install), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert_eq!(pool.handle().install(blitz::current_num_workers), 2);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the pool has ended. A panic of `op` continues here.
+    #[track_caller]
+    pub fn install<OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.at_work(|team| install_in(team, |_, _| op()))
+    }
+
+    /// As [`join`](crate::join), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert_eq!(pool.handle().join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the pool has ended, and as [`join`](crate::join).
+    #[track_caller]
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.at_work(|team| join::join_in(team, |_| a(), |_| b()))
+    }
+
+    /// As [`join_context`](crate::join_context), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let moved = pool.handle().join_context(|_| (), |context| context.migrated()).1;
+    /// assert!(moved);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the pool has ended, and as [`join`](crate::join).
+    #[track_caller]
+    pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(FnContext) -> RA + Send,
+        B: FnOnce(FnContext) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        let (a, b) = (|moved| a(FnContext::new(moved)), |moved| b(FnContext::new(moved)));
+        self.at_work(|team| join::join_in(team, a, b))
+    }
+
+    /// As [`scope`](crate::scope), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let mut one = 0;
+    /// pool.handle().scope(|s| s.spawn(|_| one = 1));
+    /// assert_eq!(one, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the pool has ended, and as [`scope`](crate::scope).
+    #[track_caller]
+    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.at_work(|team| scope::scope_in(team, op))
+    }
+
+    /// As [`scope_fifo`](crate::scope_fifo), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let mut one = 0;
+    /// pool.handle().scope_fifo(|s| s.spawn_fifo(|_| one = 1));
+    /// assert_eq!(one, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the pool has ended, and as [`scope`](crate::scope).
+    #[track_caller]
+    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.at_work(|team| scope_fifo::scope_in(team, op))
+    }
+
+    /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let mut one = 0;
+    /// pool.handle().in_place_scope(|s| s.spawn(|_| one = 1));
+    /// assert_eq!(one, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the pool has ended, and as [`scope`](crate::scope).
+    #[track_caller]
+    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R,
+    {
+        self.at_work(|team| scope::in_place(team, op))
+    }
+
+    /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let mut one = 0;
+    /// pool.handle().in_place_scope_fifo(|s| s.spawn_fifo(|_| one = 1));
+    /// assert_eq!(one, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the pool has ended, and as [`scope`](crate::scope).
+    #[track_caller]
+    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
+        self.at_work(|team| scope_fifo::in_place(team, op))
+    }
+
+    /// As [`broadcast`](crate::broadcast), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert_eq!(pool.handle().broadcast(|context| context.index()), [0, 1]);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the pool has ended, and as [`broadcast`](crate::broadcast).
+    #[track_caller]
+    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
+    where
+        OP: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        self.at_work(|team| broadcast::broadcast_in(team, op))
+    }
+
+    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool. If it has ended, `op` is dropped.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// pool.handle().spawn_broadcast(move |context| send.send(context.index()).unwrap());
+    /// assert_eq!(receive.iter().count(), 2);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn spawn_broadcast<OP>(&self, op: OP)
+    where
+        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        if let Some(_until_all_are_posted) = self.hold() {
+            broadcast::spawn_broadcast_in(&self.team, op);
+        }
+    }
+
+    /// As [`spawn_cpu`](crate::spawn_cpu), on this pool. If it has ended, the job is cancelled.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// let handle = pool.handle();
+    /// assert_eq!(handle.spawn_cpu(|| 6 * 7).join().unwrap(), 42);
+    /// drop(pool);
+    /// assert!(handle.spawn_cpu(|| 6 * 7).join().unwrap_err().is_cancelled());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn spawn_cpu<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        spawn::spawn_in(&self.team, self.hold(), f)
+    }
+
+    /// As [`spawn_detached`](crate::spawn_detached), on this pool. If it has ended, `f` is dropped.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// pool.handle().spawn_detached(move || send.send(7).unwrap());
+    /// assert_eq!(receive.recv(), Ok(7));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn spawn_detached<F>(&self, f: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        detached::spawn_in(&self.team, self.hold(), f);
+    }
+
+    /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool. If it has ended, `f` is dropped.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// pool.handle().spawn_detached_fifo(move || send.send(7).unwrap());
+    /// assert_eq!(receive.recv(), Ok(7));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn spawn_detached_fifo<F>(&self, f: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        detached::spawn_fifo_in(&self.team, self.hold(), f);
+    }
+
+    /// As [`yield_job`](crate::yield_job); `None` if the current thread is not a worker of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// assert_eq!(pool.handle().yield_job(), None);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[doc(alias = "yield_now")]
+    pub fn yield_job(&self) -> Option<Yield> {
+        self.current_worker_index().and_then(|_| yield_job())
+    }
+
+    /// As [`yield_local`](crate::yield_local); `None` if the current thread is not a worker of this
+    /// pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// assert_eq!(pool.handle().yield_local(), None);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn yield_local(&self) -> Option<Yield> {
+        self.current_worker_index().and_then(|_| yield_local())
+    }
+}
+
+/// Tasks.
+impl Handle {
+    /// As [`spawn`](crate::spawn), on this pool. If it has ended, the task is cancelled.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// assert_eq!(pool.handle().spawn(async { 7 }).join().unwrap(), 7);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -87,13 +410,13 @@ impl Handle {
         task::spawn_in(&self.team, future)
     }
 
-    /// As [`spawn`](Handle::spawn), unless `global_queue_capacity` tasks wait already: for callers that
-    /// had rather wait, or refuse work, than queue without end.
+    /// As [`try_spawn`](crate::try_spawn), on this pool. If it has ended, the task is cancelled.
     ///
     /// ```
-    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
     /// let handle = pool.handle().try_spawn(async { 7 }).unwrap();
     /// assert_eq!(handle.join().unwrap(), 7);
+    /// # Ok::<(), blitz::BuildError>(())
     /// ```
     ///
     /// # Errors
@@ -106,82 +429,100 @@ impl Handle {
         task::try_spawn_in(&self.team, future)
     }
 
+    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has ended, the closure is
+    /// cancelled.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// assert_eq!(pool.handle().spawn_blocking(|| 7).join().unwrap(), 7);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let hold = match self.is_inside() {
+            true => Hold::while_at_work(&self.team),
+            false => try_hold(&self.team),
+        };
+        task::spawn_blocking_in(&self.team, hold, f)
+    }
+
     /// As [`block_on`](crate::block_on); what the future spawns goes to this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// assert_eq!(pool.handle().block_on(async { 7 }), 7);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
     ///
     /// # Blocking
     /// A thread outside of every pool blocks.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         task::block_on_in(&self.team, future)
     }
+}
 
-    /// What the workers have done so far.
+/// Looking inside.
+impl Handle {
+    /// Returns how many workers the pool has, or had.
+    #[must_use]
+    pub fn num_workers(&self) -> usize {
+        self.team.num_workers()
+    }
+
+    /// Returns the index of the current thread among this pool's workers, if it is one of them.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let handle = pool.handle();
+    /// assert_eq!(handle.current_worker_index(), None);
+    /// assert!(pool.install(|| handle.current_worker_index()).unwrap() < 2);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn current_worker_index(&self) -> Option<usize> {
+        index_in(&self.team)
+    }
+
+    /// Returns how tasks find a worker.
+    #[must_use]
+    pub fn scheduler(&self) -> Scheduler {
+        self.team.tasks.scheduler()
+    }
+
+    /// As [`metrics`](crate::metrics()), of this pool.
+    #[must_use]
     pub fn metrics(&self) -> PoolMetrics {
         PoolMetrics::of(&self.team)
     }
 
-    /// As [`Pool::dump`](crate::Pool::dump).
+    /// As [`dump`](crate::dump()), of this pool.
     ///
     /// ```
-    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
     /// assert!(pool.handle().dump().to_string().contains("worker 1"));
+    /// # Ok::<(), blitz::BuildError>(())
     /// ```
+    #[must_use]
     pub fn dump(&self) -> Dump {
         Dump::of(&self.team)
     }
 
-    /// As [`spawn_cpu`](crate::spawn_cpu), on this pool. If it has ended the job is cancelled.
+    /// As [`unfinished`](crate::unfinished()), of this pool.
     ///
     /// ```
-    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
-    /// let handle = pool.handle();
-    /// assert_eq!(handle.spawn_cpu(|| 6 * 7).join().unwrap(), 42);
-    /// drop(pool);
-    /// assert!(handle.spawn_cpu(|| 6 * 7).join().unwrap_err().is_cancelled());
-    /// ```
-    pub fn spawn_cpu<F, T>(&self, f: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        spawn::spawn_in(&self.team, try_hold(&self.team), f)
-    }
-
-    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has ended the job is
-    /// cancelled.
-    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        task::spawn_blocking_in(&self.team, try_hold(&self.team), f)
-    }
-
-    /// What the end of the pool waits for, or would.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
     /// let handle = pool.handle();
     /// assert_eq!(handle.unfinished().workers, 2);
     /// drop(pool);
     /// assert!(handle.unfinished().is_empty());
+    /// # Ok::<(), blitz::BuildError>(())
     /// ```
+    #[must_use]
     pub fn unfinished(&self) -> Unfinished {
         Unfinished::of(&self.team)
-    }
-
-    /// This pool's driver; `make` makes it if there is none yet.
-    ///
-    /// # Errors
-    /// If the driver cannot be made, or if the pool has ended.
-    pub fn driver<D: Driver>(
-        &self,
-        make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
-    ) -> io::Result<Arc<D>> {
-        self.team.driver_arc(make)
-    }
-
-    pub(super) fn of(team: Arc<Team>) -> Handle {
-        Handle { team }
     }
 }
 
@@ -191,15 +532,9 @@ impl From<&Handle> for Handle {
     }
 }
 
-impl From<&Pool> for Handle {
-    fn from(pool: &Pool) -> Handle {
-        pool.handle()
-    }
-}
-
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("workers", &self.team.num_workers()).finish_non_exhaustive()
+        f.debug_struct("Handle").field("workers", &self.num_workers()).finish_non_exhaustive()
     }
 }
 

@@ -5,8 +5,8 @@
 use super::current::{with_held_team, with_working_team};
 use crate::ops::broadcast::{self, BroadcastContext};
 use crate::ops::detached;
-use crate::ops::install::in_worker;
-use crate::ops::join::{FnContext, join_on};
+use crate::ops::install::install_in;
+use crate::ops::join::{FnContext, join_in, join_on};
 use crate::ops::scope::{self, Scope};
 use crate::ops::scope_fifo::{self, ScopeFifo};
 use crate::ops::spawn;
@@ -91,11 +91,30 @@ where
     let _visit = visit();
     match current() {
         Some(worker) => join_on(worker, false, a, b),
-        // Both closures leave the caller's thread, also if one worker runs them.
-        None => with_working_team(|team| {
-            in_worker(team, |worker, _| join_on(worker, true, a, |_| b(true)))
-        }),
+        None => with_working_team(|team| join_in(team, a, b)),
     }
+}
+
+/// Runs `op` on a worker of the current or the global pool and returns its result.
+///
+/// A worker of that pool runs it right here. Inside, the free functions use that pool.
+///
+/// ```
+/// let index = blitz::install(blitz::current_worker_index);
+/// assert!(index.is_some());
+/// ```
+///
+/// # Panics
+/// A panic of `op` continues here.
+///
+/// # Blocking
+/// A thread outside of the pool blocks; a worker of another pool goes on with its pool's work.
+pub fn install<OP, R>(op: OP) -> R
+where
+    OP: FnOnce() -> R + Send,
+    R: Send,
+{
+    with_working_team(|team| install_in(team, |_, _| op()))
 }
 
 /// Runs `op` on a worker of the current or the global pool and waits for everything that it spawned
@@ -118,7 +137,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    with_working_team(|team| in_worker(team, |_, _| scope::in_place(team, op)))
+    with_working_team(|team| scope::scope_in(team, op))
 }
 
 /// As [`scope`], but `op` itself runs on the current thread, whichever that is, and need not be
@@ -153,7 +172,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    with_working_team(|team| in_worker(team, |_, _| scope_fifo::in_place(team, op)))
+    with_working_team(|team| scope_fifo::scope_in(team, op))
 }
 
 /// As [`in_place_scope`](crate::in_place_scope), with jobs in the order of their spawning.
@@ -266,10 +285,21 @@ where
 /// worker alone, or another's. `None` outside of a pool.
 ///
 /// ```
-/// assert_eq!(blitz::yield_now(), None);
+/// assert_eq!(blitz::yield_job(), None);
+/// let pool = blitz::Pool::builder().workers(1).build()?;
+/// pool.scope(|s| {
+///     s.spawn(|_| ());
+///     assert_eq!(blitz::yield_job(), Some(blitz::Yield::Executed));
+/// });
+/// # Ok::<(), blitz::BuildError>(())
 /// ```
-pub fn yield_now() -> Option<Yield> {
-    yield_now::yield_now()
+///
+/// # In async code
+/// This is for jobs. A task lets others go first with [`task::yield_now().await`](crate::task::yield_now):
+/// therefore the names differ.
+#[doc(alias = "yield_now")]
+pub fn yield_job() -> Option<Yield> {
+    yield_now::yield_job()
 }
 
 /// Runs one job of the current worker's own, if there is one. `None` outside of a pool.

@@ -2,41 +2,56 @@
 
 #![forbid(unsafe_code)]
 
-use super::builder::PoolBuilder;
 use super::dump::Dump;
 use super::handle::{EnterGuard, Handle};
-use super::jobs::{join, yield_local, yield_now};
 use super::metrics::PoolMetrics;
+use super::unfinished::Unfinished;
+use crate::base::BuildError;
 use crate::ops::broadcast::{self, BroadcastContext};
 use crate::ops::detached;
-use crate::ops::install::in_worker;
+use crate::ops::install::install_in;
+use crate::ops::join::{self, FnContext};
 use crate::ops::scope::{self, Scope};
 use crate::ops::scope_fifo::{self, ScopeFifo};
 use crate::ops::spawn;
-use crate::ops::yield_now::Yield;
+use crate::ops::yield_now::{Yield, yield_job, yield_local};
 use crate::sched::hold::Hold;
 use crate::state::Scheduler;
-use crate::task::{self, JoinHandle};
-use crate::team::Entered;
+use crate::task::{self, JoinHandle, TrySpawnError};
 use crate::team::Team;
-use crate::worker::{shut_down, with_worker};
+use crate::worker::{index_in, shut_down};
+use blitz_parts::prim::{mpsc, thread};
+use std::fmt;
 use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
+use std::time::Duration;
 
-/// A set of worker threads.
+/// A set of worker threads, which run jobs and poll tasks.
 ///
-/// Dropping it waits for the jobs that were spawned into it and for its threads; dropping it on one
-/// of its own workers does not wait, and the jobs run all the same.
+/// [`Runtime`](crate::Runtime) is another name of this type. Each free function of the crate, such as
+/// [`join`](crate::join) and [`spawn`](crate::spawn), is a method here, too.
+///
+/// # The end
+/// Dropping the pool cancels the tasks that are left. It waits for jobs that were spawned, for
+/// [shielded](crate::task::shield) sections, for closures of `spawn_blocking`, for writes of files that are
+/// in flight, and for the threads. Dropped on one of its own workers, it does not wait, and the jobs run all
+/// the same.
+///
+/// The drop has no limit. If something of that may never end, as a read of a pipe that has no writer, end the pool with
+/// [`shutdown_within`](Pool::shutdown_within). Reads of files are cancelled with io_uring; where threads
+/// read they are waited for.
 ///
 /// ```
-/// # fn main() -> Result<(), blitz::BuildError> {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let pool = blitz::Pool::builder().workers(2).build()?;
 /// let sum: u64 = pool.install(|| {
 ///     let (a, b) = blitz::join(|| (0..500u64).sum::<u64>(), || (500..1000u64).sum::<u64>());
 ///     a + b
 /// });
 /// assert_eq!(sum, 499_500);
+/// let answer = pool.block_on(async { blitz::spawn(async { 6 * 7 }).await })?;
+/// assert_eq!(answer, 42);
 /// # Ok(())
 /// # }
 /// ```
@@ -45,21 +60,151 @@ pub struct Pool {
     team: Arc<Team>,
 }
 
+/// The name of [`Pool`] in async programs: the same type.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let runtime = blitz::Runtime::builder().workers(2).build()?;
+/// let answer = runtime.block_on(async { blitz::spawn(async { 6 * 7 }).await })?;
+/// assert_eq!(answer, 42);
+/// let pool: blitz::Pool = runtime;
+/// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
+pub type Runtime = Pool;
+
+/// How it begins and ends.
 impl Pool {
     /// The largest number of workers that a pool can have: 65,535.
     pub const MAX_WORKERS: usize = blitz_parts::sleep::WORKERS_MAX;
 
-    pub(super) fn new(team: Arc<Team>) -> Pool {
+    /// Builds a pool with all defaults: one worker per core.
+    ///
+    /// ```
+    /// assert_eq!(blitz::Runtime::new()?.block_on(async { 7 }), 7);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system starts no thread, or if `BLITZ_SCHEDULER` cannot be used.
+    pub fn new() -> Result<Pool, BuildError> {
+        Pool::builder().build()
+    }
+
+    pub(super) fn of(team: Arc<Team>) -> Pool {
         Pool { team }
     }
 
-    /// Settings for a new pool.
-    pub fn builder() -> PoolBuilder {
-        PoolBuilder::new()
+    /// Returns the pool itself: a runtime and its pool are the same thing.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::new()?;
+    /// assert_eq!(runtime.pool().join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn pool(&self) -> &Pool {
+        self
     }
 
-    /// Runs `op` on a worker of this pool and returns its result. Inside, the free functions use this
-    /// pool.
+    /// Returns a way into the pool that can be cloned and sent anywhere.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// assert_eq!(pool.handle().num_workers(), 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::of(self.team.clone())
+    }
+
+    /// Makes this the current pool of this thread until the guard is dropped: see [`Handle::enter`].
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// let guard = pool.enter();
+    /// assert_eq!(blitz::spawn(async { 7 }).join().unwrap(), 7);
+    /// drop(guard);
+    /// assert_eq!(pool.metrics().tasks.spawned, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn enter(&self) -> EnterGuard<'_> {
+        EnterGuard::new(self.team.clone())
+    }
+
+    /// Ends the pool as its drop does, but waits for `patience` at most.
+    ///
+    /// What is left then goes on in the background; [`shutdown_within`](Pool::shutdown_within) says what that
+    /// is.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::new()?;
+    /// drop(runtime.spawn(std::future::pending::<()>()));
+    /// runtime.shutdown_timeout(std::time::Duration::from_secs(60));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn shutdown_timeout(self, patience: Duration) {
+        // The caller does not ask what is left.
+        let _ = self.shutdown_within(patience);
+    }
+
+    /// Ends the pool as its drop does, but waits for `patience` at most, and says what is left.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::new()?;
+    /// let (go, wait) = std::sync::mpsc::channel::<()>();
+    /// drop(runtime.spawn_blocking(move || wait.recv()));
+    /// let left = runtime.shutdown_within(std::time::Duration::from_millis(1)).unwrap_err();
+    /// assert_eq!(left.blocking, 1);
+    /// drop(go);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If something is left then: the error says what. It goes on in the background. If it says nothing, the
+    /// pool has ended meanwhile.
+    pub fn shutdown_within(self, patience: Duration) -> Result<(), Unfinished> {
+        let handle = self.handle();
+        let (done, wait) = mpsc::channel();
+        let name = "blitz-shutdown".to_owned();
+        let ending = thread::Builder::new().name(name).spawn(move || {
+            drop(self);
+            // The caller may have lost its patience.
+            let _ = done.send(());
+        });
+        // A thread that cannot be started has dropped the pool already.
+        if ending.is_err() || wait.recv_timeout(patience).is_ok() {
+            return Ok(());
+        }
+        Err(handle.unfinished())
+    }
+
+    /// Ends the pool as its drop does, without waiting.
+    ///
+    /// ```
+    /// blitz::Runtime::new()?.shutdown_background();
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn shutdown_background(self) {
+        self.shutdown_timeout(Duration::ZERO);
+    }
+
+    pub(super) fn team(&self) -> &Team {
+        &self.team
+    }
+}
+
+/// Jobs.
+impl Pool {
+    /// As [`install`](crate::install), on this pool. Inside, the free functions use this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert_eq!(pool.install(blitz::current_num_workers), 2);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
     ///
     /// # Panics
     /// A panic of `op` continues here.
@@ -71,69 +216,15 @@ impl Pool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        in_worker(&self.team, |_, _| {
-            let _entered = Entered::none();
-            op()
-        })
-    }
-
-    /// How many workers the pool has.
-    pub fn num_workers(&self) -> usize {
-        self.team.num_workers()
-    }
-
-    /// The index of the current thread among this pool's workers, if it is one of them.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.current_worker_index(), None);
-    /// assert!(pool.install(|| pool.current_worker_index()).unwrap() < 2);
-    /// ```
-    pub fn current_worker_index(&self) -> Option<usize> {
-        with_worker(|worker| worker.is_in(&self.team).then(|| worker.index())).flatten()
-    }
-
-    /// How tasks find a worker.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().scheduler(blitz::Scheduler::Stealing).build()?;
-    /// assert_eq!(pool.scheduler(), blitz::Scheduler::Stealing);
-    /// # Ok::<(), blitz::BuildError>(())
-    /// ```
-    pub fn scheduler(&self) -> Scheduler {
-        self.team.tasks.scheduler()
-    }
-
-    /// What the workers have done so far. Counting is always on. To tell how many jobs wait, workers that have forks which
-    /// nobody else can see yet are held up for some microseconds.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
-    /// pool.join(|| (), || ());
-    /// assert_eq!(pool.metrics().total().pushes, 1);
-    /// ```
-    pub fn metrics(&self) -> PoolMetrics {
-        PoolMetrics::of(&self.team)
-    }
-
-    /// The state of every counter, latch, deque and task, as data, text and JSON: what a watchdog prints.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
-    /// assert!(pool.dump().to_string().contains("worker 1"));
-    /// ```
-    pub fn dump(&self) -> Dump {
-        Dump::of(&self.team)
+        install_in(&self.team, |_, _| op())
     }
 
     /// As [`join`](crate::join), on this pool.
     ///
     /// ```
-    /// # fn main() -> Result<(), blitz::BuildError> {
     /// let pool = blitz::Pool::builder().workers(2).build()?;
     /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), blitz::BuildError>(())
     /// ```
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
@@ -142,13 +233,35 @@ impl Pool {
         RA: Send,
         RB: Send,
     {
-        self.install(|| join(a, b))
+        join::join_in(&self.team, |_| a(), |_| b())
+    }
+
+    /// As [`join_context`](crate::join_context), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// // This thread is no worker of the pool.
+    /// let moved = pool.join_context(|context| context.migrated(), |context| context.migrated());
+    /// assert_eq!(moved, (true, true));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(FnContext) -> RA + Send,
+        B: FnOnce(FnContext) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        join::join_in(
+            &self.team,
+            |moved| a(FnContext::new(moved)),
+            |moved| b(FnContext::new(moved)),
+        )
     }
 
     /// As [`scope`](crate::scope), on this pool.
     ///
     /// ```
-    /// # fn main() -> Result<(), blitz::BuildError> {
     /// let pool = blitz::Pool::builder().workers(2).build()?;
     /// let mut halves = (0, 0);
     /// pool.scope(|s| {
@@ -156,18 +269,42 @@ impl Pool {
     ///     s.spawn(|_| halves.1 = 2);
     /// });
     /// assert_eq!(halves, (1, 2));
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), blitz::BuildError>(())
     /// ```
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        in_worker(&self.team, |_, _| scope::in_place(&self.team, op))
+        scope::scope_in(&self.team, op)
+    }
+
+    /// As [`scope_fifo`](crate::scope_fifo), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let mut one = 0;
+    /// pool.scope_fifo(|s| s.spawn_fifo(|_| one = 1));
+    /// assert_eq!(one, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        scope_fifo::scope_in(&self.team, op)
     }
 
     /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let mut one = 0;
+    /// pool.in_place_scope(|s| s.spawn(|_| one = 1));
+    /// assert_eq!(one, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
@@ -175,16 +312,15 @@ impl Pool {
         scope::in_place(&self.team, op)
     }
 
-    /// As [`scope_fifo`](crate::scope_fifo), on this pool.
-    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
-        R: Send,
-    {
-        in_worker(&self.team, |_, _| scope_fifo::in_place(&self.team, op))
-    }
-
     /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let mut one = 0;
+    /// pool.in_place_scope_fifo(|s| s.spawn_fifo(|_| one = 1));
+    /// assert_eq!(one, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -192,15 +328,44 @@ impl Pool {
         scope_fifo::in_place(&self.team, op)
     }
 
+    /// As [`broadcast`](crate::broadcast), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
+    where
+        OP: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast::broadcast_in(&self.team, op)
+    }
+
+    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |context| send.send(context.index()).unwrap());
+    /// assert_eq!(receive.iter().count(), 2);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn spawn_broadcast<OP>(&self, op: OP)
+    where
+        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        broadcast::spawn_broadcast_in(&self.team, op);
+    }
+
     /// As [`spawn_cpu`](crate::spawn_cpu), on this pool.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let pool = blitz::Pool::builder().workers(2).build()?;
     /// let handle = pool.spawn_cpu(|| (1..=10).sum::<i32>());
-    /// assert_eq!(handle.join()?, 55);
-    /// # Ok(())
-    /// # }
+    /// assert_eq!(handle.join().unwrap(), 55);
+    /// # Ok::<(), blitz::BuildError>(())
     /// ```
     pub fn spawn_cpu<F, T>(&self, f: F) -> JoinHandle<T>
     where
@@ -211,6 +376,14 @@ impl Pool {
     }
 
     /// As [`spawn_detached`](crate::spawn_detached), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// pool.spawn_detached(move || send.send(7).unwrap());
+    /// assert_eq!(receive.recv(), Ok(7));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
     pub fn spawn_detached<F>(&self, f: F)
     where
         F: FnOnce() + Send + 'static,
@@ -219,6 +392,14 @@ impl Pool {
     }
 
     /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// pool.spawn_detached_fifo(move || send.send(7).unwrap());
+    /// assert_eq!(receive.recv(), Ok(7));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
     pub fn spawn_detached_fifo<F>(&self, f: F)
     where
         F: FnOnce() + Send + 'static,
@@ -226,52 +407,40 @@ impl Pool {
         detached::spawn_fifo_in(&self.team, Some(Hold::new(&self.team)), f);
     }
 
-    /// As [`broadcast`](crate::broadcast), on this pool.
-    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
-    where
-        OP: Fn(BroadcastContext<'_>) -> R + Sync,
-        R: Send,
-    {
-        broadcast::broadcast_in(&self.team, op)
-    }
-
-    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool.
-    pub fn spawn_broadcast<OP>(&self, op: OP)
-    where
-        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
-    {
-        broadcast::spawn_broadcast_in(&self.team, op);
-    }
-
-    /// As [`yield_now`](crate::yield_now); `None` if the current thread is not a worker of this pool.
-    pub fn yield_now(&self) -> Option<Yield> {
-        self.current_worker_index().and_then(|_| yield_now())
+    /// As [`yield_job`](crate::yield_job); `None` if the current thread is not a worker of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// assert_eq!(pool.yield_job(), None);
+    /// assert_eq!(pool.install(|| pool.yield_job()), Some(blitz::Yield::Idle));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[doc(alias = "yield_now")]
+    pub fn yield_job(&self) -> Option<Yield> {
+        self.current_worker_index().and_then(|_| yield_job())
     }
 
     /// As [`yield_local`](crate::yield_local); `None` if the current thread is not a worker of this
     /// pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// assert_eq!(pool.install(|| pool.yield_local()), Some(blitz::Yield::Idle));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
     pub fn yield_local(&self) -> Option<Yield> {
         self.current_worker_index().and_then(|_| yield_local())
     }
+}
 
-    /// As [`block_on`](crate::block_on); what the future spawns goes to this pool.
-    ///
-    /// ```
-    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
-    /// let seven = pool.block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
-    /// assert_eq!(seven, 7);
-    /// assert_eq!(pool.metrics().tasks.spawned, 1);
-    /// ```
-    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        task::block_on_in(&self.team, future)
-    }
-
+/// Tasks.
+impl Pool {
     /// As [`spawn`](crate::spawn), on this pool.
     ///
     /// ```
-    /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
-    /// let handle = pool.spawn(async { 6 * 7 });
-    /// assert_eq!(handle.join().unwrap(), 42);
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert_eq!(pool.spawn(async { 6 * 7 }).join().unwrap(), 42);
+    /// # Ok::<(), blitz::BuildError>(())
     /// ```
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -281,7 +450,32 @@ impl Pool {
         task::spawn_in(&self.team, future)
     }
 
+    /// As [`try_spawn`](crate::try_spawn), on this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// assert_eq!(pool.try_spawn(async { 7 }).unwrap().join().unwrap(), 7);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the queue is full; the error has the future.
+    pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        task::try_spawn_in(&self.team, future)
+    }
+
     /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// let file = pool.spawn_blocking(|| std::fs::metadata("Cargo.toml").unwrap().is_file());
+    /// assert!(pool.block_on(file).unwrap());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
     pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -290,18 +484,97 @@ impl Pool {
         task::spawn_blocking_in(&self.team, Some(Hold::new(&self.team)), f)
     }
 
-    /// A way into the pool that can be cloned and sent anywhere.
-    pub fn handle(&self) -> Handle {
-        Handle::of(self.team.clone())
+    /// As [`block_on`](crate::block_on); what the future spawns goes to this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let seven = pool.block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
+    /// assert_eq!(seven, 7);
+    /// assert_eq!(pool.metrics().tasks.spawned, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// # Blocking
+    /// A thread outside of every pool blocks.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        task::block_on_in(&self.team, future)
+    }
+}
+
+/// Looking inside.
+impl Pool {
+    /// Returns how many workers the pool has.
+    #[must_use]
+    pub fn num_workers(&self) -> usize {
+        self.team.num_workers()
     }
 
-    /// Makes this the current pool of this thread until the guard is dropped: see [`Handle::enter`].
-    pub fn enter(&self) -> EnterGuard<'_> {
-        EnterGuard::new(self.team.clone())
+    /// Returns the index of the current thread among this pool's workers, if it is one of them.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert_eq!(pool.current_worker_index(), None);
+    /// assert!(pool.install(|| pool.current_worker_index()).unwrap() < 2);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn current_worker_index(&self) -> Option<usize> {
+        index_in(&self.team)
     }
 
-    pub(super) fn team(&self) -> &Team {
-        &self.team
+    /// Returns how tasks find a worker.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().scheduler(blitz::Scheduler::Stealing).build()?;
+    /// assert_eq!(pool.scheduler(), blitz::Scheduler::Stealing);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn scheduler(&self) -> Scheduler {
+        self.team.tasks.scheduler()
+    }
+
+    /// As [`metrics`](crate::metrics()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build()?;
+    /// pool.join(|| (), || ());
+    /// assert_eq!(pool.metrics().total().pushes, 1);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn metrics(&self) -> PoolMetrics {
+        PoolMetrics::of(&self.team)
+    }
+
+    /// As [`dump`](crate::dump()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert!(pool.dump().to_string().contains("worker 1"));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn dump(&self) -> Dump {
+        Dump::of(&self.team)
+    }
+
+    /// As [`unfinished`](crate::unfinished()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert_eq!(pool.unfinished().workers, 2);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn unfinished(&self) -> Unfinished {
+        Unfinished::of(&self.team)
+    }
+}
+
+impl From<&Pool> for Handle {
+    fn from(pool: &Pool) -> Handle {
+        pool.handle()
     }
 }
 
@@ -315,8 +588,8 @@ impl Drop for Pool {
 impl UnwindSafe for Pool {}
 impl RefUnwindSafe for Pool {}
 
-impl std::fmt::Debug for Pool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool").field("workers", &self.num_workers()).finish_non_exhaustive()
     }
 }

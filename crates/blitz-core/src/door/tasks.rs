@@ -2,9 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::current::{with_another_team, with_team_at_work};
+use super::current::{with_another_team, with_current_team, with_team_at_work};
 use crate::base::context;
-use crate::task::{self, JoinHandle};
+use crate::task::{self, JoinHandle, TrySpawnError};
 use crate::team::current;
 use std::future::Future;
 
@@ -37,6 +37,28 @@ where
         Some(worker) if !context::is_entered() => task::spawn_on(worker, future),
         _ => with_another_team(|team| task::spawn_in(team, future)),
     }
+}
+
+/// As [`spawn`], unless `global_queue_capacity` tasks wait already: for callers that had rather wait, or
+/// refuse work, than queue without end.
+///
+/// ```
+/// let handle = blitz::try_spawn(async { 7 }).unwrap();
+/// assert_eq!(handle.join().unwrap(), 7);
+/// ```
+///
+/// # Errors
+/// If the queue is full; the error has the future. The limit is
+/// [`PoolBuilder::global_queue_capacity`](crate::PoolBuilder::global_queue_capacity).
+///
+/// # Panics
+/// As [`spawn`].
+pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    with_current_team(|team| task::try_spawn_in(team, future))
 }
 
 /// Runs `f` on a thread where it may block, and returns at once. Await the handle, or join it.

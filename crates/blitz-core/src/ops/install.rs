@@ -1,7 +1,7 @@
 //! Running a closure on a worker of a pool, from wherever the caller is.
 
 use crate::base::panic;
-use crate::team::{AnyLatch, Owner, Team, current};
+use crate::team::{AnyLatch, Entered, Owner, Team, current};
 use crate::worker::{mark, visit};
 use blitz_parts::job::StackJob;
 use blitz_parts::prim::AtomicBool;
@@ -18,6 +18,19 @@ where
         Some(owner) if owner.is_in(team) => op(owner, false),
         _ => in_worker_cold(team, op),
     }
+}
+
+/// As [`in_worker`]; inside, no other pool is the entered one.
+#[inline]
+pub(crate) fn install_in<OP, R>(team: &Team, op: OP) -> R
+where
+    OP: FnOnce(Owner<'_>, bool) -> R + Send,
+    R: Send,
+{
+    in_worker(team, |owner, migrated| {
+        let _entered = Entered::none();
+        op(owner, migrated)
+    })
 }
 
 /// The caller is a foreign thread, which blocks, or a worker of another pool, which keeps working for

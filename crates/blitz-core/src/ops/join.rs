@@ -4,8 +4,9 @@
 //! was stolen and is waited for. The frame must not go before both are done, so a panic of `a` is
 //! held until `b` is through.
 
+use super::install::install_in;
 use crate::base::panic::{self, Payload};
-use crate::team::{Owner, current};
+use crate::team::{Owner, Team, current};
 use crate::worker::help;
 use blitz_parts::deque::Place;
 use blitz_parts::job::{Armed, Header, StackJob};
@@ -31,6 +32,18 @@ impl FnContext {
     pub fn migrated(&self) -> bool {
         self.migrated
     }
+}
+
+/// Runs both closures on workers of `team`. If the caller is none of them, both leave the caller's
+/// thread, also if one worker runs them.
+pub(crate) fn join_in<A, B, RA, RB>(team: &Team, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(bool) -> RA + Send,
+    B: FnOnce(bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    install_in(team, |owner, left| join_on(owner, left, a, |migrated| b(left || migrated)))
 }
 
 // Whether this ends up in its caller is left to the compiler, which knows the closures: a small caller

@@ -1,5 +1,6 @@
 //! `scope`: any number of jobs that may borrow from the frame that waits for them.
 
+use super::install::in_worker;
 use crate::base::panic::{self, Payload};
 use crate::team::{AnyLatch, Team, current};
 use crate::worker::{mark, post, visit};
@@ -10,6 +11,15 @@ use blitz_parts::prim::{AtomicBool, Mutex, Release};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
+
+/// Runs `op` on a worker of `team`, with a scope whose jobs run there, and waits for them.
+pub(crate) fn scope_in<'scope, OP, R>(team: &Team, op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    in_worker(team, |_, _| in_place(team, op))
+}
 
 /// Runs `op` here with a scope whose jobs run on `team`, and waits for them.
 pub(crate) fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R

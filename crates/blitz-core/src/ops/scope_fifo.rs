@@ -1,10 +1,20 @@
 //! `scope_fifo`: a scope whose jobs start in the order in which a worker spawned them.
 
+use super::install::in_worker;
 use super::scope::{ScopeCore, SendPtr};
 use crate::state::Fifo;
 use crate::team::{Team, current};
 use crate::worker::visit;
 use blitz_parts::job::HeapJob;
+
+/// Runs `op` on a worker of `team`, with a scope whose jobs run there, and waits for them.
+pub(crate) fn scope_in<'scope, OP, R>(team: &Team, op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    in_worker(team, |_, _| in_place(team, op))
+}
 
 /// Runs `op` here with a scope whose jobs run on `team`, and waits for them.
 pub(crate) fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R

@@ -17,8 +17,8 @@ pub enum Yield {
     Idle,
 }
 
-/// Runs one job of the current pool, if there is one: see [`yield_now`](crate::yield_now).
-pub(crate) fn yield_now() -> Option<Yield> {
+/// Runs one job of the current pool, if there is one: see [`yield_job`](crate::yield_job).
+pub(crate) fn yield_job() -> Option<Yield> {
     let _visit = visit();
     let owner = current()?;
     if is_too_deep() {

@@ -5,7 +5,7 @@
 use super::choice::Scheduler;
 use crate::base::Id;
 use crate::base::panic::Payload;
-use blitz_parts::prim::thread;
+use blitz_parts::prim::{Instant, thread};
 use blitz_parts::sleep::SleepPolicy;
 use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY};
 use std::any::Any;
@@ -57,8 +57,12 @@ pub(crate) struct Config {
     pub(crate) scheduler: Option<Scheduler>,
     pub(crate) blocking_threads: usize,
     pub(crate) blocking_keep_alive: Duration,
-    /// For whoever plugs a driver in.
-    pub(crate) driver_options: Option<Arc<dyn Any + Send + Sync>>,
+    /// Which backend the driver is to have, for the driver to know.
+    pub(crate) backend: Option<Arc<dyn Any + Send + Sync>>,
+    /// How many events one look of the driver can bring.
+    pub(crate) io_completions: Option<usize>,
+    /// When the pool was built, if its clock stands from then on.
+    pub(crate) paused_since: Option<Instant>,
 }
 
 impl Default for Config {
@@ -80,7 +84,9 @@ impl Default for Config {
             scheduler: None,
             blocking_threads: BLOCKING_THREADS_MAX,
             blocking_keep_alive: BLOCKING_KEEP_ALIVE,
-            driver_options: None,
+            backend: None,
+            io_completions: None,
+            paused_since: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::Team;
+use blitz_parts::prim::Instant;
 use blitz_parts::sleep::{Driver, downcast, downcast_arc};
 use std::any::Any;
 use std::fmt;
@@ -26,10 +27,20 @@ impl PoolView {
         self.team.upgrade().is_some_and(|team| team.sleep().is_stopping())
     }
 
-    /// What [`PoolBuilder::driver_options`](crate::PoolBuilder::driver_options) said, if it is a `T`.
-    pub fn options<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let options = self.team.upgrade()?.config.driver_options.clone()?;
-        options.downcast().ok()
+    /// What [`PoolBuilder::backend`](crate::PoolBuilder::backend) was given, if it is a `T`.
+    pub fn backend<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let backend = self.team.upgrade()?.config.backend.clone()?;
+        backend.downcast().ok()
+    }
+
+    /// What [`PoolBuilder::max_io_completions`](crate::PoolBuilder::max_io_completions) said.
+    pub fn max_io_completions(&self) -> Option<usize> {
+        self.team.upgrade()?.config.io_completions
+    }
+
+    /// When the pool was built, if its clock stands from then on.
+    pub fn paused_since(&self) -> Option<Instant> {
+        self.team.upgrade()?.config.paused_since
     }
 }
 

@@ -45,6 +45,11 @@ pub(crate) fn entered() -> Option<Arc<Team>> {
     ENTERED.try_with(|doors| doors.borrow().newest().cloned()).ok().flatten()
 }
 
+/// Whether this thread's locals are being destroyed, so that what it has entered is not known any more.
+pub(crate) fn is_entering_over() -> bool {
+    ENTERED.try_with(|_| ()).is_err()
+}
+
 /// A pool, or none, is this thread's entered one until this is dropped; not for other threads.
 pub(crate) struct Entered {
     /// None if there is nothing to undo.

@@ -9,7 +9,7 @@ mod panics;
 mod worker;
 
 pub use driver::PoolView;
-pub(crate) use entered::{Entered, entered};
+pub(crate) use entered::{Entered, entered, is_entering_over};
 pub(crate) use latch::AnyLatch;
 pub(crate) use owner::{Owner, WorkerScope, current};
 pub(crate) use worker::{Worker, taken};

@@ -56,6 +56,11 @@ fn with_adopted<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     adopted()?.worker(0).map(f)
 }
 
+/// The index of the current thread among the workers of `team`, if it is one of them.
+pub(crate) fn index_in(team: &Team) -> Option<usize> {
+    with_worker(|worker| worker.is_in(team).then(|| worker.index())).flatten()
+}
+
 /// The current team: the entered one, else that of the worker.
 pub(crate) fn current_team() -> Option<Arc<Team>> {
     entered().or_else(|| with_worker(|worker| worker.team().arc()))

@@ -14,7 +14,7 @@ mod visit;
 mod wait;
 mod work;
 
-pub(crate) use adopted::{adopt, current_team, is_worker, with_worker};
+pub(crate) use adopted::{adopt, current_team, index_in, is_worker, with_worker};
 pub(crate) use driver::tell_driver_of_end;
 pub(crate) use find::{Found, Look, Wanted};
 pub(crate) use jobs::push_or_inject;

@@ -182,8 +182,8 @@ impl Command {
     pub fn spawn(&mut self) -> io::Result<Child> {
         orphans::sweep();
         let home = match Handle::try_current() {
-            Some(handle) => handle,
-            None => blitz_core::global().map_err(io::Error::other)?.handle(),
+            Ok(handle) => handle,
+            Err(_) => blitz_core::global().map_err(io::Error::other)?.handle(),
         };
         Child::new(self.std.spawn()?, home, self.kill_on_drop)
     }

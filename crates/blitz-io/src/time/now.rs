@@ -8,6 +8,7 @@
 use crate::driver;
 use crate::timers::clock::{self, Nanos};
 use crate::timers::estimate;
+use blitz_core::driver::paused_since;
 use std::time::{Duration, Instant as StdInstant};
 
 /// Now, by the clock of the current runtime.
@@ -31,7 +32,9 @@ pub(super) fn now_at_latest() -> Nanos {
 #[cold]
 fn now_of_current() -> Nanos {
     let now = driver::with_plugged(|driver| driver.timers().clock().now());
-    now.unwrap_or_else(clock::system_now)
+    // A clock that stands from the beginning does so before the pool has a driver.
+    let standing = || paused_since().map(clock::standing_at);
+    now.or_else(standing).unwrap_or_else(clock::system_now)
 }
 
 /// The moment that is `nanos` after the epoch. What no clock can tell is in the far future.

@@ -2,18 +2,16 @@
 
 #![forbid(unsafe_code)]
 
-use blitz_parts::prim::{AcqRel, Acquire, AtomicBool, AtomicU64, Relaxed};
+use blitz_core::driver::{is_any_clock_stopped, note_stopped_clock};
+use blitz_parts::prim::{AcqRel, Acquire, AtomicU64, Relaxed};
 use blitz_parts::tuning::TICK;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant as StdInstant};
 
-/// Whether any clock was ever stopped.
-static EVER_STOPPED: AtomicBool = AtomicBool::new(false);
-
 /// Whether the clock of a runtime may differ from the system's.
 #[inline]
 pub(crate) fn was_any_stopped() -> bool {
-    EVER_STOPPED.load(Relaxed)
+    is_any_clock_stopped()
 }
 
 /// A moment in nanoseconds since the epoch: what timers reckon with, because it is one number. It lasts for
@@ -74,6 +72,12 @@ pub(crate) fn system_now() -> Nanos {
     nanos_of(StdInstant::now())
 }
 
+/// Where a clock stands that was stopped at `moment`: at the beginning of a tick, so that whole milliseconds are
+/// whole ticks.
+pub(crate) fn standing_at(moment: StdInstant) -> Nanos {
+    start_of(tick_after(nanos_of(moment)))
+}
+
 /// It runs with the system's clock, perhaps with a difference.
 const RUNS: u64 = u64::MAX;
 
@@ -87,13 +91,11 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn new(stopped: bool) -> Clock {
+    /// A clock that runs, or one that stands since a moment.
+    pub(crate) fn new(paused_since: Option<StdInstant>) -> Clock {
         epoch();
-        let clock = Clock { stands: AtomicU64::new(RUNS), ahead: AtomicU64::new(0) };
-        if stopped {
-            clock.stop();
-        }
-        clock
+        let stands = paused_since.map_or(RUNS, standing_at);
+        Clock { stands: AtomicU64::new(stands), ahead: AtomicU64::new(0) }
     }
 
     #[inline]
@@ -110,7 +112,7 @@ impl Clock {
 
     /// It stands from now on, at the beginning of a tick, so that whole milliseconds are whole ticks.
     pub(crate) fn stop(&self) {
-        EVER_STOPPED.store(true, Relaxed);
+        note_stopped_clock();
         let stands = start_of(tick_after(self.now()));
         // It stands already, if this fails.
         let _ = self.stands.compare_exchange(RUNS, stands, AcqRel, Relaxed);
@@ -174,7 +176,7 @@ mod tests {
 
     #[test]
     fn those_who_move_a_clock_at_once_lose_nothing() {
-        let clock = Clock::new(true);
+        let clock = Clock::new(Some(Instant::now()));
         let start = clock.now();
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_stopped_clock_stands_until_it_is_moved() {
-        let clock = Clock::new(true);
+        let clock = Clock::new(Some(Instant::now()));
         let start = clock.now();
         assert_eq!(clock.now(), start);
         assert_eq!(start_of(tick_before(start)), start, "at the beginning of a tick");

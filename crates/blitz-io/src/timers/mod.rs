@@ -55,8 +55,8 @@ impl OnEarlier for Bell {
 }
 
 impl Timers {
-    pub(crate) fn new(pool: PoolView, reactor: Arc<Reactor>, stopped: bool) -> Timers {
-        let clock = Clock::new(stopped);
+    pub(crate) fn new(pool: PoolView, reactor: Arc<Reactor>) -> Timers {
+        let clock = Clock::new(pool.paused_since());
         let now = clock::tick_before(clock.now());
         let bell = Arc::new(Bell { alarm: Alarm::new(), reactor });
         let wheels = 0..=pool.num_workers();

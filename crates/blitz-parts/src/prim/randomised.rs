@@ -3,7 +3,7 @@
 pub use shuttle::sync::atomic::{
     AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
 };
-pub use shuttle::sync::{Mutex, MutexGuard};
+pub use shuttle::sync::{Mutex, MutexGuard, mpsc};
 pub use shuttle::thread::yield_now;
 pub use shuttle::{lazy_static, thread_local};
 

@@ -33,12 +33,12 @@ pub fn fall(ctx: &Ctx, curtain: Curtain, settings: &Settings) -> Option<JoinHand
             }));
         }
         Curtain::Patient => {
-            let ended = runtime.shutdown_timeout(PATIENT);
-            ctx.check(ended, "shutdown_timeout lost its patience");
+            let ended = runtime.shutdown_within(PATIENT).is_ok();
+            ctx.check(ended, "shutdown_within lost its patience");
             gone(ctx, waits);
         }
         Curtain::Impatient => {
-            if runtime.shutdown_timeout(Duration::from_millis(1)) {
+            if runtime.shutdown_within(Duration::from_millis(1)).is_ok() {
                 gone(ctx, waits);
             }
         }
@@ -106,8 +106,8 @@ impl Curtain {
         match self {
             Curtain::Here => "the end, by its builder",
             Curtain::Thread => "the end, by a thread",
-            Curtain::Patient => "the end, by shutdown_timeout",
-            Curtain::Impatient => "the end, by a short shutdown_timeout",
+            Curtain::Patient => "the end, by shutdown_within",
+            Curtain::Impatient => "the end, by a short shutdown_within",
             Curtain::Background => "the end, by shutdown_background",
             Curtain::OwnTask => "the end, by a task of its own",
             Curtain::OwnJob => "the end, by a job of its own",

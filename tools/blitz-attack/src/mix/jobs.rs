@@ -154,7 +154,7 @@ pub fn yields(times: u8) -> Outcome {
         if turn % 3 == 0 {
             blitz::yield_local()
         } else {
-            blitz::yield_now()
+            blitz::yield_job()
         };
     }
     Ok(0)

@@ -96,9 +96,9 @@ pub enum Curtain {
     Here,
     /// Dropped by a thread that never saw it.
     Thread,
-    /// `shutdown_timeout` with more patience than it can take.
+    /// `shutdown_within` with more patience than it can take.
     Patient,
-    /// `shutdown_timeout` with a millisecond.
+    /// `shutdown_within` with a millisecond.
     Impatient,
     /// `shutdown_background`.
     Background,

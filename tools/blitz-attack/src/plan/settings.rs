@@ -1,7 +1,7 @@
 //! The settings of one runtime of a round.
 
 use crate::rng::Rng;
-use blitz::{Backend, Builder, Pool, Runtime, Scheduler, SleepPolicy, WaitPolicy};
+use blitz::{Backend, Pool, Runtime, Scheduler, SleepPolicy, WaitPolicy};
 use std::any::Any;
 use std::time::Duration;
 
@@ -145,8 +145,7 @@ impl Settings {
                 });
             }
         }
-        Builder::from_pool(pool)
-            .backend(self.backend)
+        pool.backend(self.backend)
             .max_io_completions(self.io_completions)
             .start_paused(self.threads == Threads::Paused)
             .build()

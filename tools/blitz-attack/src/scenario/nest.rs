@@ -53,7 +53,7 @@ fn yields() {
     runtime(1).pool().scope(|s| {
         for _ in 0..JOBS {
             s.spawn(|_| {
-                blitz::yield_now();
+                blitz::yield_job();
                 done.fetch_add(1, SeqCst);
             });
         }

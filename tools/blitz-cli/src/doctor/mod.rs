@@ -17,7 +17,9 @@ pub fn run() -> Result<(), Failure> {
 fn io_backend() -> String {
     let runtime = blitz::Runtime::builder().workers(1).build();
     let chosen = runtime.map_err(|error| error.to_string()).and_then(|runtime| {
-        runtime.backend().map(|chosen| chosen.to_string()).map_err(|error| error.to_string())
+        blitz::BackendChoice::of(&runtime)
+            .map(|chosen| chosen.to_string())
+            .map_err(|error| error.to_string())
     });
     chosen.unwrap_or_else(|error| format!("none: {error}"))
 }

@@ -1,0 +1,32 @@
+//! What a builder says to a driver that it does not know.
+
+#![forbid(unsafe_code)]
+
+use super::handle::Handle;
+use blitz_parts::prim::{AtomicBool, Relaxed};
+use std::any::Any;
+use std::io;
+
+/// What files and sockets of a pool are used with: a value for
+/// [`PoolBuilder::backend`](crate::PoolBuilder::backend). `blitz::Backend` is the one that there is.
+pub trait IoBackend: Any + Send + Sync {
+    /// Called at the end of `build`, with the new pool.
+    ///
+    /// # Errors
+    /// If the system has not what the backend needs: then the pool is not built.
+    fn prepare(&self, pool: &Handle) -> io::Result<()>;
+}
+
+/// Whether any pool's clock was ever stopped.
+static EVER_STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the clock of any pool was ever stopped: until then there is one clock, the system's.
+#[inline]
+pub fn is_any_clock_stopped() -> bool {
+    EVER_STOPPED.load(Relaxed)
+}
+
+/// Notes that the clock of some pool stands from now on.
+pub fn note_stopped_clock() {
+    EVER_STOPPED.store(true, Relaxed);
+}

@@ -1,0 +1,56 @@
+//! What the environment says about pools.
+
+#![forbid(unsafe_code)]
+
+use crate::base::BuildError;
+use crate::state::default_workers;
+use blitz_parts::sleep::WORKERS_MAX;
+use std::ffi::OsString;
+
+/// The variable that sets how many workers the global pool has, and those that ask for it.
+pub(super) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
+
+/// What `BLITZ_WORKERS` asks for, if it is set; 0 means one worker per core.
+pub(super) fn workers_from_env() -> Result<Option<usize>, BuildError> {
+    match std::env::var_os(WORKERS_VARIABLE) {
+        None => Ok(None),
+        // `VARIABLE=` is how unit files and shells unset one.
+        Some(text) if text.is_empty() => Ok(None),
+        Some(text) => parse_workers(&text).map(Some),
+    }
+}
+
+fn parse_workers(text: &OsString) -> Result<usize, BuildError> {
+    let number = text.to_str().and_then(|text| text.trim().parse::<usize>().ok());
+    number.filter(|&number| number <= WORKERS_MAX).ok_or_else(|| {
+        BuildError::config(format!(
+            "{WORKERS_VARIABLE} is {text:?}; it must be a whole number from 1 to {WORKERS_MAX}, or 0 \
+             for one worker per core (here {})",
+            default_workers()
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WORKERS_MAX, parse_workers};
+    use std::ffi::OsString;
+
+    #[test]
+    fn good_numbers_are_taken() {
+        for (text, number) in [("0", 0), ("1", 1), (" 12 ", 12), ("65535", WORKERS_MAX)] {
+            assert_eq!(parse_workers(&OsString::from(text)).unwrap(), number);
+        }
+    }
+
+    #[test]
+    fn bad_numbers_are_quoted_and_what_is_allowed_is_said() {
+        for text in ["", "two", "-1", "65536", "1.5", "99999999999999999999"] {
+            let error = parse_workers(&OsString::from(text)).unwrap_err();
+            assert!(error.is_invalid_config());
+            let message = error.to_string();
+            assert!(message.contains(&format!("{text:?}")), "{message}");
+            assert!(message.contains("from 1 to 65535"), "{message}");
+        }
+    }
+}
