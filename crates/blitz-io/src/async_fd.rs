@@ -286,6 +286,20 @@ macro_rules! guard {
                 self.fd.io.clear(self.sight, Evidence::WouldBlock);
             }
 
+            /// Passes the result of an attempt on; if it would have blocked, clears the readiness.
+            fn unless_it_blocked<R>(
+                &mut self,
+                result: io::Result<R>,
+            ) -> Result<io::Result<R>, TryIoError> {
+                match result {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.clear_ready();
+                        Err(TryIoError(()))
+                    }
+                    result => Ok(result),
+                }
+            }
+
             /// The descriptor stays ready: the same as doing nothing.
             pub fn retain_ready(&mut self) {}
 
@@ -316,13 +330,8 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
         &mut self,
         attempt: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
     ) -> Result<io::Result<R>, TryIoError> {
-        match attempt(self.fd) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.clear_ready();
-                Err(TryIoError(()))
-            }
-            result => Ok(result),
-        }
+        let result = attempt(self.fd);
+        self.unless_it_blocked(result)
     }
 }
 
@@ -335,12 +344,7 @@ impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
         &mut self,
         attempt: impl FnOnce(&mut AsyncFd<T>) -> io::Result<R>,
     ) -> Result<io::Result<R>, TryIoError> {
-        match attempt(self.fd) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.clear_ready();
-                Err(TryIoError(()))
-            }
-            result => Ok(result),
-        }
+        let result = attempt(self.fd);
+        self.unless_it_blocked(result)
     }
 }

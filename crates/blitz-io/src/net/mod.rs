@@ -40,6 +40,7 @@
 //! ```
 
 mod addr;
+mod datagram;
 mod descriptor;
 #[cfg(feature = "futures-io")]
 mod futures;

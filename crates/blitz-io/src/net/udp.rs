@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::addr::{ToSocketAddrs, first_that_works, resolve};
+use super::datagram::datagram;
 use super::descriptor::descriptor;
 use super::waits::waits;
 use crate::driver;
@@ -44,6 +45,14 @@ waits!(
  # here.connect(there.local_addr()?).await?;"
 );
 
+datagram!(
+    UdpSocket,
+    std::net::UdpSocket,
+    SocketAddr,
+    " Waits for a packet from where the socket is connected to; its length.",
+    " What the system says, for instance that an earlier packet was refused; and if the runtime has ended."
+);
+
 impl UdpSocket {
     /// A socket at the first of the addresses that can be bound; port 0 has the system choose one.
     ///
@@ -56,73 +65,12 @@ impl UdpSocket {
         .await
     }
 
-    fn of(socket: mio::net::UdpSocket) -> io::Result<UdpSocket> {
-        Ok(UdpSocket { io: driver::watch(socket)? })
-    }
-
-    /// A socket of the standard library as one of Blitz's. It is made non-blocking.
-    ///
-    /// # Errors
-    /// If the system refuses, or if the runtime has ended.
-    pub fn from_std(socket: std::net::UdpSocket) -> io::Result<UdpSocket> {
-        socket.set_nonblocking(true)?;
-        UdpSocket::of(mio::net::UdpSocket::from_std(socket))
-    }
-
-    /// The socket as one of the standard library; it stays non-blocking.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn into_std(self) -> io::Result<std::net::UdpSocket> {
-        Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
-    }
-
     /// From now on [`send`](UdpSocket::send) sends to this address, and packets from others are not received.
     ///
     /// # Errors
     /// If none of the addresses can be used: why the last one cannot.
     pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
         first_that_works(addr, |address| async move { self.io.get().connect(address) }).await
-    }
-
-    /// The address on this side.
-    ///
-    /// # Errors
-    /// If the system does not say.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get().local_addr()
-    }
-
-    /// The address that the socket is connected to.
-    ///
-    /// # Errors
-    /// If it is not.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get().peer_addr()
-    }
-
-    /// Sends a packet to where the socket is connected to.
-    ///
-    /// # Errors
-    /// What the system says; and if the runtime has ended.
-    pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
-        self.io.io(Interest::WRITABLE, |socket| socket.send(buf)).await
-    }
-
-    /// As [`send`](UdpSocket::send), unless it would have to wait.
-    ///
-    /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
-    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
-        self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
-    }
-
-    /// As [`send`](UdpSocket::send), to be polled. Only the newest task that polls is woken.
-    ///
-    /// # Errors
-    /// As [`send`](UdpSocket::send).
-    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.io.poll_io(cx, Interest::WRITABLE, |socket| socket.send(buf))
     }
 
     /// Sends a packet to the first address that `target` stands for.
@@ -162,67 +110,6 @@ impl UdpSocket {
         target: SocketAddr,
     ) -> Poll<io::Result<usize>> {
         self.io.poll_io(cx, Interest::WRITABLE, |socket| socket.send_to(buf, target))
-    }
-
-    /// Waits for a packet from where the socket is connected to; its length.
-    ///
-    /// # Errors
-    /// What the system says, for instance that an earlier packet was refused; and if the runtime has ended.
-    pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.io(Interest::READABLE, |socket| socket.recv(buf)).await
-    }
-
-    /// As [`recv`](UdpSocket::recv), unless it would have to wait.
-    ///
-    /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
-    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
-    }
-
-    /// As [`recv`](UdpSocket::recv), to be polled. Only the newest task that polls is woken.
-    ///
-    /// # Errors
-    /// As [`recv`](UdpSocket::recv).
-    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let free = buf.initialize_unfilled();
-        let count = ready!(self.io.poll_io(cx, Interest::READABLE, |socket| socket.recv(free)))?;
-        buf.advance(count);
-        Poll::Ready(Ok(()))
-    }
-
-    /// Waits for a packet; its length and where it comes from.
-    ///
-    /// If the future is dropped no packet is lost.
-    ///
-    /// # Errors
-    /// What the system says; and if the runtime has ended.
-    pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.io(Interest::READABLE, |socket| socket.recv_from(buf)).await
-    }
-
-    /// As [`recv_from`](UdpSocket::recv_from), unless it would have to wait.
-    ///
-    /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
-    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
-    }
-
-    /// As [`recv_from`](UdpSocket::recv_from), to be polled. Only the newest task that polls is woken.
-    ///
-    /// # Errors
-    /// As [`recv_from`](UdpSocket::recv_from).
-    pub fn poll_recv_from(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<SocketAddr>> {
-        let free = buf.initialize_unfilled();
-        let received = self.io.poll_io(cx, Interest::READABLE, |socket| socket.recv_from(free));
-        let (count, from) = ready!(received)?;
-        buf.advance(count);
-        Poll::Ready(Ok(from))
     }
 
     /// As [`recv`](UdpSocket::recv), into a buffer that grows, as far as it has room.

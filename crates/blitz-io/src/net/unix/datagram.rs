@@ -3,6 +3,7 @@
 use super::SocketAddr;
 use crate::driver;
 use crate::io::Interest;
+use crate::net::datagram::datagram;
 use crate::net::descriptor::descriptor;
 use crate::net::waits::waits;
 use crate::poll::Registration;
@@ -36,6 +37,14 @@ pub struct UnixDatagram {
 
 descriptor!(UnixDatagram);
 waits!(UnixDatagram, " # let (here, there) = blitz::net::UnixDatagram::pair()?;");
+
+datagram!(
+    UnixDatagram,
+    StdDatagram,
+    SocketAddr,
+    " Waits for a packet; its length.",
+    " What the system says; and if the runtime has ended."
+);
 
 impl UnixDatagram {
     /// A socket at `path`, where nothing must be yet.
@@ -76,73 +85,12 @@ impl UnixDatagram {
         Ok((UnixDatagram::of(one)?, UnixDatagram::of(other)?))
     }
 
-    fn of(socket: mio::net::UnixDatagram) -> io::Result<UnixDatagram> {
-        Ok(UnixDatagram { io: driver::watch(socket)? })
-    }
-
-    /// A socket of the standard library as one of Blitz's. It is made non-blocking.
-    ///
-    /// # Errors
-    /// If the system refuses, or if the runtime has ended.
-    pub fn from_std(socket: StdDatagram) -> io::Result<UnixDatagram> {
-        socket.set_nonblocking(true)?;
-        UnixDatagram::of(mio::net::UnixDatagram::from_std(socket))
-    }
-
-    /// The socket as one of the standard library; it stays non-blocking.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn into_std(self) -> io::Result<StdDatagram> {
-        Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
-    }
-
     /// From now on [`send`](UnixDatagram::send) sends to `path`, and packets from others are not received.
     ///
     /// # Errors
     /// If nobody is there.
     pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
         self.io.get().connect(path)
-    }
-
-    /// The address on this side.
-    ///
-    /// # Errors
-    /// If the system does not say.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get().local_addr()
-    }
-
-    /// The address that the socket is connected to.
-    ///
-    /// # Errors
-    /// If it is not.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get().peer_addr()
-    }
-
-    /// Sends a packet to where the socket is connected to.
-    ///
-    /// # Errors
-    /// What the system says; and if the runtime has ended.
-    pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
-        self.io.io(Interest::WRITABLE, |socket| socket.send(buf)).await
-    }
-
-    /// As [`send`](UnixDatagram::send), unless it would have to wait.
-    ///
-    /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
-    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
-        self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
-    }
-
-    /// As [`send`](UnixDatagram::send), to be polled. Only the newest task that polls is woken.
-    ///
-    /// # Errors
-    /// As [`send`](UnixDatagram::send).
-    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.io.poll_io(cx, Interest::WRITABLE, |socket| socket.send(buf))
     }
 
     /// Sends a packet to who is at `target`.
@@ -179,67 +127,6 @@ impl UnixDatagram {
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
     pub fn try_send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
         self.io.get().send_to(buf, target.as_ref())
-    }
-
-    /// Waits for a packet; its length.
-    ///
-    /// # Errors
-    /// What the system says; and if the runtime has ended.
-    pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.io(Interest::READABLE, |socket| socket.recv(buf)).await
-    }
-
-    /// As [`recv`](UnixDatagram::recv), unless it would have to wait.
-    ///
-    /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
-    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
-    }
-
-    /// As [`recv`](UnixDatagram::recv), to be polled. Only the newest task that polls is woken.
-    ///
-    /// # Errors
-    /// As [`recv`](UnixDatagram::recv).
-    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let free = buf.initialize_unfilled();
-        let count = ready!(self.io.poll_io(cx, Interest::READABLE, |socket| socket.recv(free)))?;
-        buf.advance(count);
-        Poll::Ready(Ok(()))
-    }
-
-    /// Waits for a packet; its length and where it comes from.
-    ///
-    /// If the future is dropped no packet is lost.
-    ///
-    /// # Errors
-    /// What the system says; and if the runtime has ended.
-    pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.io(Interest::READABLE, |socket| socket.recv_from(buf)).await
-    }
-
-    /// As [`recv_from`](UnixDatagram::recv_from), to be polled. Only the newest task that polls is woken.
-    ///
-    /// # Errors
-    /// As [`recv_from`](UnixDatagram::recv_from).
-    pub fn poll_recv_from(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<SocketAddr>> {
-        let free = buf.initialize_unfilled();
-        let received = self.io.poll_io(cx, Interest::READABLE, |socket| socket.recv_from(free));
-        let (count, from) = ready!(received)?;
-        buf.advance(count);
-        Poll::Ready(Ok(from))
-    }
-
-    /// As [`recv_from`](UnixDatagram::recv_from), unless it would have to wait.
-    ///
-    /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
-    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
     }
 
     /// Ends one direction or both.

@@ -1,0 +1,140 @@
+//! What sockets for packets have in common.
+
+/// Methods of a socket for packets with a field `io: Registration<mio::net::$Socket>`, whose addresses
+/// are `$Address` and whose twin in the standard library is `$Std`. The literals say what `recv` waits
+/// for, and which errors of the system it returns.
+macro_rules! datagram {
+    ($Socket:ident, $Std:path, $Address:path, $waits_for:literal, $errors:literal) => {
+        impl $Socket {
+            fn of(socket: mio::net::$Socket) -> io::Result<$Socket> {
+                Ok($Socket { io: driver::watch(socket)? })
+            }
+
+            /// A socket of the standard library as one of Blitz's. It is made non-blocking.
+            ///
+            /// # Errors
+            /// If the system refuses, or if the runtime has ended.
+            pub fn from_std(socket: $Std) -> io::Result<$Socket> {
+                socket.set_nonblocking(true)?;
+                $Socket::of(mio::net::$Socket::from_std(socket))
+            }
+
+            /// The socket as one of the standard library; it stays non-blocking.
+            ///
+            /// # Errors
+            /// If the system refuses.
+            pub fn into_std(self) -> io::Result<$Std> {
+                Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
+            }
+
+            /// The address on this side.
+            ///
+            /// # Errors
+            /// If the system does not say.
+            pub fn local_addr(&self) -> io::Result<$Address> {
+                self.io.get().local_addr()
+            }
+
+            /// The address that the socket is connected to.
+            ///
+            /// # Errors
+            /// If it is not.
+            pub fn peer_addr(&self) -> io::Result<$Address> {
+                self.io.get().peer_addr()
+            }
+
+            /// Sends a packet to where the socket is connected to.
+            ///
+            /// # Errors
+            /// What the system says; and if the runtime has ended.
+            pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
+                self.io.io(Interest::WRITABLE, |socket| socket.send(buf)).await
+            }
+
+            /// As [`send`](Self::send), unless it would have to wait.
+            ///
+            /// # Errors
+            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
+            pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+                self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
+            }
+
+            /// As [`send`](Self::send), to be polled. Only the newest task that polls is woken.
+            ///
+            /// # Errors
+            /// As [`send`](Self::send).
+            pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+                self.io.poll_io(cx, Interest::WRITABLE, |socket| socket.send(buf))
+            }
+
+            #[doc = $waits_for]
+            ///
+            /// # Errors
+            #[doc = $errors]
+            pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+                self.io.io(Interest::READABLE, |socket| socket.recv(buf)).await
+            }
+
+            /// As [`recv`](Self::recv), unless it would have to wait.
+            ///
+            /// # Errors
+            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
+            pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+                self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
+            }
+
+            /// As [`recv`](Self::recv), to be polled. Only the newest task that polls is woken.
+            ///
+            /// # Errors
+            /// As [`recv`](Self::recv).
+            pub fn poll_recv(
+                &self,
+                cx: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                let free = buf.initialize_unfilled();
+                let received = self.io.poll_io(cx, Interest::READABLE, |socket| socket.recv(free));
+                buf.advance(ready!(received)?);
+                Poll::Ready(Ok(()))
+            }
+
+            /// Waits for a packet; its length and where it comes from.
+            ///
+            /// If the future is dropped no packet is lost.
+            ///
+            /// # Errors
+            /// What the system says; and if the runtime has ended.
+            pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, $Address)> {
+                self.io.io(Interest::READABLE, |socket| socket.recv_from(buf)).await
+            }
+
+            /// As [`recv_from`](Self::recv_from), unless it would have to wait.
+            ///
+            /// # Errors
+            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
+            pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, $Address)> {
+                self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
+            }
+
+            /// As [`recv_from`](Self::recv_from), to be polled. Only the newest task that polls is
+            /// woken.
+            ///
+            /// # Errors
+            /// As [`recv_from`](Self::recv_from).
+            pub fn poll_recv_from(
+                &self,
+                cx: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<$Address>> {
+                let free = buf.initialize_unfilled();
+                let received =
+                    self.io.poll_io(cx, Interest::READABLE, |socket| socket.recv_from(free));
+                let (count, from) = ready!(received)?;
+                buf.advance(count);
+                Poll::Ready(Ok(from))
+            }
+        }
+    };
+}
+
+pub(super) use datagram;
