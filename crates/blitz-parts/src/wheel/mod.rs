@@ -67,8 +67,8 @@
 //!
 //! # Lineage
 //! Hashed hierarchical wheels (Varghese and Lauck), with occupancy bitmaps and the level taken from the highest
-//! digit that differs. Added: one wheel per worker, fired through whoever has the driver's seat, and slots that are cleared
-//! step by step.
+//! digit that differs. Added: one wheel per worker, fired by the worker that has the driver's lease, and slots that
+//! are cleared step by step.
 
 mod entry;
 mod levels;
