@@ -14,10 +14,11 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::task::{Context, Poll, ready};
 
-/// A descriptor of any kind, a pipe or what a library gives away, whose readiness tasks can wait for.
+/// A descriptor of any kind, a pipe or what a library gives away, whose readiness tasks can wait
+/// for.
 ///
-/// It must be non-blocking, and nobody else may have it watched by the same runtime. Wait, try, and say so if
-/// the attempt would have blocked:
+/// It must be non-blocking, and the same runtime may not watch it in another way. Wait, try, and
+/// clear the readiness if the attempt would have blocked:
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -69,7 +70,7 @@ impl<T: AsRawFd> Source for Descriptor<T> {
     }
 }
 
-/// What [`AsyncFd`] was ready for when somebody waited for it.
+/// What an [`AsyncFd`] was ready for after a wait.
 #[must_use = "clear the readiness if an attempt would have blocked, or the next wait ends at once"]
 pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
     fd: &'a AsyncFd<T>,
@@ -104,8 +105,8 @@ impl<T: AsRawFd> AsyncFd<T> {
         AsyncFd::with_interest(inner, Interest::READABLE | Interest::WRITABLE)
     }
 
-    /// As [`new`](AsyncFd::new), for descriptors that are good for one direction only, or whose other direction
-    /// nobody will ask for.
+    /// As [`new`](AsyncFd::new), for descriptors that are good for one direction only, or whose
+    /// other direction is not used.
     ///
     /// # Errors
     /// As [`new`](AsyncFd::new).
@@ -280,8 +281,8 @@ macro_rules! guard {
                 self.sight.ready()
             }
 
-            /// An attempt would have blocked: the descriptor is not ready until there is news. Not for attempts
-            /// that succeeded, however little they moved.
+            /// An attempt would have blocked: the descriptor is not ready until there is news. Not
+            /// for attempts that succeeded, however little they moved.
             pub fn clear_ready(&mut self) {
                 self.fd.io.clear(self.sight, Evidence::WouldBlock);
             }

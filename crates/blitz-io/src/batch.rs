@@ -1,4 +1,4 @@
-//! Those who are to be woken, once no lock is held.
+//! Wakers that are noted under a lock and called without one.
 
 #![forbid(unsafe_code)]
 
@@ -10,17 +10,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-/// Wakers that are noted now and called later. Used by whoever has the driver's lease, so the lock is always free.
+/// Wakers that are noted now and called later. Only the worker with the driver's lease uses it, so
+/// the lock is always free.
 #[derive(Debug, Default)]
 pub(crate) struct Batch(Mutex<VecDeque<Waker>>);
 
 impl Batch {
-    /// To add somebody.
+    /// The wakers, to add one.
     pub(crate) fn lock(&self) -> MutexGuard<'_, VecDeque<Waker>> {
         lock(&self.0)
     }
 
-    /// All of them, who are nobody's to wake any more but the caller's.
+    /// Takes all of them. The caller has to wake them.
     pub(crate) fn take(&self) -> VecDeque<Waker> {
         std::mem::take(&mut *self.lock())
     }
@@ -38,7 +39,8 @@ impl Batch {
     }
 }
 
-/// What is being woken; what is left of it goes back to where it came from, and its memory unless that is too much.
+/// Wakers that are being called. Dropped, it returns those that are left to their batch, with the
+/// memory unless that is too much.
 struct Rest<'a> {
     wakers: VecDeque<Waker>,
     home: &'a Batch,
@@ -67,12 +69,14 @@ impl Kept {
         self.any.store(true, Relaxed);
     }
 
-    /// Whether there are any: exact with the driver's lease, but that others may call the last one meanwhile.
+    /// Whether there are any. With the driver's lease the answer is exact, except that another
+    /// worker may call the last one meanwhile.
     pub(crate) fn has_any(&self) -> bool {
         self.any.load(Relaxed)
     }
 
-    /// Calls them, one by one, until none is left. If one of them panics, the next call goes on behind it.
+    /// Calls them, one by one, until none is left. If one of them panics, the next call goes on
+    /// behind it.
     pub(crate) fn call(&self) {
         while let Some(waker) = self.next() {
             waker.wake();
@@ -100,8 +104,8 @@ fn lock(wakers: &Mutex<VecDeque<Waker>>) -> MutexGuard<'_, VecDeque<Waker>> {
     wakers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wakes all of them, tasks of pools first: another waker may block. One that panics keeps no other from being
-/// called.
+/// Wakes all of them, tasks of pools first: another waker may block. One that panics keeps no other
+/// from being called.
 pub(crate) fn wake_all(mut wakers: VecDeque<Waker>) {
     let mut panic = None;
     for _ in 0..wakers.len() {

@@ -1,11 +1,11 @@
 //! The driver: what a worker sleeps in while tasks wait for the outside world.
 //!
 //! ```text
-//!  block ─▶ until the first timer: reactor.wait ─▶ notes whom to wake ─▶ dispatch: wakes tasks of pools
-//!                                                                   ─▶ call_kept: calls other wakers
+//!  block ─▶ until the first timer: reactor.wait ─▶ notes wakers ─▶ dispatch: wakes tasks of pools
+//!                                                               ─▶ call_kept: calls other wakers
 //! ```
 //!
-//! A pool gets its driver when something of it first wants to wait for the outside world.
+//! A pool gets its driver when a socket, a timer or a file of it first needs one.
 
 #![forbid(unsafe_code)]
 
@@ -24,19 +24,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// What a pool's tasks wait with for sockets and timers.
+/// Waits for the sockets, timers and files of a pool's tasks, and wakes the tasks.
 #[derive(Debug)]
 pub struct IoDriver {
     reactor: Arc<Reactor>,
     timers: Timers,
-    /// Wakers that are no tasks of pools, of what has happened.
+    /// Wakers that are due and belong to no task of a pool.
     kept: Kept,
     backend: Backend,
-    /// Made when first wanted; or why there is none. None is made after the end of the pool.
+    /// Made when first used; an error says why there is none. None is made after the end of the
+    /// pool.
     uring: OnceLock<Result<Arc<Uring>, String>>,
 }
 
-/// What a driver has to do with at some moment.
+/// How much a driver watches at some moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IoMetrics {
@@ -44,11 +45,11 @@ pub struct IoMetrics {
     pub registered: usize,
     /// Tasks that wait for one of them.
     pub waiting: usize,
-    /// Operations that io_uring is at.
+    /// Operations that io_uring has not completed.
     pub under_way: usize,
 }
 
-/// The current pool's io_uring, if its sockets are to use one.
+/// Returns the current pool's io_uring if its sockets use one.
 pub(crate) fn uring_for_sockets() -> Option<Arc<Uring>> {
     let of_driver = |driver: &IoDriver, _| match driver.backend {
         Backend::IoUring => driver.uring().cloned(),
@@ -57,10 +58,10 @@ pub(crate) fn uring_for_sockets() -> Option<Arc<Uring>> {
     with_current(of_driver).ok().flatten()
 }
 
-/// The current pool's io_uring, if its files are to use one.
+/// Returns the current pool's io_uring if its files use one.
 pub(crate) fn uring_for_files() -> Option<Arc<Uring>> {
     let of_driver = |driver: &IoDriver, _| driver.uring().cloned();
-    // A pool that has ended tells of no completions; a file can do without.
+    // A pool that has ended collects no completions; a file does without the ring then.
     with_current(of_driver).ok().flatten().filter(|uring| uring.takes_files())
 }
 
@@ -69,8 +70,8 @@ pub(crate) fn with_plugged<R>(f: impl FnOnce(&IoDriver) -> R) -> Option<R> {
     driver::with_plugged(f)
 }
 
-/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the worker that
-/// the current thread is in that pool.
+/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the
+/// worker that the current thread is in that pool.
 ///
 /// # Errors
 /// If the system does not give the driver what it needs, or if the pool has ended.
@@ -106,8 +107,8 @@ impl IoDriver {
         Ok(Arc::new(IoDriver { reactor, timers, kept: Kept::default(), backend, uring }))
     }
 
-    /// Which of the system's interfaces it uses. If that is not settled yet, it is from now on; io_uring is left for
-    /// readiness if the system forbids it later.
+    /// Returns which of the system's interfaces the driver uses. If that is not settled yet, this
+    /// call settles it. If the system forbids io_uring later, the driver goes on with readiness.
     pub fn backend(&self) -> BackendChoice {
         let readiness = |reason| BackendChoice { backend: Backend::Readiness, reason };
         match self.backend {
@@ -133,8 +134,8 @@ impl IoDriver {
         self.uring.get_or_init(|| Uring::new(&self.reactor).map_err(|error| error.to_string()))
     }
 
-    /// Waits for at most `timeout`, for ever if there is none, and notes what has happened to descriptors and
-    /// operations; says whether that concerns anybody.
+    /// Waits for at most `timeout`, for ever if there is none, and notes the wakers of events and
+    /// of completed operations. Returns whether there are any.
     fn wait(&self, timeout: Option<Duration>) -> bool {
         let happened = self.reactor.wait(timeout);
         match self.uring.get() {
@@ -143,13 +144,13 @@ impl IoDriver {
         }
     }
 
-    /// Whether the system reads or writes files: a clock that is stopped does not move on meanwhile, as it
-    /// does not while a thread is at a file.
+    /// Whether the system reads or writes files. A stopped clock does not move on meanwhile, as it
+    /// does not while a blocking thread reads or writes one.
     fn is_at_files(&self) -> bool {
         matches!(self.uring.get(), Some(Ok(uring)) if uring.is_at_files())
     }
 
-    /// The driver of the pool that `handle` leads to; the pool has one from now on.
+    /// Returns the driver of the pool of `handle`; makes one if there is none.
     ///
     /// # Errors
     /// If the system does not give the driver what it needs, or if the pool has ended.
@@ -157,7 +158,7 @@ impl IoDriver {
         driver::of(handle, IoDriver::new)
     }
 
-    /// What waits for the outside world at this moment.
+    /// Counts what the driver watches at this moment.
     pub fn metrics(&self) -> IoMetrics {
         let under_way = match self.uring.get() {
             Some(Ok(uring)) => uring.under_way(),
@@ -206,8 +207,8 @@ impl BackendChoice {
 impl Driver for IoDriver {
     fn block(&self) -> bool {
         if self.kept.has_any() {
-            // The worker that was to call them is in one that blocks. What else has happened is seen to as well: the
-            // caller may have no room on its stack to call them.
+            // The worker that calls the kept wakers is in one that blocks. Collect other events as
+            // well: the caller may have no room on its stack to call wakers.
             return self.poll();
         }
         let timeout = self.timers.begin_wait(|| self.is_at_files());
@@ -247,7 +248,8 @@ impl Driver for IoDriver {
     }
 
     fn shut_down(&self) {
-        // A waker that panics keeps no other from being called, be it at a socket, a timer or the ring.
+        // If a waker panics, the others are still called: those of sockets, of timers and of the
+        // ring.
         let mut panics = Vec::new();
         let mut guard = |call: &mut dyn FnMut()| {
             panics.extend(catch_unwind(AssertUnwindSafe(call)).err());
@@ -255,10 +257,10 @@ impl Driver for IoDriver {
         guard(&mut || wake_all(self.kept.take()));
         guard(&mut || self.reactor.shut_down());
         guard(&mut || self.timers.shut_down());
-        // Waits for a ring that another thread is making, and keeps later ones from being made: a ring
-        // that is not ended would never notify its users.
+        // Waits for a ring that another thread is making, and prevents later ones: a ring that is
+        // not ended would never notify its users.
         let uring = self.uring.get_or_init(|| Err("the runtime has ended".to_owned()));
-        // The ring is last, for it waits for writes.
+        // The ring comes last, because it waits for writes.
         if let Ok(uring) = uring {
             uring.end(|mut wakers| guard(&mut || wake_all(std::mem::take(&mut wakers))));
         }

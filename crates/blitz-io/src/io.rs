@@ -1,5 +1,5 @@
-//! Reading and writing without blocking: Tokio's traits and what goes with them, which Blitz's sockets
-//! implement, and [`unix::AsyncFd`] for any other descriptor.
+//! Reading and writing without blocking: Tokio's traits and what goes with them, which Blitz's
+//! sockets implement, and [`unix::AsyncFd`] for any other descriptor.
 //!
 //! ```
 //! use blitz::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,8 +1,8 @@
-//! Bytes from and to sockets. Buffers for what comes need not be initialised first: this is the one place that says
-//! how many bytes came.
+//! Bytes from and to sockets. Buffers for what comes need not be initialised first: this is the one
+//! place that says how many bytes came.
 //!
-//! Where rustix can do without the C library the system is called without it: it would make each call a point at which a
-//! thread can be cancelled, with atomic exchanges before and after it.
+//! Where rustix can do without the C library the system is called without it: it would make each
+//! call a point at which a thread can be cancelled, with atomic exchanges before and after it.
 
 use bytes::BufMut;
 use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags};
@@ -66,14 +66,16 @@ pub(crate) fn peek(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usiz
     unsafe { fill(buf, |free| Ok(net::recv(socket, free, RecvFlags::PEEK)?.0.0.len())) }
 }
 
-/// Sends to a stream; how many bytes the system took. If the other side has gone that is an error, and no signal.
+/// Sends to a stream; how many bytes the system took. If the other side has gone that is an error,
+/// and no signal.
 #[inline]
 pub(crate) fn send(socket: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
     Ok(net::send(socket, buf, WITHOUT_SIGNAL)?)
 }
 
-/// As many buffers as the system takes at once, from the first on that is not empty: if all that it takes were empty it
-/// would look as if nothing could be sent. Those that are left out do not make a transfer a short one.
+/// As many buffers as the system takes at once, from the first on that is not empty: if all that it
+/// takes were empty it would look as if nothing could be sent. Those that are left out do not make
+/// a transfer a short one.
 pub(crate) fn first_of<'a, 'b>(bufs: &'a [IoSlice<'b>]) -> &'a [IoSlice<'b>] {
     let start = bufs.iter().take_while(|buf| buf.is_empty()).count();
     &bufs[start..][..(bufs.len() - start).min(LIST_MAX)]
@@ -112,7 +114,8 @@ fn gather(bufs: &[IoSlice<'_>], into: &mut [u8]) -> Option<usize> {
     Some(count)
 }
 
-/// So many bytes are copied sooner than the system looks at a list of buffers: a list costs about 200 ns.
+/// So many bytes are copied sooner than the system looks at a list of buffers: a list costs about
+/// 200 ns.
 const GATHERED_MAX: usize = 512;
 
 /// Where it is a property of sockets instead, mio and the standard library set it.

@@ -75,7 +75,8 @@ impl Buffer {
         result
     }
 
-    /// As [`read`](Buffer::read), by the system itself. As an error comes back what the ring did not take.
+    /// As [`read`](Buffer::read), by the system itself. As an error comes back what the ring did
+    /// not take.
     ///
     /// The system does not move the position of the file if the thread that began the read ends
     /// half-way. So the read names its offset, and the position is moved here.
@@ -115,12 +116,12 @@ impl Buffer {
         Ok((self, result))
     }
 
-    /// As [`write`](Buffer::write), by the system itself. As an error comes back what the ring did not take or
-    /// finish, which is still to be written.
+    /// As [`write`](Buffer::write), by the system itself. As an error comes back what the ring did
+    /// not take or finish, which is still to be written.
     ///
     /// The position of the file is moved before the bytes are written, for the reason that
-    /// [`read_by`](Buffer::read_by) gives, and back over those that could not be. So it is right even
-    /// if the future is dropped and the system writes on.
+    /// [`read_by`](Buffer::read_by) gives, and back over those that could not be. So it is right
+    /// even if the future is dropped and the system writes on.
     pub(super) async fn write_by(
         mut self,
         uring: &Uring,
@@ -140,7 +141,8 @@ impl Buffer {
                             offset = offset.map(|offset| offset + count as u64);
                         }
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        // The ring does not wait for room in a file that does not block: a thread does.
+                        // The ring does not wait for room in a file that does not block: a thread
+                        // does.
                         Err(error) if error.kind() == io::ErrorKind::WouldBlock => refused = true,
                         Err(error) => result = Err(error),
                     }
@@ -168,8 +170,8 @@ impl Buffer {
 
 /// Moves the position of `file` over the next `len` bytes; returns where they begin.
 ///
-/// Returns none, and does not move it, if the system is to choose the place: at the end of a file that
-/// is appended to, or in a file without a position.
+/// Returns none, and does not move it, if the system is to choose the place: at the end of a file
+/// that is appended to, or in a file without a position.
 fn pass_over(mut file: &File, len: usize) -> Option<u64> {
     let appends = fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::APPEND));
     if appends {

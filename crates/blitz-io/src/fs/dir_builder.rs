@@ -7,7 +7,8 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// In which ways a directory is made: [`std::fs::DirBuilder`], whose [`create`](DirBuilder::create) waits.
+/// In which ways a directory is made: [`std::fs::DirBuilder`], whose [`create`](DirBuilder::create)
+/// waits.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -35,7 +36,8 @@ impl DirBuilder {
         self
     }
 
-    /// The permission bits, of which the process's mask takes some away; `0o777` unless this says otherwise.
+    /// The permission bits, of which the process's mask takes some away; `0o777` unless this says
+    /// otherwise.
     pub fn mode(&mut self, mode: u32) -> &mut DirBuilder {
         self.mode = Some(mode);
         self

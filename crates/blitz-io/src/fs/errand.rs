@@ -18,7 +18,7 @@ pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     blitz_core::spawn_blocking(work).await.map_err(|error| {
-        // Nobody else has the handle, so nobody else can have cancelled it.
+        // No other task has the handle, so none can have cancelled it.
         if error.is_cancelled() {
             io::Error::other("the runtime has ended: keep it as long as its files are used")
         } else {
@@ -27,7 +27,7 @@ pub(super) async fn run<T: Send + 'static>(
     })?
 }
 
-/// Something that is done elsewhere, and is done in any case: where nobody does it, it is done when it is dropped.
+/// Work for a thread that may block. It is done in any case: if no thread runs it, its drop does.
 struct Errand<T, F: FnOnce() -> T> {
     work: Option<(F, oneshot::Sender<T>)>,
 }
@@ -35,9 +35,9 @@ struct Errand<T, F: FnOnce() -> T> {
 impl<T, F: FnOnce() -> T> Errand<T, F> {
     fn run(&mut self) {
         if let Some((work, done)) = self.work.take() {
-            // All that belongs to the work is gone when somebody hears of its end.
+            // All that belongs to the work is dropped before the task that waits is woken.
             let result = work();
-            // Nobody need wait for it.
+            // The task that asked may be gone.
             let _ = done.send(result);
         }
     }
@@ -88,7 +88,8 @@ impl<T> Future for Drive<T> {
 impl<T> Drop for Drive<T> {
     fn drop(&mut self) {
         if let Some((steps, done)) = self.steps.take() {
-            // If the file is gone they are dropped, and the ring goes on with what the system is at.
+            // If the file is gone they are dropped, and the ring goes on with what the system is
+            // at.
             let _ = done.send(Err(steps));
         }
     }

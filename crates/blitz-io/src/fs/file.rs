@@ -13,21 +13,23 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 use tokio::sync::Mutex;
 
-/// An open file, to be read, written and sought with the methods of [`AsyncReadExt`](crate::io::AsyncReadExt),
-/// [`AsyncWriteExt`](crate::io::AsyncWriteExt) and [`AsyncSeekExt`](crate::io::AsyncSeekExt).
+/// An open file, to be read, written and sought with the methods of
+/// [`AsyncReadExt`](crate::io::AsyncReadExt), [`AsyncWriteExt`](crate::io::AsyncWriteExt) and
+/// [`AsyncSeekExt`](crate::io::AsyncSeekExt).
 ///
-/// A write copies its bytes and returns; they are written meanwhile, and the next operation waits for that. An
-/// error is told to the next write or flush. So **flush before you rely on what was written**: a file that is dropped
-/// still writes all, but nobody learns whether that worked. A write waits for room even in a file that was opened
-/// with `O_NONBLOCK`, such as a FIFO that is full.
+/// A write copies its bytes and returns; they are written meanwhile, and the next operation waits
+/// for that. An error is told to the next write or flush. So **flush before you rely on what was
+/// written**: a file that is dropped still writes all, but no task learns whether that worked. A
+/// write waits for room even in a file that was opened with `O_NONBLOCK`, such as a FIFO that is
+/// full.
 ///
-/// At most one operation is in flight. A read whose future is dropped goes on, and what it brings is kept for the
-/// next one.
+/// At most one operation is in flight. A read whose future is dropped goes on, and what it brings
+/// is kept for the next one.
 ///
-/// When the runtime ends, a write that is in flight is waited for. A read is cancelled with io_uring, and is an
-/// error then. Without io_uring it is a thread that reads, and is waited for: for ever if nothing comes, from a FIFO
-/// for example. Use [`AsyncFd`](crate::io::unix::AsyncFd) for such files, or `Runtime::shutdown_timeout`, which
-/// says whether everything has ended.
+/// When the runtime ends, a write that is in flight is waited for. A read is cancelled with
+/// io_uring, and is an error then. Without io_uring it is a thread that reads, and is waited for:
+/// for ever if nothing comes, from a FIFO for example. Use [`AsyncFd`](crate::io::unix::AsyncFd)
+/// for such files, or `Runtime::shutdown_timeout`, which says whether everything has ended.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -54,9 +56,11 @@ pub struct File {
 impl File {
     /// A file of the standard library as one of Blitz's.
     ///
-    /// If other descriptors of the same open file are used meanwhile, in this process or in another one, they share
-    /// its position. The system does not lock that for io_uring, so two of them that read at once may get the same
-    /// bytes, and a write that fails may step back over bytes of another one. Use [`try_clone`](File::try_clone) for copies within Blitz, or open the file once more.
+    /// If other descriptors of the same open file are used meanwhile, in this process or in another
+    /// one, they share its position. The system does not lock that for io_uring, so two of them
+    /// that read at once may get the same bytes, and a write that fails may step back over bytes of
+    /// another one. Use [`try_clone`](File::try_clone) for copies within Blitz, or open the file
+    /// once more.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -83,7 +87,8 @@ impl File {
         let Ok(file) = Arc::try_unwrap(self.file) else {
             unreachable!("what is in flight holds the file, and nothing is");
         };
-        // A seek in memory only, so it does not block. What cannot be sought, such as a pipe, stays where it is.
+        // A seek in memory only, so it does not block. What cannot be sought, such as a pipe, stays
+        // where it is.
         let _ = step_back(&file, ahead);
         file
     }
@@ -91,7 +96,8 @@ impl File {
     /// As [`into_std`](File::into_std), without waiting.
     ///
     /// # Errors
-    /// The file itself, if an operation is in flight, or if more was read than anybody has got yet.
+    /// The file itself, if an operation is in flight, or if bytes were read that no task has got
+    /// yet.
     pub fn try_into_std(mut self) -> Result<StdFile, File> {
         if !self.stage.get_mut().is_settled() {
             return Err(self);
@@ -121,7 +127,8 @@ impl File {
         stage.ask(&self.file, StdFile::sync_all).await
     }
 
-    /// As [`sync_all`](File::sync_all), but of what is known about the file only what is needed to read it.
+    /// As [`sync_all`](File::sync_all), but of what is known about the file only what is needed to
+    /// read it.
     ///
     /// # Errors
     /// As [`sync_all`](File::sync_all).
@@ -176,8 +183,8 @@ impl File {
 
     /// The same open file once more, with the same position: a read here moves both.
     ///
-    /// From now on threads read and write both, as without io_uring, unless the file is one that has no position,
-    /// such as a FIFO. Open the file twice to use io_uring for both.
+    /// From now on threads read and write both, as without io_uring, unless the file is one that
+    /// has no position, such as a FIFO. Open the file twice to use io_uring for both.
     ///
     /// # Errors
     /// What the system says.

@@ -7,12 +7,13 @@
 //! | see what is in a directory | [`read_dir`] |
 //! | make directories | [`create_dir`], [`create_dir_all`], [`DirBuilder`] |
 //!
-//! The system cannot say when a file would be ready, so each operation runs on a thread where it may block: see
-//! [`spawn_blocking`](blitz_core::spawn_blocking). A thread change costs microseconds. One call that reads all is
-//! better than many that read a little, and a [`BufReader`](crate::io::BufReader) is better than lines one by one.
+//! The system cannot say when a file would be ready, so each operation runs on a thread where it
+//! may block: see [`spawn_blocking`](blitz_core::spawn_blocking). A thread change costs
+//! microseconds. One call that reads all is better than many that read a little, and a
+//! [`BufReader`](crate::io::BufReader) is better than lines one by one.
 //!
-//! An operation that has begun is finished, even if nobody waits for it any more: a future that is dropped does
-//! not undo it, and a runtime that ends waits for it.
+//! An operation that has begun is finished, even if no task waits for it any more: a future that is
+//! dropped does not undo it, and a runtime that ends waits for it.
 //!
 //! ```
 //! # fn main() -> std::io::Result<()> { blitz::block_on(async {

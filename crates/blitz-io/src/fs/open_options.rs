@@ -9,7 +9,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// In which ways a file is opened: [`std::fs::OpenOptions`], whose [`open`](OpenOptions::open) waits.
+/// In which ways a file is opened: [`std::fs::OpenOptions`], whose [`open`](OpenOptions::open)
+/// waits.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -70,8 +71,8 @@ impl OpenOptions {
         self
     }
 
-    /// The permission bits of a file that is made, of which the process's mask takes some away; `0o666` unless
-    /// this says otherwise.
+    /// The permission bits of a file that is made, of which the process's mask takes some away;
+    /// `0o666` unless this says otherwise.
     pub fn mode(&mut self, mode: u32) -> &mut OpenOptions {
         self.std.mode(mode);
         self

@@ -27,7 +27,8 @@ pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
-/// # let dir = std::env::temp_dir().join(format!("blitz-doc-symlink_metadata-{}", std::process::id()));
+/// # let name = format!("blitz-doc-symlink_metadata-{}", std::process::id());
+/// # let dir = std::env::temp_dir().join(name);
 /// # blitz::fs::create_dir_all(&dir).await?;
 /// blitz::fs::symlink("elsewhere", dir.join("link")).await?;
 /// assert!(blitz::fs::symlink_metadata(dir.join("link")).await?.is_symlink());
@@ -78,7 +79,8 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
-/// # let dir = std::env::temp_dir().join(format!("blitz-doc-set_permissions-{}", std::process::id()));
+/// # let name = format!("blitz-doc-set_permissions-{}", std::process::id());
+/// # let dir = std::env::temp_dir().join(name);
 /// # blitz::fs::create_dir_all(&dir).await?;
 /// use std::os::unix::fs::PermissionsExt;
 /// let path = dir.join("secret");
@@ -159,7 +161,8 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
-/// # let dir = std::env::temp_dir().join(format!("blitz-doc-create_dir_all-{}", std::process::id()));
+/// # let name = format!("blitz-doc-create_dir_all-{}", std::process::id());
+/// # let dir = std::env::temp_dir().join(name);
 /// # blitz::fs::create_dir_all(&dir).await?;
 /// blitz::fs::create_dir_all(dir.join("a/b/c")).await?;
 /// blitz::fs::create_dir_all(dir.join("a/b/c")).await?;
@@ -197,7 +200,8 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
-/// # let dir = std::env::temp_dir().join(format!("blitz-doc-remove_dir_all-{}", std::process::id()));
+/// # let name = format!("blitz-doc-remove_dir_all-{}", std::process::id());
+/// # let dir = std::env::temp_dir().join(name);
 /// # blitz::fs::create_dir_all(&dir).await?;
 /// blitz::fs::create_dir_all(dir.join("a/b/c")).await?;
 /// blitz::fs::remove_dir_all(dir.join("a")).await?;

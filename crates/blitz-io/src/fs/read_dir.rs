@@ -130,7 +130,7 @@ impl Batch {
 #[derive(Clone, Debug)]
 pub struct DirEntry {
     std: Arc<StdEntry>,
-    /// What the directory says itself, so that nobody has to be asked.
+    /// What the directory itself says, which saves a system call.
     kind: Option<FileType>,
 }
 

@@ -1,4 +1,4 @@
-//! Who has a file at this moment: its task, or the one operation that is in flight.
+//! What has a file at this moment: its task, or the one operation that is in flight.
 //!
 //! ```text
 //!             read, write, seek, ask
@@ -8,8 +8,9 @@
 //!        buffer comes back; bytes that were read stay in it, an error of a write is kept
 //! ```
 //!
-//! A task that goes away leaves the operation in flight, and whoever uses the file next waits for it: what was
-//! read for somebody who is gone is still there, and what was written is written once, in order.
+//! A task that goes away leaves the operation in flight, and the next task that uses the file waits
+//! for it: what was read for a task that is gone is still there, and what was written is written
+//! once, in order.
 
 #![forbid(unsafe_code)]
 
@@ -34,8 +35,8 @@ pub(super) struct Stage {
     write_error: Option<io::Error>,
     /// Where the last seek led.
     position: u64,
-    /// A clone of the file has the same position. Threads read and write it then: the system locks the
-    /// position for them, and not for io_uring.
+    /// A clone of the file has the same position. Threads read and write it then: the system locks
+    /// the position for them, and not for io_uring.
     pub(super) shares_position: bool,
     /// Bytes that one operation moves at most.
     pub(super) max: usize,
@@ -123,7 +124,8 @@ impl Stage {
         Poll::Ready(self.write_error.take().map_or(Ok(()), Err))
     }
 
-    /// Begins to seek; only after [`poll_idle`](Stage::poll_idle) or [`poll_sought`](Stage::poll_sought).
+    /// Begins to seek; only after [`poll_idle`](Stage::poll_idle) or
+    /// [`poll_sought`](Stage::poll_sought).
     ///
     /// # Errors
     /// If something is in flight.
@@ -132,7 +134,7 @@ impl Stage {
             return Err(io::Error::other("wait for the operation in flight before a seek"));
         };
         if let SeekFrom::Current(offset) = &mut to {
-            // The system is further than whoever reads.
+            // The system's position is ahead of the reader's.
             *offset = offset.checked_sub(buffer.len() as i64).ok_or_else(out_of_range)?;
         }
         buffer.clear();
@@ -167,7 +169,7 @@ impl Stage {
         self.idle().await;
         let (answer, mut answered) = oneshot::channel();
         self.begin(file, |file, _| {
-            // Nobody need wait for it any more.
+            // The task that asked may be gone.
             let _ = answer.send(question(file));
             Outcome::Answered
         });
@@ -175,7 +177,7 @@ impl Stage {
         answered.try_recv().unwrap_or_else(|_| Err(panicked()))
     }
 
-    /// How many bytes were read that nobody wanted yet; nobody gets them any more.
+    /// Drops the bytes that were read and that no task has got yet; returns how many.
     pub(super) fn discard(&mut self) -> usize {
         let State::Idle(buffer) = &mut self.state else { return 0 };
         let ahead = buffer.len();

@@ -9,10 +9,10 @@ use std::net::ToSocketAddrs as BlockingLookUp;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::vec;
 
-/// What stands for one or several socket addresses: an address, a slice of them, or a name and a port, which
-/// is looked up on a thread where that may block.
+/// What stands for one or several socket addresses: an address, a slice of them, or a name and a
+/// port, which is looked up on a thread where that may block.
 ///
-/// Implemented as for [`std::net::ToSocketAddrs`], and by nobody else.
+/// Implemented for the types that [`std::net::ToSocketAddrs`] is, and for no others.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {
@@ -56,7 +56,8 @@ pub(super) fn resolve<A: ToSocketAddrs + ?Sized>(
         let addresses = match known {
             LookUp::Known(addresses) => addresses,
             LookUp::Ask(host, port) => {
-                // Outside of the current task: the system's resolver blocks for as long as it likes.
+                // Outside of the current task: the system's resolver blocks for as long as it
+                // likes.
                 blitz_core::spawn_blocking(move || ask(&host, port))
                     .await
                     .map_err(io::Error::other)??

@@ -1,8 +1,8 @@
 //! What sockets for packets have in common.
 
-/// Methods of a socket for packets with a field `io: Registration<mio::net::$Socket>`, whose addresses
-/// are `$Address` and whose twin in the standard library is `$Std`. The literals say what `recv` waits
-/// for, and which errors of the system it returns.
+/// Methods of a socket for packets with a field `io: Registration<mio::net::$Socket>`, whose
+/// addresses are `$Address` and whose twin in the standard library is `$Std`. The literals say what
+/// `recv` waits for, and which errors of the system it returns.
 macro_rules! datagram {
     ($Socket:ident, $Std:path, $Address:path, $waits_for:literal, $errors:literal) => {
         impl $Socket {
@@ -54,7 +54,8 @@ macro_rules! datagram {
             /// As [`send`](Self::send), unless it would have to wait.
             ///
             /// # Errors
-            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
+            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system
+            /// says.
             pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
                 self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
             }

@@ -8,12 +8,12 @@
 //! | send and receive packets | [`UdpSocket`], [`UnixDatagram`] |
 //! | look a name up | [`lookup_host`] |
 //!
-//! A socket belongs to the pool that it was made in, the current one or else the global one, whose workers wait
-//! for it; it can be used from everywhere. When that pool has ended, what can be had without waiting can still
-//! be had, and what would have to wait is an error.
+//! A socket belongs to the pool that it was made in, the current one or else the global one, whose
+//! workers wait for it; it can be used from everywhere. When that pool has ended, what can be had
+//! without waiting can still be had, and what would have to wait is an error.
 //!
-//! Operations that are cancelled, by dropping their futures, have not happened: `read`, `accept` and `recv_from` lose
-//! nothing, `write` writes nothing that its result did not count.
+//! Operations that are cancelled, by dropping their futures, have not happened: `read`, `accept`
+//! and `recv_from` lose nothing, `write` writes nothing that its result did not count.
 //!
 //! ```
 //! use blitz::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,5 +1,5 @@
-//! Transfers that take their buffer along and bring it back: what io_uring needs, since the system writes to it
-//! while the task does something else.
+//! Transfers that take their buffer along and bring it back: what io_uring needs, since the system
+//! writes to it while the task does something else.
 
 #![forbid(unsafe_code)]
 
@@ -13,11 +13,12 @@ use std::os::fd::AsFd;
 macro_rules! owned {
     ($Stream:ident, $pair:literal) => {
         impl $Stream {
-            /// Reads into `buffer`, at most as much as it is long; returns how much, and the buffer.
+            /// Reads into `buffer`, at most as much as it is long; returns how much, and the
+            /// buffer.
             ///
-            /// With [`Backend::IoUring`](crate::Backend::IoUring) the system does it by itself, else it is an
-            /// ordinary read. A future that is dropped before its end may take what has arrived with it: use the
-            /// traits of readers where that matters.
+            /// With [`Backend::IoUring`](crate::Backend::IoUring) the system does it by itself,
+            /// else it is an ordinary read. A future that is dropped before its end may take what
+            /// has arrived with it: use the traits of readers where that matters.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -26,8 +26,8 @@ macro_rules! halves {
             stream: Arc<$Stream>,
         }
 
-        /// The half of a stream that writes, for a task of its own: see `into_split` there. Dropped, it tells the
-        /// other side that no more comes.
+        /// The half of a stream that writes, for a task of its own: see `into_split` there.
+        /// Dropped, it tells the other side that no more comes.
         #[derive(Debug)]
         pub struct OwnedWriteHalf {
             stream: Arc<$Stream>,
@@ -108,7 +108,7 @@ macro_rules! halves {
         impl Drop for OwnedWriteHalf {
             fn drop(&mut self) {
                 if self.ends_on_drop {
-                    // There is nobody to tell that it did not work.
+                    // A drop cannot return the error.
                     let _ = self.stream.end(Shutdown::Write);
                 }
             }

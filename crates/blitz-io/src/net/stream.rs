@@ -25,7 +25,8 @@ macro_rules! stream {
             /// ```
             ///
             /// # Errors
-            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing is there, or what the system says.
+            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing is there, or what the
+            /// system says.
             pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
                 let mut buf = ReadBuf::new(buf);
                 self.io.try_io(Interest::READABLE, |socket| transfer::receive(socket, &mut buf))
@@ -46,7 +47,8 @@ macro_rules! stream {
             #[doc = $pair]
             /// here.try_write(b"hello")?;
             /// let mut buf = Vec::with_capacity(16);
-            /// there.async_io(blitz::io::Interest::READABLE, || there.try_read_buf(&mut buf)).await?;
+            /// let readable = blitz::io::Interest::READABLE;
+            /// there.async_io(readable, || there.try_read_buf(&mut buf)).await?;
             /// assert_eq!(buf, b"hello");
             /// # Ok(()) }) }
             /// ```
@@ -69,12 +71,14 @@ macro_rules! stream {
             /// ```
             ///
             /// # Errors
-            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if there is no room, or what the system says.
+            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if there is no room, or what the
+            /// system says.
             pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
                 self.io.try_io(Interest::WRITABLE, |socket| transfer::send(socket, buf))
             }
 
-            /// As [`try_write`](Self::try_write), from several buffers, of which the system takes 1,024 at once.
+            /// As [`try_write`](Self::try_write), from several buffers, of which the system takes
+            /// 1,024 at once.
             ///
             /// # Errors
             /// As [`try_write`](Self::try_write).
@@ -102,8 +106,8 @@ macro_rules! stream {
                 (ReadHalf::new(self), WriteHalf::new(self))
             }
 
-            /// A half that reads and a half that writes, for different tasks. When the second is dropped, the
-            /// other side is told that no more comes.
+            /// A half that reads and a half that writes, for different tasks. When the second is
+            /// dropped, the other side is told that no more comes.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -163,7 +167,8 @@ macro_rules! stream {
                 self.io.poll_transfer(cx, Interest::WRITABLE, room, attempt)
             }
 
-            /// Ends one direction or both. A stream that is not connected any more has nothing to end.
+            /// Ends one direction or both. A stream that is not connected any more has nothing to
+            /// end.
             pub(in crate::net) fn end(&self, how: Shutdown) -> io::Result<()> {
                 match self.io.get().shutdown(how) {
                     Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),

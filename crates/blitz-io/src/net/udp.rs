@@ -65,7 +65,8 @@ impl UdpSocket {
         .await
     }
 
-    /// From now on [`send`](UdpSocket::send) sends to this address, and packets from others are not received.
+    /// From now on [`send`](UdpSocket::send) sends to this address, and packets from others are not
+    /// received.
     ///
     /// # Errors
     /// If none of the addresses can be used: why the last one cannot.
@@ -211,8 +212,8 @@ impl UdpSocket {
         self.io.get().set_multicast_loop_v6(on)
     }
 
-    /// Receives what is sent to a group, through the interface with this address; through any if it is
-    /// unspecified.
+    /// Receives what is sent to a group, through the interface with this address; through any if it
+    /// is unspecified.
     ///
     /// # Errors
     /// If the system refuses.
@@ -220,7 +221,8 @@ impl UdpSocket {
         self.io.get().join_multicast_v4(&group, &interface)
     }
 
-    /// Receives what is sent to a group, through the interface with this number; through any if it is 0.
+    /// Receives what is sent to a group, through the interface with this number; through any if it
+    /// is 0.
     ///
     /// # Errors
     /// If the system refuses.

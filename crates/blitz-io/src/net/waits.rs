@@ -5,11 +5,11 @@
 macro_rules! waits {
     ($Socket:ident, $pair:literal) => {
         impl $Socket {
-            /// Waits until something of `interest` is worth an attempt, and says what. Any number of tasks may
-            /// wait.
+            /// Waits until something of `interest` is worth an attempt, and says what. Any number
+            /// of tasks may wait.
             ///
-            /// An attempt may still say that it would block: somebody else was faster, or the system thought
-            /// better of it.
+            /// An attempt may still say that it would block: another task was faster, or the event
+            /// was spurious.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -46,7 +46,8 @@ macro_rules! waits {
                 self.ready($crate::io::Interest::WRITABLE).await.map(drop)
             }
 
-            /// As [`readable`](Self::readable), to be polled. Only the newest task that polls is woken.
+            /// As [`readable`](Self::readable), to be polled. Only the newest task that polls is
+            /// woken.
             ///
             /// # Errors
             /// If the runtime that the socket was made in has ended.
@@ -57,7 +58,8 @@ macro_rules! waits {
                 self.io.poll_ready(cx, $crate::io::Interest::READABLE).map_ok(drop)
             }
 
-            /// As [`writable`](Self::writable), to be polled. Only the newest task that polls is woken.
+            /// As [`writable`](Self::writable), to be polled. Only the newest task that polls is
+            /// woken.
             ///
             /// # Errors
             /// If the runtime that the socket was made in has ended.
@@ -68,9 +70,9 @@ macro_rules! waits {
                 self.io.poll_ready(cx, $crate::io::Interest::WRITABLE).map_ok(drop)
             }
 
-            /// Calls `attempt`, which does something with the descriptor itself, unless it is known that it would
-            /// block. If it returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) that is remembered; it must
-            /// not say so for other reasons.
+            /// Calls `attempt`, which does something with the descriptor itself, unless it is known
+            /// that it would block. If it returns [`WouldBlock`](std::io::ErrorKind::WouldBlock)
+            /// that is remembered; it must not say so for other reasons.
             ///
             /// # Errors
             /// What `attempt` returns, or that it would block.
@@ -86,8 +88,8 @@ macro_rules! waits {
                 })
             }
 
-            /// Calls `attempt`, which does something with the descriptor itself, until it does not return
-            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock).
+            /// Calls `attempt`, which does something with the descriptor itself, until it does not
+            /// return [`WouldBlock`](std::io::ErrorKind::WouldBlock).
             ///
             /// # Errors
             /// What `attempt` returns, or that the runtime has ended.
@@ -99,7 +101,8 @@ macro_rules! waits {
                 self.io.io(interest, |_| attempt()).await
             }
 
-            /// The error that the system has for this socket, if there is one; it has none afterwards.
+            /// The error that the system has for this socket, if there is one; it has none
+            /// afterwards.
             ///
             /// # Errors
             /// If the system does not say.

@@ -16,7 +16,7 @@ use std::task::Waker;
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     table: Slab<Entry>,
-    /// How many there ever were.
+    /// How many there ever were, which numbers the next one.
     numbers: usize,
     ended: bool,
 }
@@ -32,7 +32,7 @@ const HALF: u32 = usize::BITS / 2;
 const PLACE: usize = (1 << HALF) - 1;
 
 impl Entries {
-    /// Puts a descriptor into the table; its token.
+    /// Puts a descriptor into the table and returns its token.
     pub(super) fn insert(&mut self, readiness: Arc<Readiness>) -> io::Result<usize> {
         if self.ended {
             return Err(ended());
@@ -51,14 +51,15 @@ impl Entries {
         self.find(token)?;
         let removed = self.table.try_remove(token & PLACE).map(|entry| entry.readiness);
         let (len, room) = (self.table.len(), self.table.capacity());
-        // Once on the way down and once at its end, so that it costs little beside the removals.
+        // Shrinks once on the way down and once at its end, so that it costs little beside the
+        // removals.
         if room > CHAIN_KEEPS && (len == room / 8 || len == 0) {
             self.table.shrink_to_fit();
         }
         removed
     }
 
-    /// Who has this token, unless it is gone.
+    /// Returns the descriptor with this token, unless it is gone.
     pub(super) fn find(&self, token: usize) -> Option<&Arc<Readiness>> {
         let entry = self.table.get(token & PLACE).filter(|entry| entry.token == token)?;
         Some(&entry.readiness)
@@ -72,7 +73,7 @@ impl Entries {
         self.table.iter().map(|(_, entry)| entry.readiness.waiting()).sum()
     }
 
-    /// There will be no events any more, and no more descriptors.
+    /// Ends the table: notes the wakers of all that wait, and takes no more descriptors.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) {
         self.ended = true;
         for (_, entry) in &self.table {

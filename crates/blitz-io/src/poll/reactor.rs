@@ -13,23 +13,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-/// Knows every registered descriptor, and who waits for which.
+/// Knows every registered descriptor, and which tasks wait for it.
 #[derive(Debug)]
 pub(crate) struct Reactor {
     selector: Selector,
     entries: Mutex<Entries>,
-    /// Who is to be woken.
+    /// The wakers that the last wait has noted.
     batch: Batch,
 }
 
 impl Reactor {
-    /// Waits bring at most `events` at a time.
+    /// Makes a reactor of which one wait brings at most `events`.
     pub(crate) fn new(events: usize) -> io::Result<Arc<Reactor>> {
         let selector = Selector::new(events)?;
         Ok(Arc::new(Reactor { selector, entries: Mutex::default(), batch: Batch::default() }))
     }
 
-    /// Waits for events, at most for `timeout`, and notes whom they concern; says whether they concern anybody.
+    /// Waits for events, at most for `timeout`, and notes the wakers of the tasks that wait for
+    /// them. Returns whether there are any.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
         let mut batch = self.batch.lock();
         let mut entries = None;
@@ -42,11 +43,11 @@ impl Reactor {
         !batch.is_empty()
     }
 
-    /// Has `who` add those who are to be woken by the next [`dispatch`](Reactor::dispatch); says whether there is
-    /// anybody.
-    pub(crate) fn note(&self, who: impl FnOnce(&mut VecDeque<Waker>)) -> bool {
+    /// Calls `add` to note wakers for the next [`dispatch`](Reactor::dispatch). Returns whether any
+    /// are noted.
+    pub(crate) fn note(&self, add: impl FnOnce(&mut VecDeque<Waker>)) -> bool {
         let mut batch = self.batch.lock();
-        who(&mut batch);
+        add(&mut batch);
         !batch.is_empty()
     }
 
@@ -60,7 +61,7 @@ impl Reactor {
         self.batch.wake_tasks(kept);
     }
 
-    /// No more events come: whoever waits is told so, and so is whoever wants to register.
+    /// Ends the reactor: tasks that wait for events get an error, and so do later registrations.
     pub(crate) fn shut_down(&self) {
         let mut batch = self.batch.take();
         lock(&self.entries).end(&mut batch);
@@ -77,7 +78,7 @@ impl Reactor {
         lock(&self.entries).waiting()
     }
 
-    /// Sees to events of `source` from now on. Returns its token and its readiness.
+    /// Watches `source` from now on. Returns its token and its readiness.
     pub(crate) fn register(
         &self,
         source: &mut impl Source,
@@ -92,15 +93,15 @@ impl Reactor {
         Ok((token, readiness))
     }
 
-    /// Sees to no event of `source` any more. Once, with the token that it was given.
+    /// Stops watching `source`. To be called once, with the token that the source was given.
     pub(crate) fn deregister(&self, source: &mut impl Source, token: usize) -> io::Result<()> {
-        // In this order, so that the table is never without one of which events come.
+        // In this order, so that every source that has events is in the table.
         let result = self.selector.deregister(source);
         drop(self.forget(token));
         result
     }
 
-    /// The wakers in what is returned are not dropped under the lock.
+    /// Removes an entry. The caller drops it without the lock, because wakers are user code.
     fn forget(&self, token: usize) -> Option<Arc<Readiness>> {
         lock(&self.entries).remove(token)
     }

@@ -75,7 +75,8 @@ impl<E: Source> Registration<E> {
         self.readiness.clear(sight, evidence);
     }
 
-    /// What is ready; else the task is woken once something is. The newest task of each direction counts.
+    /// Returns what is ready; if nothing is, the task is woken once something is. Only the newest
+    /// task of each direction is woken.
     pub(crate) fn poll_ready(
         &self,
         cx: &mut Context<'_>,
@@ -92,7 +93,7 @@ impl<E: Source> Registration<E> {
         Waiting { readiness: &self.readiness, interest, place: None }
     }
 
-    /// Calls `attempt`, again and again, until it does not say that it would block.
+    /// Calls `attempt` until it does not say that it would block.
     pub(crate) fn poll_io<R>(
         &self,
         cx: &mut Context<'_>,
@@ -102,8 +103,8 @@ impl<E: Source> Registration<E> {
         self.poll_seen(cx, interest, |source, _| attempt(source))
     }
 
-    /// As [`poll_io`](Registration::poll_io), for transfers of at most `room` bytes by streams of which a short
-    /// transfer says that there is no more.
+    /// As [`poll_io`](Registration::poll_io), for transfers of at most `room` bytes by streams
+    /// where a short transfer means that there is no more.
     #[inline]
     pub(crate) fn poll_transfer(
         &self,
@@ -121,11 +122,11 @@ impl<E: Source> Registration<E> {
         })
     }
 
-    /// As [`poll_io`](Registration::poll_io), with what was ready before the attempt, if anything was: what comes
-    /// during it must not be taken for over.
+    /// As [`poll_io`](Registration::poll_io), with what was ready before the attempt: an event that
+    /// comes during the attempt must not be cleared with it.
     ///
-    /// An attempt is worth it because something is ready, because no event has come that could say so and it was
-    /// not tried yet, or because no more events come and what can be had without waiting can still be had.
+    /// An attempt is made if something is ready; if no event has come yet and this is the first
+    /// try; or if the runtime has ended, for what can be had without waiting can still be had.
     #[inline]
     fn poll_seen<R>(
         &self,
@@ -162,7 +163,7 @@ impl<E: Source> Registration<E> {
         mut attempt: impl FnMut(&E) -> io::Result<R>,
     ) -> io::Result<R> {
         if self.readiness.is_fresh() {
-            // What is ready at once spends budget, as what waits does.
+            // An operation that is ready at once spends budget, as one that waits does.
             consume_budget().await;
             // An event may have come meanwhile.
             if self.readiness.is_fresh() {
@@ -180,7 +181,7 @@ impl<E: Source> Registration<E> {
             }
             match sight {
                 Some(sight) => self.clear(sight, Evidence::WouldBlock),
-                // What could be had without waiting was had.
+                // The runtime has ended, and the attempt was the last one.
                 None => return Err(ended()),
             }
         }
@@ -210,8 +211,8 @@ impl<E: Source> Registration<E> {
 impl<E: Source> Drop for Registration<E> {
     fn drop(&mut self) {
         if let Some(source) = &mut self.source {
-            // The descriptor is closed next, and with it goes what the system knows of it. One that was closed
-            // behind our back is not watched any more.
+            // If it fails, the descriptor is closed next, which deregisters it, too; or its owner
+            // has closed it already.
             let _ = self.reactor.deregister(source, self.token);
         }
     }

@@ -10,11 +10,12 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the waker is known by; no registration has this number.
+/// The token of the waker; no registration has this number.
 pub(super) const RESERVED: usize = usize::MAX;
 const WAKER: Token = Token(RESERVED);
 
-/// What readers want to know of: where the system tells of urgent data, that as well, since reads end before it.
+/// The events that readers wait for. Urgent data is among them where the system has it, since reads
+/// end before it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const READING: Interest = Interest::READABLE.add(Interest::PRIORITY);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -24,7 +25,7 @@ const READING: Interest = Interest::READABLE;
 pub(super) struct Selector {
     registry: Registry,
     waker: Waker,
-    /// Used by whoever has the lease, so the lock is always free.
+    /// Only the worker with the driver's lease uses it, so the lock is always free.
     queue: Mutex<Queue>,
 }
 
@@ -34,7 +35,7 @@ struct Queue {
 }
 
 impl Selector {
-    /// Waits bring at most `events` at a time.
+    /// Makes a queue of which one wait brings at most `events`.
     pub(super) fn new(events: usize) -> io::Result<Selector> {
         let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
@@ -43,14 +44,14 @@ impl Selector {
         Ok(Selector { registry, waker, queue: Mutex::new(queue) })
     }
 
-    /// Waits for events and calls `note` with the token and the readiness of each; at most for `timeout`, for
-    /// ever if there is none.
+    /// Waits for events and calls `note` with the token and the readiness of each; at most for
+    /// `timeout`, for ever if there is none.
     pub(super) fn wait(&self, timeout: Option<Duration>, mut note: impl FnMut(usize, Ready)) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let Queue { poll, events } = &mut *queue;
         match poll.poll(events, timeout) {
             Ok(()) => {}
-            // A signal handler has run: the caller looks whether there is anything and comes back.
+            // A signal handler has run: the caller looks for work and comes back.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
             Err(error) => panic!("the system does not let Blitz wait for events: {error}"),
         }
@@ -66,7 +67,7 @@ impl Selector {
         }
     }
 
-    /// Events of `source` come from now on, each change once, under the name `token`.
+    /// Reports events of `source` from now on, each change once, under the name `token`.
     pub(super) fn register(
         &self,
         source: &mut impl Source,
@@ -81,7 +82,7 @@ impl Selector {
         self.registry.register(source, Token(token), interest)
     }
 
-    /// No more events of `source` come, but for those that a wait has already.
+    /// Reports no more events of `source`, except those that a wait has already.
     pub(super) fn deregister(&self, source: &mut impl Source) -> io::Result<()> {
         self.registry.deregister(source)
     }

@@ -15,8 +15,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// A child process, made by [`Command::spawn`](super::Command::spawn).
 ///
-/// Dropping it does not end the process: see [`Command::kill_on_drop`](super::Command::kill_on_drop). The runtime sees
-/// to it that no zombie is left.
+/// Dropping it does not end the process: see
+/// [`Command::kill_on_drop`](super::Command::kill_on_drop). The runtime sees to it that no zombie
+/// is left.
 #[derive(Debug)]
 pub struct Child {
     /// What the child reads, if that is a pipe.
@@ -47,7 +48,8 @@ impl Child {
         Ok(Child { stdin, stdout, stderr, state: State::Running(running) })
     }
 
-    /// Its number; none once somebody has waited for its end, since the system may give it to another process then.
+    /// Its number; none once its end was waited for, since the system may give it to another
+    /// process then.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -64,8 +66,8 @@ impl Child {
         }
     }
 
-    /// Waits until the child has ended; how it did. It gets nothing more to read meanwhile: [`stdin`](Child::stdin) is
-    /// dropped first, for it may wait for the end of that.
+    /// Waits until the child has ended; how it did. It gets nothing more to read meanwhile:
+    /// [`stdin`](Child::stdin) is dropped first, for it may wait for the end of that.
     ///
     /// Dropping the future loses nothing.
     ///
@@ -117,7 +119,7 @@ impl Child {
     /// Kills the child (`SIGKILL`) and does not wait.
     ///
     /// # Errors
-    /// If somebody has waited for its end already, or what the system says.
+    /// If its end was waited for already, or what the system says.
     pub fn start_kill(&mut self) -> io::Result<()> {
         match &mut self.state {
             State::Running(running) => running.child().kill(),
@@ -149,8 +151,9 @@ impl Child {
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::process::Command;
     /// use std::process::Stdio;
-    /// let child = blitz::process::Command::new("echo").arg("hello").stdout(Stdio::piped()).spawn()?;
+    /// let child = Command::new("echo").arg("hello").stdout(Stdio::piped()).spawn()?;
     /// assert_eq!(child.wait_with_output().await?.stdout, b"hello\n");
     /// # Ok(()) }) }
     /// ```

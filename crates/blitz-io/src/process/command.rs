@@ -33,8 +33,8 @@ pub struct Command {
 }
 
 impl Command {
-    /// For `program`, which is looked for in `PATH` unless it has a slash in it. It gets no arguments, and the
-    /// environment, the directory and the descriptors of this process.
+    /// For `program`, which is looked for in `PATH` unless it has a slash in it. It gets no
+    /// arguments, and the environment, the directory and the descriptors of this process.
     pub fn new(program: impl AsRef<OsStr>) -> Command {
         StdCommand::new(program).into()
     }
@@ -141,14 +141,15 @@ impl Command {
         self
     }
 
-    /// Which process group the child is in; 0 for one of its own, to which interrupts from the keyboard do not come.
+    /// Which process group the child is in; 0 for one of its own, to which interrupts from the
+    /// keyboard do not come.
     pub fn process_group(&mut self, group: i32) -> &mut Command {
         self.std.process_group(group);
         self
     }
 
-    /// Whether the child is killed when its [`Child`] is dropped before somebody has waited for its end. It is not
-    /// unless this says so.
+    /// Whether the child is killed when its [`Child`] is dropped before its end was waited for. By
+    /// default it is not.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -178,7 +179,8 @@ impl Command {
     /// ```
     ///
     /// # Errors
-    /// If there is no such program, or what else the system says; or if the runtime has ended. There is no child then.
+    /// If there is no such program, or what else the system says; or if the runtime has ended.
+    /// There is no child then.
     pub fn spawn(&mut self) -> io::Result<Child> {
         orphans::sweep();
         let home = match Handle::try_current() {
@@ -188,7 +190,8 @@ impl Command {
         Child::new(self.std.spawn()?, home, self.kill_on_drop)
     }
 
-    /// Starts the child at once; the future waits until it has ended. What was to be pipes is dropped first.
+    /// Starts the child at once; the future waits until it has ended. What was to be pipes is
+    /// dropped first.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -203,14 +206,14 @@ impl Command {
         let child = self.spawn();
         async {
             let mut child = child?;
-            // A child that writes to nobody ends sooner than one whose reader does not read.
+            // A child whose pipe has no reader ends sooner than one whose reader does not read.
             drop((child.stdout.take(), child.stderr.take()));
             child.wait().await
         }
     }
 
-    /// Starts the child at once; the future waits until it has ended and collects what it writes. Where that was to go
-    /// otherwise is not asked.
+    /// Starts the child at once; the future waits until it has ended and collects what it writes.
+    /// Where that was to go otherwise is not asked.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -16,7 +16,8 @@ use std::process::{Child, ExitStatus};
 pub(super) enum Exit {
     /// A descriptor of its own.
     Descriptor(AsyncFd<OwnedFd>),
-    /// The signal that tells of every child. Listened to before anybody looks, so that no end is missed.
+    /// The signal that comes for every child. Listened to before the first look, so that no end is
+    /// missed.
     Signal(Signal),
 }
 

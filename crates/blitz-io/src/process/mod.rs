@@ -10,8 +10,8 @@
 //! # Ok(()) }) }
 //! ```
 //!
-//! What a child reads and writes goes through pipes that wait in the pool's workers, as sockets do, and so does its
-//! end:
+//! What a child reads and writes goes through pipes that wait in the pool's workers, as sockets do,
+//! and so does its end:
 //!
 //! ```
 //! use blitz::io::{AsyncReadExt, AsyncWriteExt};
@@ -30,10 +30,10 @@
 //! # Ok(()) }) }
 //! ```
 //!
-//! # Children that nobody waits for
-//! A [`Child`] that is dropped goes on, unless [`Command::kill_on_drop`] says otherwise. The runtime waits for it in
-//! the background, so that no zombie is left. If the runtime ends first, the child is seen to when the next
-//! one is started or dropped.
+//! # Children that are dropped
+//! A [`Child`] that is dropped goes on, unless [`Command::kill_on_drop`] says otherwise. The
+//! runtime waits for it in the background, so that no zombie is left. If the runtime ends first,
+//! the child is seen to when the next one is started or dropped.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! Children that nobody waits for any more: they are waited for all the same, or they would stay as zombies.
+//! Children whose `Child` is gone: the runtime waits for them, or they would stay as zombies.
 //!
 //! ```text
-//!  dropped ─▶ a task of its pool, until it ends ──the pool ends first──▶ a list ─▶ whoever starts or drops the next
+//!  dropped ─▶ a task of its pool, until it ends ─the pool ends first─▶ a list ─▶ next start, drop
 //! ```
 
 #![forbid(unsafe_code)]
@@ -37,13 +37,13 @@ pub(super) fn sweep() {
     orphans().retain_mut(is_alive);
 }
 
-/// Whether somebody will have to wait for it.
+/// Whether it still has to be waited for.
 fn is_alive(child: &mut Child) -> bool {
-    // An error means that somebody else has waited for it.
+    // An error means that it was waited for elsewhere.
     matches!(child.try_wait(), Ok(None))
 }
 
-/// A child that somebody is about to wait for; if nobody does, it goes into the list.
+/// A child that a task is about to wait for; if the task is dropped, it goes into the list.
 struct Orphan {
     child: Option<Child>,
 }

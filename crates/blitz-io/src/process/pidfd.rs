@@ -14,7 +14,7 @@ use std::process::Child;
 pub(super) fn open(child: &Child) -> io::Result<Option<OwnedFd>> {
     use rustix::io::Errno;
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
-    // Nobody has waited for the child, so its number is not another's.
+    // The child was not waited for, so its number is not another's.
     match pidfd_open(Pid::from_child(child), PidfdFlags::empty()) {
         Ok(fd) => Ok(Some(fd)),
         Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(error.into()),

@@ -26,7 +26,8 @@ pub struct ChildStdout {
     io: Registration<Receiver>,
 }
 
-/// What a child writes complaints to: [`AsyncRead`]. It ends when no process has the other end any more.
+/// What a child writes complaints to: [`AsyncRead`]. It ends when no process has the other end any
+/// more.
 #[derive(Debug)]
 pub struct ChildStderr {
     io: Registration<Receiver>,
@@ -46,7 +47,7 @@ macro_rules! pipe {
                 Ok($Pipe { io: driver::watch_for(end, $interest)? })
             }
 
-            /// The descriptor, which nobody watches any more. It is made blocking.
+            /// The descriptor, no longer watched. It is made blocking.
             ///
             /// # Errors
             /// If the system refuses.

@@ -8,20 +8,21 @@ use blitz_core::Handle;
 use std::io;
 use std::process::{Child, ExitStatus};
 
-/// A child for which somebody has to wait, whatever becomes of this.
+/// A child that has to be waited for, even if this is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
     /// None at the end only.
     child: Option<Child>,
     /// None if it could not be had.
     exit: Option<Exit>,
-    /// Where the child is waited for if nobody else does.
+    /// The pool that waits for the child if this is dropped before its end.
     home: Handle,
     pub(super) kill_on_drop: bool,
 }
 
 impl Running {
-    /// Watches `child` in the current pool, else in the global one. A child that cannot be watched is killed.
+    /// Watches `child` in the current pool, else in the global one. A child that cannot be watched
+    /// is killed.
     ///
     /// # Errors
     /// If the system refuses, or if the pool has ended.
@@ -40,7 +41,7 @@ impl Running {
         }
     }
 
-    /// Its number, which is not another's until somebody has waited for it.
+    /// Its number, which is not another's until it was waited for.
     pub(super) fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }

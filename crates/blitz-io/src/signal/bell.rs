@@ -1,11 +1,11 @@
 //! One signal in one pool: what wakes all who listen to it there.
 //!
 //! ```text
-//!  handler: count + 1 ─▶ a byte into a socket ─▶ the pool's driver ─▶ whoever listens compares the count
+//!  handler: count + 1 ─▶ a byte into a socket ─▶ the pool's driver ─▶ listeners compare the count
 //! ```
 //!
-//! The bytes are not read, so that no listener takes the news from another: under edge triggering each arrival is an
-//! event of its own. The handler makes room if the socket is full.
+//! The bytes are not read, so that no listener takes the news from another: under edge triggering
+//! each arrival is an event of its own. The handler makes room if the socket is full.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,7 @@ pub(super) struct Bell {
     ring: AsyncFd<UnixStream>,
 }
 
-/// Every bell that somebody listens to, by the address of its pool's reactor and its signal.
+/// Every bell that has a listener, by the address of its pool's reactor and its signal.
 static BELLS: Mutex<Option<Bells>> = Mutex::new(None);
 
 type Bells = HashMap<(usize, SignalKind), Weak<Bell>>;
@@ -39,12 +39,12 @@ impl Bell {
     /// That of the current pool, else of the global one.
     ///
     /// # Errors
-    /// If nobody can listen to `kind`, if the system refuses, or if the pool has ended.
+    /// If signals of this `kind` cannot be caught, if the system refuses, or if the pool has ended.
     pub(super) fn of(kind: SignalKind) -> io::Result<Arc<Bell>> {
         let pool = driver::with_current(|driver, _| Arc::as_ptr(driver.reactor()).addr())?;
         let mut bells = lock();
         let bells = bells.get_or_insert_default();
-        // A bell keeps its reactor, so while there is one the address is nobody else's.
+        // A bell keeps its reactor, so while there is one no other reactor has the address.
         if let Some(bell) = bells.get(&(pool, kind)).and_then(Weak::upgrade) {
             return Ok(bell);
         }
@@ -76,8 +76,8 @@ impl Bell {
             let mut ringing = pin!(self.ring.readable());
             let guard = poll_fn(|cx| {
                 let ringing = ringing.as_mut().poll(cx);
-                // Looked at last. Another listener may clear a ring that this one never sees; but then it was counted
-                // before, and a later ring finds this one waiting.
+                // Looked at last. Another listener may clear a ring that this one never sees; but
+                // then it was counted before, and a later ring finds this one waiting.
                 if self.count() != seen { Poll::Ready(None) } else { ringing.map(Some) }
             });
             match guard.await {

@@ -25,8 +25,8 @@ struct Tolls {
 }
 
 impl Hook {
-    /// Has each `kind` counted, and a byte written to `write` afterwards, whose other end is `read`. Both are
-    /// non-blocking.
+    /// Has each `kind` counted, and a byte written to `write` afterwards, whose other end is
+    /// `read`. Both are non-blocking.
     pub(super) fn new(kind: SignalKind, write: UnixStream, read: UnixStream) -> io::Result<Hook> {
         let number = kind.as_raw_value();
         if FORBIDDEN.contains(&number) {
@@ -36,8 +36,8 @@ impl Hook {
         }
         let tolls = Arc::new(Tolls { count: AtomicU64::new(0), write, read });
         let toll = tolls.clone();
-        // SAFETY: the action only does what a handler may: see `Tolls::toll`. It is dropped by `unregister`,
-        // outside of every handler.
+        // SAFETY: the action only does what a handler may: see `Tolls::toll`. It is dropped by
+        // `unregister`, outside of every handler.
         let id = unsafe { register(number, move || toll.toll()) }?;
         Ok(Hook { id, tolls })
     }
@@ -55,15 +55,16 @@ impl Drop for Hook {
 }
 
 impl Tolls {
-    /// Runs in signal handlers, on any thread, at any point: no lock, no allocation, no panic; atomics and system
-    /// calls that never block only. `errno` is saved by whoever calls.
+    /// Runs in signal handlers, on any thread, at any point: no lock, no allocation, no panic;
+    /// atomics and system calls that never block only. The caller saves `errno`.
     fn toll(&self) {
         // Counted first: who sees the descriptor readable sees the count.
         self.count.fetch_add(1, SeqCst);
         while let Err(error) = rustix::io::write(&self.write, &[1]) {
             match error {
                 Errno::INTR => {}
-                // Full of bytes that nobody reads, because it is their arrival that counts. Make room for a new one.
+                // Full of bytes: only their arrival counts, so no listener reads them. Make room
+                // for a new one.
                 Errno::AGAIN => drop(rustix::io::read(&self.read, &mut [0; 256])),
                 // The system is out of memory: the next signal tells of this one, too.
                 _ => return,

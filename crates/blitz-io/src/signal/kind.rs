@@ -37,11 +37,12 @@ names! {
     interrupt: INT;
     /// `SIGIO`: a descriptor is ready.
     io: IO;
-    /// `SIGPIPE`: nobody reads what was written. Rust programs ignore it unless they listen to it.
+    /// `SIGPIPE`: a write to a pipe or socket without a reader. Rust programs ignore it unless they
+    /// listen to it.
     pipe: PIPE;
     /// `SIGQUIT`: an interrupt from the keyboard that asks for a dump, as by Ctrl+\.
     quit: QUIT;
-    /// `SIGTERM`: somebody asks the process to end.
+    /// `SIGTERM`: a request to end.
     terminate: TERM;
     /// `SIGUSR1`: what it means is up to the program.
     user_defined1: USR1;

@@ -27,8 +27,8 @@ use std::task::{Context, Poll, ready};
 /// ```
 ///
 /// # Errors
-/// If nobody can listen to such signals, as to `SIGKILL`, `SIGSTOP`, `SIGSEGV`, `SIGFPE` and `SIGILL`; if the system
-/// refuses; or if the runtime has ended.
+/// If such signals cannot be caught, as `SIGKILL`, `SIGSTOP`, `SIGSEGV`, `SIGFPE` and `SIGILL`; if
+/// the system refuses; or if the runtime has ended.
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     let bell = Bell::of(kind)?;
     let seen = bell.count();
@@ -37,21 +37,23 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
 
 /// A listener to one kind of signal, made by [`signal`].
 ///
-/// It misses none from its making on, also while nobody waits. Several that come before somebody looks count as
-/// one, as with signals in general. Any number of listeners may listen to the same signal; each gets it.
+/// It misses none from its making on, also while no task waits. Several that come before a task
+/// looks count as one, as with signals in general. Any number of listeners may listen to the same
+/// signal; each gets it.
 #[must_use = "signals are received with `recv`"]
 pub struct Signal {
     bell: Arc<Bell>,
     /// How many there were when this looked last.
     seen: u64,
-    /// What waits for more, once somebody has polled.
+    /// Waits for the next one, once a task has polled.
     waiting: Option<Waiting>,
 }
 
 type Waiting = Pin<Box<dyn Future<Output = io::Result<u64>> + Send + Sync>>;
 
 impl Signal {
-    /// Waits for a signal. `None` if no more will come, because the runtime that this was made in has ended.
+    /// Waits for a signal. `None` if no more will come, because the runtime that this was made in
+    /// has ended.
     ///
     /// Dropping the future loses no signal.
     ///

@@ -6,7 +6,8 @@ use super::now;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::time::Duration;
 
-/// A moment: [`std::time::Instant`] by the clock of the current runtime, which tests may [stop](super::pause).
+/// A moment: [`std::time::Instant`] by the clock of the current runtime, which tests may
+/// [stop](super::pause).
 ///
 /// ```
 /// use blitz::time::{Duration, Instant};

@@ -52,10 +52,10 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     Interval { sleep: Box::pin(sleep_until(start)), period, missed }
 }
 
-/// What an [`Interval`] does about ticks that nobody waited for in time. A tick that is late by less than five
-/// milliseconds is not missed.
+/// What an [`Interval`] does about ticks that no task waited for in time. A tick that is late by
+/// less than five milliseconds is not missed.
 ///
-/// With a period of 10 ms, if somebody waits for the tick of 20 ms only at 57 ms:
+/// With a period of 10 ms, if a task waits for the tick of 20 ms only at 57 ms:
 ///
 /// | behaviour | ticks then |
 /// |---|---|

@@ -13,22 +13,25 @@
 //! # });
 //! ```
 //!
-//! Time is counted in milliseconds: nobody is woken before the time has come, and most a millisecond or two later.
-//! Timers of all workers are looked after by whichever worker is idle, so a worker that computes delays its own
-//! tasks, but not the others'. A sleep that is dropped is forgotten at once.
+//! Time is counted in milliseconds: no task is woken before the time has come, and most a
+//! millisecond or two later. Timers of all workers are looked after by whichever worker is idle, so
+//! a worker that computes delays its own tasks, but not the others'. A sleep that is dropped is
+//! forgotten at once.
 //!
-//! Sleeps belong to the runtime that is current when they are first polled, else to the global one. If that
-//! runtime ends, they go on in the one that is current then; if there is none but the one that has ended, the
-//! poll panics.
+//! Sleeps belong to the runtime that is current when they are first polled, else to the global one.
+//! If that runtime ends, they go on in the one that is current then; if there is none but the one
+//! that has ended, the poll panics.
 //!
 //! # Tests
-//! A test can stop the clock of its runtime, and then time passes only when [`advance`] says so, or when all tasks
-//! wait: then the clock moves to the next timer at once. So a test that sleeps for an hour takes no time, and what
-//! it sees is the same each time. Stop it from the beginning, as below: the test itself is then one of those who have to
-//! wait, which it is not if it calls [`pause`] on a thread that is no worker.
+//! A test can stop the clock of its runtime, and then time passes only when [`advance`] says so, or
+//! when all tasks wait: then the clock moves to the next timer at once. So a test that sleeps for
+//! an hour takes no time, and what it sees is the same each time. Stop it from the beginning, as
+//! below: the test itself is then one of those who have to wait, which it is not if it calls
+//! [`pause`] on a thread that is no worker.
 //!
-//! Only the runtime's own tasks and its closures that may block hold the clock. A peer outside of it, a child process or
-//! a signal does not: a timeout for one of them passes at once. [`resume`] the clock first.
+//! Only the runtime's own tasks and its closures that may block hold the clock. A peer outside of
+//! it, a child process or a signal does not: a timeout for one of them passes at once. [`resume`]
+//! the clock first.
 //!
 //! ```
 //! # fn main() {}
@@ -57,7 +60,7 @@ pub use sleep::{Sleep, sleep, sleep_until};
 pub use std::time::Duration;
 pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
 
-/// What the standard library calls by the same name as Tokio does: see [`Elapsed`].
+/// Alias for Tokio's path `time::error::Elapsed`: see [`Elapsed`].
 pub mod error {
     pub use super::timeout::Elapsed;
 }

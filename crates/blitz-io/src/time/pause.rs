@@ -6,13 +6,15 @@ use super::Duration;
 use crate::driver;
 use crate::timers::Timers;
 
-/// Stops the clock of the current runtime: from now on time passes when [`advance`] says so, or when all of the
-/// runtime's workers have nothing to do, no closure of `spawn_blocking` runs and no file is read or written; then
-/// the clock moves to when the next sleep ends. It does nothing if the clock is stopped already.
+/// Stops the clock of the current runtime: from now on time passes when [`advance`] says so, or
+/// when all of the runtime's workers have nothing to do, no closure of `spawn_blocking` runs and no
+/// file is read or written; then the clock moves to when the next sleep ends. It does nothing if
+/// the clock is stopped already.
 ///
-/// What runs outside of the runtime's workers, a future in `block_on` on a thread of its own for example, does
-/// not hold the clock. A runtime built with `Builder::start_paused` makes the thread that builds it a worker, so
-/// that its `block_on` there does. While the runtime ends, time passes for whatever still waits.
+/// What runs outside of the runtime's workers, a future in `block_on` on a thread of its own for
+/// example, does not hold the clock. A runtime built with `Builder::start_paused` makes the thread
+/// that builds it a worker, so that its `block_on` there does. While the runtime ends, time passes
+/// for whatever still waits.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
@@ -36,7 +38,8 @@ pub fn pause() {
     });
 }
 
-/// Lets the clock of the current runtime go on from where it stands. It does nothing if it is not stopped.
+/// Lets the clock of the current runtime go on from where it stands. It does nothing if it is not
+/// stopped.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
@@ -60,8 +63,8 @@ pub fn resume() {
     });
 }
 
-/// Moves the stopped clock of the current runtime on by `duration`, wakes the tasks whose sleeps end by then, and
-/// lets other tasks go first once. It does not wait for them.
+/// Moves the stopped clock of the current runtime on by `duration`, wakes the tasks whose sleeps
+/// end by then, and lets other tasks go first once. It does not wait for them.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();

@@ -14,8 +14,8 @@ use std::task::{Context, Poll, ready};
 
 /// Waits for `duration`, from now on.
 ///
-/// Nothing happens but reading the clock until the future is first polled. A duration that the clock cannot tell
-/// is as good as for ever.
+/// Nothing happens but reading the clock until the future is first polled. A duration that the
+/// clock cannot tell is as good as for ever.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -96,7 +96,8 @@ impl Sleep {
         self.passed || self.entry.state() == Waiting::Fired
     }
 
-    /// Ends at `deadline` instead, whether or not it has ended already. Whoever polled it last is woken then.
+    /// Ends at `deadline` instead, whether or not it has ended already. The task that polled it
+    /// last is woken then.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -115,7 +116,7 @@ impl Sleep {
         this.entry.reset(clock::tick_after(*this.deadline));
     }
 
-    /// As [`Sleep::reset`], but nobody is woken unless it is polled again.
+    /// As [`Sleep::reset`], but no task is woken unless it is polled again.
     pub(super) fn restart(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = clock::nanos_of(deadline.into_std());
@@ -167,7 +168,8 @@ impl Future for Sleep {
     type Output = ();
 
     /// # Panics
-    /// If the current runtime has ended, or cannot have timers because the system refuses what they need.
+    /// If the current runtime has ended, or cannot have timers because the system refuses what they
+    /// need.
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         ready!(self.as_mut().poll_elapsed(cx));

@@ -10,8 +10,8 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Waits for `future`, but for `duration` at most, from now on. Then the future is dropped with what is returned
-/// here.
+/// Waits for `future`, but for `duration` at most, from now on. Then the future is dropped with
+/// what is returned here.
 ///
 /// A future that is ready in its first poll costs no more than reading the clock.
 ///
@@ -89,7 +89,8 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(output) = this.future.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        // Without a look at the budget: the future may spend all of it in each poll, and still time has to pass.
+        // Without a look at the budget: the future may spend all of it in each poll, and still time
+        // has to pass.
         this.sleep.poll_elapsed(cx).map(|()| Err(Elapsed(())))
     }
 }

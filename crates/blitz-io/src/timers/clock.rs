@@ -14,14 +14,15 @@ pub(crate) fn was_any_stopped() -> bool {
     is_any_clock_stopped()
 }
 
-/// A moment in nanoseconds since the epoch: what timers reckon with, because it is one number. It lasts for
-/// centuries.
+/// A moment in nanoseconds since the epoch: what timers reckon with, because it is one number. It
+/// lasts for centuries.
 pub(crate) type Nanos = u64;
 
 const TICK_NANOS: u64 = TICK.as_nanos() as u64;
 
-/// Where moments are counted from, for all clocks, so that a moment has one tick in all wheels. Some time before
-/// this process began, as far as the system can tell, so that moments in the past are told apart, too.
+/// Where moments are counted from, for all clocks, so that a moment has one tick in all wheels.
+/// Some time before this process began, as far as the system can tell, so that moments in the past
+/// are told apart, too.
 #[inline]
 fn epoch() -> StdInstant {
     const DAY: Duration = Duration::from_secs(86_400);
@@ -32,7 +33,8 @@ fn epoch() -> StdInstant {
     })
 }
 
-/// The moment that is `nanos` after the epoch; none if that is later than the system's clock can tell.
+/// The moment that is `nanos` after the epoch; none if that is later than the system's clock can
+/// tell.
 pub(crate) fn moment_at(nanos: Nanos) -> Option<StdInstant> {
     epoch().checked_add(Duration::from_nanos(nanos))
 }
@@ -55,7 +57,7 @@ pub(crate) fn tick_before(moment: Nanos) -> u64 {
     moment / TICK_NANOS
 }
 
-/// The first tick that is not before `moment`: whoever waits for that is never early.
+/// The first tick that is not before `moment`: a timer at that tick is never early.
 #[inline]
 pub(crate) fn tick_after(moment: Nanos) -> u64 {
     moment.div_ceil(TICK_NANOS)
@@ -110,7 +112,8 @@ impl Clock {
         self.stands.load(Acquire) != RUNS
     }
 
-    /// It stands from now on, at the beginning of a tick, so that whole milliseconds are whole ticks.
+    /// It stands from now on, at the beginning of a tick, so that whole milliseconds are whole
+    /// ticks.
     pub(crate) fn stop(&self) {
         note_stopped_clock();
         let stands = start_of(tick_after(self.now()));
@@ -132,13 +135,15 @@ impl Clock {
         self.change(|stands| stands.saturating_add(time).min(RUNS - 1))
     }
 
-    /// It stands at the beginning of `tick`, or as late as it can, or later if it does already; not if it runs.
+    /// It stands at the beginning of `tick`, or as late as it can, or later if it does already; not
+    /// if it runs.
     pub(crate) fn advance_to(&self, tick: u64) -> bool {
         let least = start_of(tick).min(RUNS - 1);
         self.change(|stands| stands.max(least))
     }
 
-    /// Changes where it stands, in one step: somebody else may move it at the same time. False if it runs.
+    /// Changes where it stands, in one step: another thread may move it at the same time. False if
+    /// it runs.
     fn change(&self, change: impl Fn(Nanos) -> u64) -> bool {
         let mut stands = self.stands.load(Acquire);
         while stands != RUNS {

@@ -1,8 +1,9 @@
-//! What time it is at the latest: for whoever makes a timer and wants to know quickly.
+//! A quick upper bound of the current time, for deadlines of timers.
 //!
-//! A thread that has asked the system a moment ago adds the cycles since. The rate is taken a little too high, so
-//! that the estimate is never before the true time, and a timer that is reckoned from it never early; nor is it
-//! late by more than a fraction of a microsecond, because the system is asked again soon.
+//! A thread that has asked the system a moment ago adds the cycles since. The rate is taken a
+//! little too high, so that the estimate is never before the true time, and a timer that is
+//! reckoned from it never early; nor is it late by more than a fraction of a microsecond, because
+//! the system is asked again soon.
 
 #![forbid(unsafe_code)]
 
@@ -15,11 +16,12 @@ use std::sync::OnceLock;
 /// Cycles for which a reading is good: less than a millisecond on any processor.
 const WINDOW: u64 = 1 << 20;
 
-/// Cycles within which the counter and the clock have to be read to count as read at once: less than a
-/// microsecond or so.
+/// Cycles within which the counter and the clock have to be read to count as read at once: less
+/// than a microsecond or so.
 const AT_ONCE: u64 = 1 << 10;
 
-/// Nanoseconds over which the rate is measured, so that readings at once make it wrong by less than [`MARGIN`].
+/// Nanoseconds over which the rate is measured, so that readings at once make it wrong by less than
+/// [`MARGIN`].
 const BASE: u64 = 25_000_000;
 
 /// The rate is too high by one part in two to this power: more than it can be measured wrong.
@@ -98,8 +100,8 @@ mod tests {
 
     #[test]
     fn an_estimate_is_never_before_the_time() {
-        // First until the rate is known, then with it. It never is where the two clocks cannot be read at once, as
-        // in a program that is slowed down by a sanitizer.
+        // First until the rate is known, then with it. It never is where the two clocks cannot be
+        // read at once, as in a program that is slowed down by a sanitizer.
         for _ in 0..1_000_000 {
             if !cycles::are_trusted() || RATE.load(Relaxed) != 0 {
                 break;

@@ -1,12 +1,13 @@
-//! The wheels of one runtime, and who looks after them.
+//! The wheels of one runtime, and how the driver fires their timers.
 //!
 //! ```text
-//!  sleep ─▶ wheel of this worker ─▶ becomes its first? ─▶ alarm: does the driver block for longer? ─▶ wake it
+//!  sleep ─▶ wheel of this worker ─▶ its first? ─▶ alarm: does the driver block longer? ─▶ wake it
 //!  driver: begin_wait ─▶ block ─▶ end_wait ─▶ collect, from all wheels ─▶ dispatch
 //! ```
 //!
-//! Each worker has a wheel, so that workers do not wait for each other's locks; threads outside have one together.
-//! Whoever has the driver's lease fires the timers of all, so none is late behind a worker that computes.
+//! Each worker has a wheel, so that workers do not wait for each other's locks; threads outside
+//! have one together. The worker with the driver's lease fires the timers of all, so none is late
+//! behind a worker that computes.
 
 #![forbid(unsafe_code)]
 
@@ -29,14 +30,14 @@ use std::task::Waker;
 use std::time::Duration;
 
 pub(crate) struct Timers {
-    /// One per worker; the last one is for everybody else.
+    /// One per worker; the last one is for all other threads.
     wheels: Box<[&'static Wheel]>,
     bell: Arc<Bell>,
     clock: Clock,
     /// Some tick that has come.
     recent: AtomicU64,
     pool: PoolView,
-    /// Whom to wake.
+    /// Wakers of timers that are due.
     fired: Batch,
 }
 
@@ -74,7 +75,7 @@ impl Timers {
         &self.clock
     }
 
-    /// Puts a timer into the wheel of the worker, or of everybody else.
+    /// Puts a timer into the wheel of the worker, or into that of all other threads.
     ///
     /// # Errors
     /// If the runtime has ended.
@@ -91,15 +92,16 @@ impl Timers {
         wheel.insert(entry, tick, self.recent.load(Relaxed), waker)
     }
 
-    /// The driver is about to block: for how long at most, for ever if `None`. `is_busy` says whether the
-    /// system is at something that counts as work of the pool.
+    /// The driver is about to block: for how long at most, for ever if `None`. `is_busy` says
+    /// whether the system is at something that counts as work of the pool.
     pub(crate) fn begin_wait(&self, is_busy: impl FnOnce() -> bool) -> Option<Duration> {
         let until = self.bell.alarm.set(|| self.earliest());
         if until == NEVER {
             return None;
         }
         if self.clock.is_stopped() {
-            // Time does not pass by itself: who waits is woken, or the clock moved when nothing else happens.
+            // Time does not pass by itself: another thread moves the clock, or the driver does when
+            // the pool is idle.
             return self.is_idle(is_busy).then_some(Duration::ZERO);
         }
         Some(Duration::from_nanos(clock::start_of(until).saturating_sub(self.clock.now())))
@@ -110,7 +112,7 @@ impl Timers {
         self.bell.alarm.clear();
     }
 
-    /// Notes whose time has come; says whether anybody's has.
+    /// Notes the wakers of timers that are due. Returns whether there are any.
     pub(crate) fn collect(&self) -> bool {
         if self.earliest() == NEVER {
             return false;
@@ -122,8 +124,8 @@ impl Timers {
         !fired.is_empty()
     }
 
-    /// As [`Timers::collect`]. If the clock is stopped and the pool is idle, it moves on to the next timer. `is_busy` as
-    /// for [`begin_wait`](Timers::begin_wait).
+    /// As [`Timers::collect`]. If the clock is stopped and the pool is idle, it moves on to the
+    /// next timer. `is_busy` as for [`begin_wait`](Timers::begin_wait).
     pub(crate) fn collect_when_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
         if self.collect() {
             return true;
@@ -141,25 +143,26 @@ impl Timers {
         !fired.is_empty()
     }
 
-    /// Every worker sleeps. Says whether the one in the driver should know. `is_busy` as for
-    /// [`begin_wait`](Timers::begin_wait).
+    /// Every worker sleeps. Returns whether the one in the driver should be woken for that.
+    /// `is_busy` as for [`begin_wait`](Timers::begin_wait).
     pub(crate) fn wants_to_know_of_idleness(&self, is_busy: impl FnOnce() -> bool) -> bool {
         self.clock.is_stopped() && self.earliest() != NEVER && self.is_idle(is_busy)
     }
 
-    /// Whether nothing but a timer can go on. The completion of what the system is at brings the driver
-    /// back by itself. A pool that stops does not wait for it.
+    /// Whether nothing but a timer can go on. The completion of what the system is at brings the
+    /// driver back by itself. A pool that stops does not wait for it.
     fn is_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
         // In this order: a task begins an operation before its worker sleeps.
         self.pool.is_idle() && (self.pool.is_stopping() || !is_busy())
     }
 
-    /// Wakes the tasks whose time has come; other wakers go to `kept`.
+    /// Wakes the tasks whose timers are due; other wakers go to `kept`.
     pub(crate) fn dispatch(&self, kept: &Kept) {
         self.fired.wake_tasks(kept);
     }
 
-    /// The clock was stopped, started or moved: wakes those whose time has come, and has the driver look.
+    /// The clock was stopped, started or moved: wakes the tasks whose timers are due, and wakes the
+    /// driver.
     pub(crate) fn clock_has_changed(&self) {
         let mut fired = VecDeque::new();
         self.expire(clock::tick_before(self.clock.now()), &mut fired);
@@ -167,7 +170,7 @@ impl Timers {
         self.bell.reactor.wake();
     }
 
-    /// Nobody will drive the wheels any more: whoever waits is told so.
+    /// Closes the wheels: they fire no more timers, and the tasks that wait are woken to see it.
     pub(crate) fn shut_down(&self) {
         let mut woken = VecDeque::new();
         for wheel in &self.wheels {
@@ -183,7 +186,7 @@ impl Timers {
 
     fn expire(&self, now: u64, fired: &mut VecDeque<Waker>) {
         for wheel in &self.wheels {
-            // In turns, so that whoever wants to insert something does not wait for all.
+            // A few at a time, so that a thread that inserts a timer does not wait for all.
             while wheel.expire(now, TIMERS_AT_ONCE, fired) {}
         }
     }
@@ -196,7 +199,7 @@ impl Drop for Timers {
             wheel.close(&mut woken);
             wheel.give_back();
         }
-        // Nobody but a driver that was never shut down finds anybody here, and that one has no tasks.
+        // There are wakers here only if the driver was never shut down, and then it has no tasks.
         drop(woken);
     }
 }

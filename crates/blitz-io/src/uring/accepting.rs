@@ -6,9 +6,10 @@
 //!  poll_accept ───┘                                  └▶ the newest task in `poll_accept`
 //! ```
 //!
-//! The operation belongs to the listener, not to the task that began it: no connection is lost if the task goes
-//! away. It is polled with a waker of the listener's own, which notifies every task that waits. The first of them
-//! that polls gets the connection: a task that was notified and does not poll keeps no other from it.
+//! The operation belongs to the listener, not to the task that began it: no connection is lost if
+//! the task goes away. It is polled with a waker of the listener's own, which notifies every task
+//! that waits. The first of them that polls gets the connection: a task that was notified and does
+//! not poll keeps no other from it.
 
 #![forbid(unsafe_code)]
 
@@ -39,9 +40,9 @@ pub(crate) struct Accepting {
 /// Notifies the tasks that wait for the operation.
 #[derive(Default)]
 struct Bell {
-    /// Those in `accept`.
+    /// The tasks in `accept`.
     accepting: Notify,
-    /// The newest one in `poll_accept`.
+    /// The newest task in `poll_accept`.
     polling: Mutex<Option<Waker>>,
 }
 
@@ -67,7 +68,7 @@ impl Accepting {
         }
     }
 
-    /// The connection that a task has begun to accept which is gone; none if there is no such operation. If it is
+    /// Polls an operation that a dropped `accept` has left; none if there is none. If it is
     /// pending, the task of `cx` is woken when it completes.
     pub(crate) fn poll_begun(&self, cx: &mut Context<'_>) -> Option<Poll<io::Result<Accepted>>> {
         if self.lock().is_none() {
@@ -84,7 +85,8 @@ impl Accepting {
         }
     }
 
-    /// Polls what is under way, or what `begin` begins; none if that is nothing.
+    /// Polls the operation that is under way, or else the one that `begin` begins; none if there is
+    /// neither.
     fn poll(
         &self,
         begin: impl FnOnce() -> Option<Operation>,
@@ -100,7 +102,7 @@ impl Accepting {
             *under_way = Some(operation);
             return Some(progress);
         }
-        // Without the lock: the operation may be the last that has the ring.
+        // Without the lock: the operation may hold the last reference to the ring.
         drop(under_way);
         drop(operation);
         Some(progress)

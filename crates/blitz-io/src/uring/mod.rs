@@ -1,36 +1,40 @@
-//! io_uring: operations that the system does by itself, and tells of when they are done.
+//! io_uring: operations that the system does by itself and completes later.
 //!
 //! ```text
-//!  a file or socket ─▶ Uring::start ─▶ the system's submission queue … completion queue ─▶ Uring::collect
-//!        ▲                  │ puts the buffer into a slot                                        │ notes the result
-//!        └── result, buffer ┴──────────────────────── Op ◀── woken by the driver ◀───────────────┘
+//!  a file or socket ─▶ Uring::start ─▶ submission queue … completion queue ─▶ Uring::collect
+//!        ▲                  │ puts the buffer into a slot                       │ notes the result
+//!        └── result, buffer ┴─────────────── Op ◀── woken by the driver ◀───────┘
 //! ```
 //!
-//! The ring's descriptor is watched by the reactor, so a worker that sleeps in the driver hears of completions as of
-//! anything else.
+//! The reactor watches the ring's descriptor, so completions wake the worker that sleeps in the
+//! driver, as other events do.
 //!
 //! # What is guaranteed
-//! - **Buffers.** While an operation is under way its buffer belongs to the system. It lies in a slot and is freed or
-//!   returned only after the operation's completion was collected, even if its future is gone. A buffer whose
-//!   completion cannot be collected any more is never freed.
-//! - **Submission.** The system has taken an operation, or will never take it, when `Uring::start` returns. So its
-//!   descriptor need not stay open any longer, and a buffer that comes back is the caller's alone.
-//! - **Completions.** None is lost, however many come at once: what finds the completion queue full is kept by the
-//!   system, and fetched when the queue has been drained. If the system has no memory for that it counts what it
-//!   loses, and then every operation that is under way is an error.
-//! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What the system gives up
-//!   by itself, because the thread that began it has ended, is begun anew.
-//! - **Positions.** A file that has a position is read and written at offsets that `fs` names, and `fs` moves the
-//!   position. The system would not move it for an operation that it gives up half-way.
-//! - **The end of the pool.** Writes of files that are under way are waited for; what the system gives up, because
-//!   the worker that began it has ended, is written by the last worker. All other operations are cancelled: a
-//!   read that would never come, from a FIFO for example, does not keep the pool, and no connection is accepted
-//!   afterwards. The tasks that wait for them are told of the end, before it waits for writes, and buffers come back.
+//! - **Buffers.** While an operation is under way its buffer belongs to the system. It lies in a
+//!   slot and is freed or returned only after the operation's completion was collected, even if its
+//!   future is gone. A buffer whose completion cannot be collected any more is never freed.
+//! - **Submission.** The system has taken an operation, or will never take it, when `Uring::start`
+//!   returns. So its descriptor need not stay open any longer, and a buffer that comes back is the
+//!   caller's alone.
+//! - **Completions.** None is lost, however many come at once: what finds the completion queue full
+//!   is kept by the system, and fetched when the queue has been drained. If the system has no
+//!   memory for that it counts what it loses, and then every operation that is under way is an
+//!   error.
+//! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What
+//!   the system gives up by itself, because the thread that began it has ended, is begun anew.
+//! - **Positions.** A file that has a position is read and written at offsets that `fs` names, and
+//!   `fs` moves the position. The system would not move it for an operation that it gives up
+//!   half-way.
+//! - **The end of the pool.** Writes of files that are under way are waited for; what the system
+//!   gives up, because the worker that began it has ended, is written by the last worker. All other
+//!   operations are cancelled: a read that would never come, from a FIFO for example, does not keep
+//!   the pool, and no connection is accepted afterwards. The tasks that wait for them get an error
+//!   before the pool waits for writes, and buffers come back.
 //! - **Wakers.** None is cloned, called or dropped under a lock.
-//! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the ring: it takes no
-//!   more operations. Files go on with threads and sockets with readiness. What was under way completes as it would
-//!   have; only if more completions come at once than the queue holds those beyond are lost, and then every
-//!   operation that is under way is an error.
+//! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the
+//!   ring: it takes no more operations. Files go on with threads and sockets with readiness. What
+//!   was under way completes as it would have; only if more completions come at once than the queue
+//!   holds those beyond are lost, and then every operation that is under way is an error.
 
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod peer;
@@ -49,13 +53,13 @@ pub(crate) use ring::Uring;
 
 use std::io;
 
-/// How often an operation is begun anew that was cancelled together with its thread. A file that says itself that it
-/// was cancelled is believed after that.
+/// How often an operation is begun anew that the system cancelled because its thread has ended.
+/// After that the error is taken for the file's own.
 const RESTARTS: u32 = 8;
 
-/// What an operation came to, and its buffer.
+/// The result of an operation, and its buffer.
 pub(crate) type Outcome = (io::Result<usize>, Vec<u8>);
 
-/// What an operation came to; or its buffer, if it was not begun because the ring takes no more operations. Then the
-/// caller does without the ring.
+/// The result of an operation; or its buffer, if it was not begun because the ring takes no more
+/// operations. Then the caller does without the ring.
 pub(crate) type Attempt = Result<Outcome, Vec<u8>>;

@@ -14,7 +14,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::task::Waker;
 
-/// What cannot be made.
+/// A ring that cannot be made.
 #[derive(Debug)]
 pub(crate) struct Uring(Infallible);
 

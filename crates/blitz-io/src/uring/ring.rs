@@ -1,4 +1,4 @@
-//! The ring: how operations reach the system, and their results us.
+//! The ring: how operations reach the system, and how their results come back.
 
 use super::peer;
 use super::slots::{Kind, Left, Leftover, Progress, Refused, Slots, Target, Unwritten};
@@ -26,14 +26,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// Entries of the submission queue; each is handed over at once, so this is about how many threads submit.
+/// Entries of the submission queue. Each is submitted at once, so this bounds how many threads
+/// submit at a time.
 const ENTRIES: u32 = 64;
-/// Completions that the system's queue holds. Those that find it full the system keeps apart, until it is asked
-/// for them ([`Uring::flush`]).
+/// Completions that the system's queue holds. Those that find it full the system keeps apart, until
+/// it is asked for them ([`Uring::flush`]).
 const COMPLETIONS: u32 = 1024;
-/// How often an operation is offered to a system that has no memory for it, before the ring is given up.
+/// How often an operation is submitted to a system that has no memory for it, before the ring is
+/// given up.
 const TRIES: u32 = 1_000;
-/// How long to wait before the completion queue is looked at again where the system does not wait for it.
+/// How long to sleep between looks at the completion queue where the system does not let us wait
+/// for it.
 const GLANCE: Duration = Duration::from_millis(1);
 /// The offset that means the position of the file, which moves on.
 const WHERE_IT_IS: u64 = u64::MAX;
@@ -48,8 +51,8 @@ const NEEDED: [u8; 6] = [
     opcode::AsyncCancel::CODE,
 ];
 
-/// What a completion is of. The name that the system knows it by is the key of the operation's slot, and
-/// which of the two it is.
+/// What has completed. Its name for the system is the key of the operation's slot, and a bit that
+/// tells the two apart.
 enum Completion {
     Operation(usize),
     /// The answer to the request to cancel an operation.
@@ -75,8 +78,8 @@ impl Completion {
 
 /// One io_uring of one pool.
 ///
-/// Its locks are taken in the order of the fields, and no waker is cloned, called or dropped under any of them: a
-/// waker may start and drop operations itself.
+/// Its locks are taken in the order of the fields, and no waker is cloned, called or dropped under
+/// any of them: a waker may start and drop operations itself.
 pub(crate) struct Uring {
     ring: ManuallyDrop<IoUring>,
     reactor: Arc<Reactor>,
@@ -88,10 +91,11 @@ pub(crate) struct Uring {
     slots: ManuallyDrop<Mutex<Slots>>,
 }
 
-/// The right to use the completion queue: there is one of them, and it is behind a lock.
+/// The right to use the completion queue. There is one, behind a lock.
 #[derive(Default)]
 struct Completing {
-    /// Wakers of completed operations. The driver calls them, since the thread that collects may hold a lock.
+    /// Wakers of completed operations. The driver calls them, since the thread that collects may
+    /// hold a lock.
     late: VecDeque<Waker>,
     /// Written at the end of the pool.
     unwritten: Vec<Unwritten>,
@@ -145,8 +149,8 @@ impl Uring {
         self.transfer(buffer, Kind::Read, make).await
     }
 
-    /// Writes what is in `range` of `buffer`, or a part of it; at `offset`, else where the file is. If
-    /// the future is dropped before its end all of it is written.
+    /// Writes what is in `range` of `buffer`, or a part of it; at `offset`, else where the file is.
+    /// If the future is dropped before its end all of it is written.
     pub(crate) async fn write_at(
         &self,
         file: &Arc<File>,
@@ -181,8 +185,8 @@ impl Uring {
         self.transfer(buffer, Kind::Transfer, make).await
     }
 
-    /// Begins to wait for a connection at `listener`, which blocks no thread that uses it. None if the ring takes
-    /// no more operations.
+    /// Begins to wait for a connection at `listener`, which blocks no thread that uses it. None if
+    /// the ring takes no more operations.
     ///
     /// The address of the peer comes with the connection: a peer that has reset it meanwhile has no
     /// address any more that the system would tell.
@@ -233,7 +237,7 @@ impl Uring {
         loop {
             let op = match Uring::start(self, buffer, kind, write.clone(), &make) {
                 Ok(op) => op,
-                // What is to be written can be written without the ring, and has to be.
+                // A write was promised, and can be done without the ring.
                 Err(Refused::Ended(buffer)) if kind == Kind::Write => return Err(buffer),
                 Err(Refused::Ended(buffer)) => return Ok((Err(ended()), buffer)),
                 Err(Refused::Broken(buffer)) => return Err(buffer),
@@ -271,20 +275,24 @@ impl Uring {
         Err(Refused::Broken(buffer))
     }
 
-    /// Returns once the system has taken `entry`; false if it does not, and takes no others from now on. The
-    /// buffer of an entry that was taken stays in its slot until the system has told its end.
+    /// Returns true once the system has taken `entry`; false if it refuses, and then it takes no
+    /// others, either. The buffer of an entry that was taken stays in its slot until its completion
+    /// is collected.
     ///
-    /// An entry that was not taken stays in the submission queue. The system takes entries only when it is asked
-    /// to in here, by a thread that has `submitting`, and this asks for nothing any more once the ring is broken:
-    /// so the entry is never taken, and its buffer is the caller's again.
+    /// An entry that was not taken stays in the submission queue. The system takes entries only
+    /// when it is asked to in here, by a thread that has `submitting`, and this asks for nothing
+    /// any more once the ring is broken: so the entry is never taken, and its buffer is the
+    /// caller's again.
     fn submit(&self, _turn: &MutexGuard<'_, ()>, entry: &Entry) -> bool {
         if self.slots().is_broken() {
             return false;
         }
-        // SAFETY: `submitting` is held, so this is the only submission queue; it is made nowhere else.
+        // SAFETY: `submitting` is held, so this is the only submission queue; it is made nowhere
+        // else.
         let mut queue = unsafe { self.ring.submission_shared() };
-        // SAFETY: the buffer that the entry names stays where it is until the entry has completed (`Slots`), and its
-        // descriptor is open until the system has taken the entry, which is waited for below.
+        // SAFETY: the buffer that the entry names stays where it is until the entry has completed
+        // (`Slots`), and its descriptor is open until the system has taken the entry, which is
+        // waited for below.
         if unsafe { queue.push(entry) }.is_err() {
             unreachable!("each entry is taken before the next one is pushed");
         }
@@ -293,9 +301,9 @@ impl Uring {
         loop {
             match self.ring.submit() {
                 Ok(1..) => return true,
-                // None was taken, and there is no reason: as if it were busy.
+                // It took none and gave no reason: treat it as busy.
                 Ok(0) => {}
-                // There are more completions than the system likes to keep.
+                // The system keeps too many completions.
                 Err(error) if is_busy(&error) => {}
                 // It has no memory for operations at this moment.
                 Err(error) if is_short(&error) && tries < TRIES => tries += 1,
@@ -310,8 +318,8 @@ impl Uring {
         }
     }
 
-    /// Asks the system to cancel the operation of this slot, which is marked as being cancelled. If that comes
-    /// too late, the operation ends as it would have.
+    /// Asks the system to cancel the operation of this slot, which is marked as being cancelled. If
+    /// that comes too late, the operation ends as it would have.
     fn cancel(&self, key: usize) {
         let cancel = opcode::AsyncCancel::new(Completion::Operation(key).name()).build();
         let cancel = cancel.user_data(Completion::Cancellation(key).name());
@@ -321,17 +329,18 @@ impl Uring {
         }
     }
 
-    /// Notes what the system has done. Called by the worker that has the driver's lease.
+    /// Collects completions into `batch`. Called by the worker that has the driver's lease.
     pub(crate) fn collect(&self, batch: &mut VecDeque<Waker>) {
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
         batch.append(&mut completing.late);
     }
 
-    /// Makes room for completions on behalf of a thread that cannot submit. It may hold a lock, so it leaves the
-    /// wakers to the driver.
+    /// Makes room for completions on behalf of a thread that cannot submit. It may hold a lock, so
+    /// it leaves the wakers to the driver.
     fn collect_for_driver(&self) {
-        // A thread that collects at this moment makes room as well, and may wait for completions meanwhile.
+        // A thread that collects at this moment makes room as well, and may wait for completions
+        // meanwhile.
         let mut completing = match self.completing.try_lock() {
             Ok(completing) => completing,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -343,9 +352,9 @@ impl Uring {
         }
     }
 
-    /// Takes what is in the completion queue, and then what the system keeps apart because the queue was full: of
-    /// that no event tells once the queue is empty. There is none unless more completions were owed than the
-    /// queue holds.
+    /// Takes what is in the completion queue, and then what the system keeps apart because the
+    /// queue was full: once the queue is empty there is no event for these. There are none unless
+    /// more completions were owed than the queue holds.
     fn collect_in(&self, completing: &mut Completing) {
         let mut flushed = false;
         while self.take_queued(completing) {
@@ -363,12 +372,12 @@ impl Uring {
         }
     }
 
-    /// The system does not hand out the completions that it keeps apart. If there are any, the operations that are
-    /// under way cannot be waited for any more.
+    /// Collects where the system does not hand out the completions that it keeps apart. If there
+    /// are any, the operations that are under way cannot be waited for any more.
     #[cold]
     fn collect_without_flush(&self, completing: &mut Completing, error: &io::Error) {
-        // The descriptor of a ring whose queue is empty is readable if the system keeps completions apart. Where
-        // the system does not say, they are not taken for lost.
+        // The descriptor of a ring whose queue is empty is readable if the system keeps completions
+        // apart. Where the system does not say, they are not taken for lost.
         while let Ok(true) = self.is_readable(Some(Duration::ZERO)) {
             if !self.take_queued(completing) {
                 let why = format!("io_uring keeps completions back: {error}");
@@ -378,11 +387,12 @@ impl Uring {
         }
     }
 
-    /// The system loses a completion if the queue is full and there is no memory to keep it apart. It counts
-    /// them, and says nothing else to a thread that does not wait for completions.
+    /// Notes completions that the system has lost: the queue was full and there was no memory to
+    /// keep them apart. It counts them, and returns no error to a thread that does not wait for
+    /// completions.
     fn deafen_if_lost(&self, completing: &mut Completing) {
-        // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only completion queue; it
-        // is dropped before the next one is made.
+        // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only
+        // completion queue; it is dropped before the next one is made.
         let lost = unsafe { self.ring.completion_shared() }.overflow();
         if std::mem::replace(&mut completing.lost, lost) != lost {
             let why = "io_uring has lost completions, since there was no memory for them";
@@ -392,14 +402,16 @@ impl Uring {
 
     /// Takes what is in the completion queue; says whether there was anything.
     fn take_queued(&self, Completing { late, unwritten, .. }: &mut Completing) -> bool {
-        // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only completion queue.
+        // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only
+        // completion queue.
         let queue = unsafe { self.ring.completion_shared() };
         if queue.is_empty() {
             return false;
         }
         let mut leftovers = Vec::new();
         let mut slots = self.slots();
-        // The queue has room again when the loop has dropped it, before the operations count as completed.
+        // The queue has room again when the loop has dropped it, before the operations count as
+        // completed.
         for done in queue {
             match Completion::of(done.user_data()) {
                 Completion::Operation(key) => {
@@ -416,7 +428,8 @@ impl Uring {
         true
     }
 
-    /// Has the system move the completions that it keeps apart into the completion queue, as many as fit.
+    /// Has the system move the completions that it keeps apart into the completion queue, as many
+    /// as fit.
     ///
     /// # Errors
     /// If it is forbidden. Completions that are lost are no error here: see
@@ -434,15 +447,15 @@ impl Uring {
         }
     }
 
-    /// The pool has ended. Writes of files are waited for, since they were promised. All other operations are
-    /// cancelled and then waited for: a read may never come otherwise, an accept would make a connection that
-    /// belongs to no task, and the tasks that wait are told of the end.
+    /// Ends the ring with its pool. Waits for writes of files, since they were promised. Cancels
+    /// all other operations and waits for them: a read may never come otherwise, an accept would
+    /// make a connection that belongs to no task, and the tasks that wait get an error.
     ///
-    /// Calls `wake` with wakers as operations complete, without a lock, so that no task waits for writes of
-    /// another one.
+    /// Calls `wake` with wakers as operations complete, without a lock, so that no task waits for
+    /// writes of another one.
     pub(crate) fn end(&self, mut wake: impl FnMut(VecDeque<Waker>)) {
-        // Whatever is in the table was submitted, or its thread has `submitting`, which each cancellation needs: so
-        // none comes before its operation.
+        // Each operation in the table was submitted, or its thread has `submitting`, which each
+        // cancellation needs: so no cancellation comes before its operation.
         let cancelled = self.slots().close();
         cancelled.into_iter().for_each(|key| self.cancel(key));
         let mut unwritten = Vec::new();
@@ -473,7 +486,7 @@ impl Uring {
         }
     }
 
-    /// Waits for a completion, one of which is to come.
+    /// Waits for a completion. At least one has to be owed.
     fn wait(&self, completing: &mut Completing) {
         if self.is_readable(None).is_err() {
             // The queue is memory, and can be looked at all the same.
@@ -482,8 +495,8 @@ impl Uring {
         self.collect_in(completing);
     }
 
-    /// Whether there are completions, in the queue or apart; waits for them for as long as `patience`, else for
-    /// ever. It works even where io_uring itself was forbidden meanwhile.
+    /// Whether there are completions, in the queue or apart; waits for them for as long as
+    /// `patience`, else for ever. It works even where io_uring itself was forbidden meanwhile.
     ///
     /// # Errors
     /// If the system has no memory for it, or a filter or a limit forbids it.
@@ -502,7 +515,7 @@ impl Uring {
         }
     }
 
-    /// Why the system takes no more operations, if it does not: it was forbidden after the ring was made.
+    /// Why the system takes no more operations, if it was forbidden after the ring was made.
     pub(crate) fn why_broken(&self) -> Option<String> {
         self.slots().why_broken().map(str::to_owned)
     }
@@ -513,14 +526,15 @@ impl Uring {
         !slots.is_closed() && !slots.is_broken()
     }
 
-    /// Whether operations of files are under way, or have completed and their tasks are not woken yet.
+    /// Whether operations of files are under way, or have completed and their tasks are not woken
+    /// yet.
     pub(crate) fn is_at_files(&self) -> bool {
         // The lock keeps a completion from being neither under way nor noted.
         let completing = lock(&self.completing);
         !completing.late.is_empty() || self.slots().files() > 0
     }
 
-    /// How many operations the system is at.
+    /// How many operations are under way.
     pub(crate) fn under_way(&self) -> usize {
         self.slots().under_way()
     }
@@ -530,7 +544,7 @@ impl Uring {
     }
 }
 
-/// What an operation says whose end is not to be known.
+/// The error of an operation whose completion is lost.
 #[cold]
 fn lost() -> io::Error {
     io::Error::other(
@@ -538,15 +552,16 @@ fn lost() -> io::Error {
     )
 }
 
-/// Whether the operation was cancelled before it did anything. Nothing but the end of its future or of its pool cancels
-/// it on purpose; but the system cancels what a thread has begun when that thread ends.
+/// Whether the operation was cancelled before it did anything. Blitz cancels it only when its
+/// future is dropped or its pool ends; the system also cancels what a thread has begun when that
+/// thread ends.
 pub(super) fn is_cancelled(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::CANCELED.raw_os_error())
 }
 
-/// Whether the system gave a transfer up, before it moved a byte, because the thread that began it has
-/// ended. A read that waits for the disk then fails with EFAULT, which has no other cause here: the
-/// buffers in the slots are valid.
+/// Whether the system gave a transfer up, before it moved a byte, because the thread that began it
+/// has ended. A read that waits for the disk then fails with EFAULT, which has no other cause here:
+/// the buffers in the slots are valid.
 fn was_given_up(error: &io::Error) -> bool {
     is_cancelled(error) || error.raw_os_error() == Some(Errno::FAULT.raw_os_error())
 }
@@ -586,7 +601,8 @@ impl Drop for Uring {
         }
         completing.unwritten.drain(..).for_each(Unwritten::write);
         drop(completing);
-        // If something is under way all the same the system may use the buffers for ever, and they stay.
+        // If an operation is still under way, the system may use its buffer for ever: the buffers
+        // are leaked.
         if self.under_way() == 0 {
             // SAFETY: this is the only place that drops it, and it is not used any more.
             unsafe { ManuallyDrop::drop(&mut self.slots) };
@@ -602,7 +618,7 @@ impl fmt::Debug for Uring {
     }
 }
 
-/// An operation that the system is at. Dropped, it is cancelled if it can be.
+/// An operation that is under way. Dropped, it is cancelled if it can be.
 #[must_use = "futures do nothing unless awaited"]
 struct Op<U: Deref<Target = Uring>> {
     uring: U,
@@ -617,7 +633,7 @@ impl<U: Deref<Target = Uring> + Unpin> Future for Op<U> {
         let Some(key) = self.key else { panic!("an operation was polled after its end") };
         let mut clone = None;
         loop {
-            // The lock is let go of before what is in `clone` is dropped or made.
+            // The lock is released before the waker in `clone` is dropped or made.
             let progress = self.uring.slots().poll(key, cx.waker(), &mut clone);
             match progress {
                 Progress::Done(result, buffer) => {
@@ -641,7 +657,7 @@ impl<U: Deref<Target = Uring>> Drop for Op<U> {
         match left {
             Left::Done(Leftover { descriptor, unwritten, .. }) => {
                 descriptor.into_iter().for_each(close);
-                // Late is better than never: the runtime that would have gone on with it has ended.
+                // The runtime that would have written it has ended: write it here.
                 unwritten.into_iter().for_each(Unwritten::write);
             }
             Left::UnderWay => {}

@@ -1,4 +1,4 @@
-//! The operations that are under way, with what the system writes to or reads from meanwhile.
+//! The operations that are under way, with the buffers that the system uses meanwhile.
 //!
 //! ```text
 //!            insert              complete                poll, leave
@@ -9,17 +9,19 @@
 //! ```
 //!
 //! The key of a slot is the operation's name: the system knows the operation by it, and so does the
-//! cancellation that is sent after it. So a slot is vacant only when the system owes nothing for it,
-//! neither the completion of the operation nor that of its cancellation. A name that a cancellation
-//! carries is therefore never the name of another operation: no operation is cancelled in place of
-//! another, however often slots are used. A generation in the name would come around at some time; this
-//! does not.
+//! cancellation that is sent after it. So a slot is vacant only when the system owes nothing for
+//! it, neither the completion of the operation nor that of its cancellation. A name that a
+//! cancellation carries is therefore never the name of another operation: no operation is cancelled
+//! in place of another, however often slots are used. A generation in the name would come around at
+//! some time; this does not.
 //!
-//! A write was promised to its task. If the system gives it up half-way, because the thread that began it has ended,
-//! and its future is gone, the rest of it comes back to be written without the ring.
+//! A write was promised to its task. If the system gives it up half-way, because the thread that
+//! began it has ended, and its future is gone, the rest of it comes back to be written without the
+//! ring.
 //!
-//! All of this is behind a lock, and no method calls a waker: a waker may clone, wake and drop in ways that use
-//! the same ring. Wakers come in and go out as values, which the caller makes and drops without the lock.
+//! All of this is behind a lock, and no method calls a waker: a waker may clone, wake and drop in
+//! ways that use the same ring. Wakers come in and go out as values, which the caller makes and
+//! drops without the lock.
 
 #![forbid(unsafe_code)]
 
@@ -33,8 +35,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// What an operation does, and what becomes of it when its future is dropped. At the end of the pool,
-/// operations that would be cancelled then are cancelled as well, and the pool waits for them.
+/// What an operation does, and what becomes of it when its future is dropped. At the end of the
+/// pool, operations that would be cancelled then are cancelled as well, and the pool waits for
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It is cancelled.
@@ -51,16 +54,17 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Slots {
     table: Slab<Slot>,
-    /// Operations that the system is at.
+    /// Operations that the system has not completed.
     under_way: usize,
     /// Those among them that write files, and that read them.
     writes: usize,
     reads: usize,
-    /// Completions that are still to come: of operations and of cancellations.
+    /// Completions that have not come yet: of operations and of cancellations.
     owed: usize,
     /// How many completions the system's queue holds.
     room: usize,
-    /// More were owed than there is room for, and it is not known since whether the system keeps any apart.
+    /// More were owed than there is room for, and it was not checked since whether the system keeps
+    /// some apart.
     crowded: bool,
     /// No more operations begin, for the pool ends.
     closed: bool,
@@ -85,11 +89,11 @@ struct Slot {
 
 #[derive(Debug)]
 enum State {
-    /// The system is at it.
+    /// The system has not completed it.
     UnderWay(Option<Waker>),
-    /// The system is at it, and its future is gone.
+    /// The system has not completed it, and its future is gone.
     Abandoned,
-    /// What the system said.
+    /// The system's result.
     Done(i32),
     /// The system has completed it, its future is gone, and the cancellation is not answered yet.
     Over,
@@ -104,15 +108,15 @@ pub(super) enum Refused {
     Broken(Vec<u8>),
 }
 
-/// What a poll of an operation came to.
+/// The result of polling an operation.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Progress {
-    /// What the system said, and the buffer.
+    /// The system's result, and the buffer.
     Done(i32, Vec<u8>),
-    /// The system is at it, and the pool that would tell when it is done has ended.
+    /// The system has not completed it, and the pool that would collect its completion has ended.
     Ended,
-    /// The system may have done it, and does not say so any more.
+    /// The system may have done it, and its completion is lost.
     Lost,
     /// The task is woken when it is done.
     Pending,
@@ -123,9 +127,9 @@ pub(super) enum Progress {
 /// How an operation was left by its future.
 #[must_use]
 pub(super) enum Left {
-    /// The system is still at it, and has to be asked to cancel it.
+    /// The system has not completed it, and has to be asked to cancel it.
     Cancel,
-    /// The system is still at it, and is left to it.
+    /// The system has not completed it, and goes on.
     UnderWay,
     /// It was done; this is left to do.
     Done(Leftover),
@@ -152,8 +156,8 @@ pub(super) struct Target {
     pub(super) offset: Option<u64>,
 }
 
-/// A write, or a part of one, that the system has not done: the thread that began it has ended, or there was not room
-/// for all. It was promised all the same.
+/// A write, or a part of one, that the system has not done: the thread that began it has ended, or
+/// there was not room for all. It was promised all the same.
 #[derive(Debug)]
 pub(super) struct Unwritten {
     target: Target,
@@ -215,7 +219,7 @@ impl Slots {
         Ok(self.table.insert(Slot { buffer, kind, write, state, cancelling: false }))
     }
 
-    /// The operation that could not be started after all.
+    /// Removes an operation that could not be started; returns its buffer.
     pub(super) fn take_back(&mut self, key: usize) -> Vec<u8> {
         let slot = self.table.remove(key);
         self.is_complete(slot.kind);
@@ -224,13 +228,13 @@ impl Slots {
         slot.buffer
     }
 
-    /// One more completion is to come.
+    /// Counts one more completion that is to come.
     fn owe(&mut self) {
         self.owed += 1;
         self.crowded |= self.owed > self.room;
     }
 
-    /// An operation of this kind is under way no more.
+    /// Counts an operation of this kind as completed.
     fn is_complete(&mut self, kind: Kind) {
         self.owed -= 1;
         self.under_way -= 1;
@@ -243,21 +247,22 @@ impl Slots {
         self.crowded
     }
 
-    /// The system keeps no completions apart at this moment, and its queue is empty.
+    /// Notes that the system keeps no completions apart at this moment, and that its queue is
+    /// empty.
     pub(super) fn settle(&mut self) {
         self.crowded = self.owed > self.room;
     }
 
-    /// Where the buffer is and how much of it there is, for the system.
+    /// The address and the length of the buffer, for the system.
     pub(super) fn buffer(&mut self, key: usize) -> (*mut u8, u32) {
         let buffer = &mut self.table[key].buffer;
-        // What is longer is done in part, as any transfer may be.
+        // A longer one is transferred in part, as any transfer may be.
         (buffer.as_mut_ptr(), u32::try_from(buffer.len()).unwrap_or(u32::MAX))
     }
 
-    /// Looks at the operation for the task of `waker`. A task that has to wait leaves a clone of its waker, which
-    /// the caller puts into `clone` when it is [wanted](Progress::WakerWanted). Afterwards `clone` holds what is to
-    /// be dropped.
+    /// Looks at the operation for the task of `waker`. A task that has to wait leaves a clone of
+    /// its waker, which the caller puts into `clone` when it is [wanted](Progress::WakerWanted).
+    /// Afterwards `clone` holds what is to be dropped.
     pub(super) fn poll(
         &mut self,
         key: usize,
@@ -282,8 +287,9 @@ impl Slots {
         }
     }
 
-    /// The future of the operation is gone. After [`Left::Cancel`] the caller sends a cancellation, or
-    /// else calls [`cancelled`](Slots::cancelled). The waker is the caller's to drop.
+    /// Notes that the future of the operation is gone. After [`Left::Cancel`] the caller sends a
+    /// cancellation, or else calls [`cancelled`](Slots::cancelled). The waker is the caller's to
+    /// drop.
     pub(super) fn leave(&mut self, key: usize) -> (Left, Option<Waker>) {
         let slot = &mut self.table[key];
         let waker = match std::mem::replace(&mut slot.state, State::Abandoned) {
@@ -303,7 +309,8 @@ impl Slots {
         (Left::Cancel, waker)
     }
 
-    /// The system is done with the operation. Returns what is left to do if its future is gone.
+    /// Notes the system's result of the operation. Returns what is left to do if its future is
+    /// gone.
     pub(super) fn complete(
         &mut self,
         key: usize,
@@ -328,7 +335,7 @@ impl Slots {
         }
     }
 
-    /// The system has answered the cancellation of the operation, or will never hear of it.
+    /// Notes that the system has answered the cancellation of the operation, or will never get it.
     pub(super) fn cancelled(&mut self, key: usize) {
         if let Some(slot) = self.table.get_mut(key) {
             slot.cancelling = false;
@@ -345,8 +352,8 @@ impl Slots {
         }
     }
 
-    /// Begins the end of the pool: no more operations begin. Returns the operations that are under way
-    /// and no writes. The caller sends a cancellation to each of them, or else calls
+    /// Begins the end of the pool: no more operations begin. Returns the operations that are under
+    /// way and no writes. The caller sends a cancellation to each of them, or else calls
     /// [`cancelled`](Slots::cancelled).
     pub(super) fn close(&mut self) -> Vec<usize> {
         self.closed = true;
@@ -368,8 +375,8 @@ impl Slots {
         self.is_broken() || self.under_way == self.writes
     }
 
-    /// Nothing will tell of completions any more. Not yet, and false, if there are operations to be waited for:
-    /// writes, and all others, which were cancelled.
+    /// Ends the table: no completions are collected any more. Returns false, and does nothing,
+    /// while there are operations to be waited for: writes, and those that were cancelled.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) -> bool {
         let is_over = self.has_only_writes() && self.writes == 0;
         if !is_over && !self.deaf {
@@ -380,7 +387,7 @@ impl Slots {
         true
     }
 
-    /// The system takes no more operations: those that are under way go on.
+    /// Notes that the system takes no more operations. Those that are under way go on.
     pub(super) fn break_off(&mut self, why: &str) {
         self.broken.get_or_insert_with(|| why.to_owned());
     }
@@ -394,14 +401,15 @@ impl Slots {
         self.broken.is_some()
     }
 
-    /// Completions are lost: it is not known of which operations. Their buffers stay, for the system may use them.
+    /// Notes that completions are lost, of operations that are not known. Their buffers stay,
+    /// because the system may use them.
     pub(super) fn deafen(&mut self, why: &str, batch: &mut VecDeque<Waker>) {
         self.break_off(why);
         self.deaf = true;
         self.wake_all(batch);
     }
 
-    /// Has those who wait look again.
+    /// Notes the wakers of all tasks that wait, so that they look again.
     fn wake_all(&mut self, batch: &mut VecDeque<Waker>) {
         for (_, slot) in &mut self.table {
             if let State::UnderWay(waker) = &mut slot.state {
@@ -414,12 +422,12 @@ impl Slots {
         self.closed
     }
 
-    /// How many operations of files the system is at; none if their completions are lost.
+    /// How many operations of files are under way; none if their completions are lost.
     pub(super) fn files(&self) -> usize {
         if self.deaf { 0 } else { self.reads + self.writes }
     }
 
-    /// How many operations the system is at.
+    /// How many operations are under way.
     pub(super) fn under_way(&self) -> usize {
         self.under_way
     }
@@ -442,7 +450,7 @@ impl Slot {
         };
         let range = range.start + written..range.end;
         let offset = offset.map(|offset| offset + written as u64);
-        // Nothing comes of a file that takes nothing.
+        // A file that takes no byte would not take the rest, either.
         if range.is_empty() || result == 0 {
             return Leftover { _file: Some(file), ..Leftover::default() };
         }

@@ -25,8 +25,9 @@ use std::task::{Context, Poll};
 /// # Ok(()) }) }
 /// ```
 ///
-/// Several tasks may [`accept`](TcpListener::accept) at once. If the process has no more descriptors that is an
-/// error of `accept`, and the connection waits: let some time pass, or close something, before the next try.
+/// Several tasks may [`accept`](TcpListener::accept) at once. If the process has no more
+/// descriptors that is an error of `accept`, and the connection waits: let some time pass, or close
+/// something, before the next try.
 #[derive(Debug)]
 pub struct TcpListener {
     io: Registration<mio::net::TcpListener>,
@@ -37,8 +38,8 @@ pub struct TcpListener {
 descriptor!(TcpListener);
 
 impl TcpListener {
-    /// Listens on the first of the addresses that can be bound; port 0 has the system choose one. The address may
-    /// have been in use a moment ago (`SO_REUSEADDR`).
+    /// Listens on the first of the addresses that can be bound; port 0 has the system choose one.
+    /// The address may have been in use a moment ago (`SO_REUSEADDR`).
     ///
     /// # Errors
     /// If none can be bound: why the last one could not.
@@ -58,7 +59,8 @@ impl TcpListener {
     /// If the future is dropped no connection is lost.
     ///
     /// # Errors
-    /// What the system says, for instance that there are too many open files; and if the runtime has ended.
+    /// What the system says, for instance that there are too many open files; and if the runtime
+    /// has ended.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         if let Some(uring) = driver::uring_for_sockets() {
             if let Some(accepted) = self.accepting.next(uring, self.as_fd()).await {
@@ -115,9 +117,9 @@ impl TcpListener {
 
     /// The listener as one of the standard library; it stays non-blocking.
     ///
-    /// With io_uring, a dropped [`accept`](TcpListener::accept) leaves an operation behind that may have taken a
-    /// connection meanwhile. A listener of the standard library cannot hold it: it is closed. To have it, call
-    /// [`poll_accept`](TcpListener::poll_accept) before.
+    /// With io_uring, a dropped [`accept`](TcpListener::accept) leaves an operation behind that may
+    /// have taken a connection meanwhile. A listener of the standard library cannot hold it: it is
+    /// closed. To have it, call [`poll_accept`](TcpListener::poll_accept) before.
     ///
     /// # Errors
     /// If the system refuses.

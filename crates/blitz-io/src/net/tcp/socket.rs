@@ -121,7 +121,8 @@ impl TcpSocket {
         "for how long a close waits for what was not sent yet (`SO_LINGER`)"
     );
 
-    /// How much the system keeps of what is to be sent (`SO_SNDBUF`). Some systems say more than was set.
+    /// How much the system keeps of what is to be sent (`SO_SNDBUF`). Some systems say more than
+    /// was set.
     ///
     /// # Errors
     /// If the system does not say.
@@ -137,7 +138,8 @@ impl TcpSocket {
         self.socket.set_send_buffer_size(bytes)
     }
 
-    /// How much the system keeps of what was received (`SO_RCVBUF`). Some systems say more than was set.
+    /// How much the system keeps of what was received (`SO_RCVBUF`). Some systems say more than was
+    /// set.
     ///
     /// # Errors
     /// If the system does not say.

@@ -184,8 +184,8 @@ impl TcpStream {
         self.io.get().nodelay()
     }
 
-    /// Sets whether small writes go out at once, rather than wait for more: what a protocol of requests and
-    /// answers wants.
+    /// Sets whether small writes go out at once, rather than wait for more: what a protocol of
+    /// requests and answers wants.
     ///
     /// # Errors
     /// If the system refuses.
@@ -201,8 +201,8 @@ impl TcpStream {
         SockRef::from(self).linger()
     }
 
-    /// Sets for how long a close waits for what was not sent yet. Zero: it does not wait, and resets the connection.
-    /// More than zero blocks the thread that drops the stream.
+    /// Sets for how long a close waits for what was not sent yet. Zero: it does not wait, and
+    /// resets the connection. More than zero blocks the thread that drops the stream.
     ///
     /// # Errors
     /// If the system refuses.

@@ -85,18 +85,19 @@ impl UnixDatagram {
         Ok((UnixDatagram::of(one)?, UnixDatagram::of(other)?))
     }
 
-    /// From now on [`send`](UnixDatagram::send) sends to `path`, and packets from others are not received.
+    /// From now on [`send`](UnixDatagram::send) sends to `path`, and packets from others are not
+    /// received.
     ///
     /// # Errors
-    /// If nobody is there.
+    /// If no socket is bound to it.
     pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
         self.io.get().connect(path)
     }
 
-    /// Sends a packet to who is at `target`.
+    /// Sends a packet to the socket at `target`.
     ///
-    /// If the receiver's queue is full and this socket is not connected to it, the system does not say when there
-    /// is room again: the packet is then tried again every few milliseconds.
+    /// If the receiver's queue is full and this socket is not connected to it, the system does not
+    /// say when there is room again: the packet is then tried again every few milliseconds.
     ///
     /// # Errors
     /// What the system says; and if the runtime has ended.

@@ -58,7 +58,8 @@ impl UnixListener {
     /// If the future is dropped no connection is lost.
     ///
     /// # Errors
-    /// What the system says, for instance that there are too many open files; and if the runtime has ended.
+    /// What the system says, for instance that there are too many open files; and if the runtime
+    /// has ended.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         let (stream, address) =
             self.io.io(Interest::READABLE, |listener| listener.accept()).await?;

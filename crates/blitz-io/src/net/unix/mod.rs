@@ -1,5 +1,5 @@
-//! Sockets between processes of one machine: [`UnixListener`], [`UnixStream`], [`UnixDatagram`], and the halves of
-//! streams.
+//! Sockets between processes of one machine: [`UnixListener`], [`UnixStream`], [`UnixDatagram`],
+//! and the halves of streams.
 
 #![forbid(unsafe_code)]
 

@@ -45,13 +45,14 @@ impl UnixStream {
     /// Connects to who listens at `path`.
     ///
     /// # Errors
-    /// If nobody does, or, as [`WouldBlock`](io::ErrorKind::WouldBlock), if too many wait there already; and if the
-    /// runtime has ended.
+    /// If no socket listens there, or, as [`WouldBlock`](io::ErrorKind::WouldBlock), if too many
+    /// wait there already; and if the runtime has ended.
     pub async fn connect<P: AsRef<Path>>(path: P) -> io::Result<UnixStream> {
         UnixStream::connecting(mio::net::UnixStream::connect(path)?).await
     }
 
-    /// Connects to who listens at an address that is made by the standard library, such as an abstract one.
+    /// Connects to who listens at an address that is made by the standard library, such as an
+    /// abstract one.
     ///
     /// # Errors
     /// As [`connect`](UnixStream::connect).
