@@ -34,4 +34,5 @@ pub mod stock;
 pub mod task;
 pub mod trim;
 pub mod tuning;
+pub mod watch;
 pub mod wheel;

@@ -624,4 +624,12 @@ pub enum Step {
     LifeLateFirst,
     /// `life`: a latecomer counts itself out by a release.
     LifeLateRelease,
+    /// `watch`: the fence between putting something into use and reading whether the watch is on.
+    WatchNeedFence,
+    /// `watch`: a worker turns the watch on by an exchange.
+    WatchNeedExchange,
+    /// `watch`: the fence between turning the watch off and its last look.
+    WatchRestFence,
+    /// `watch`: a watch that was turned off looks once more.
+    WatchRestLooks,
 }

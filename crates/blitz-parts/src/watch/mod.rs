@@ -1,0 +1,221 @@
+//! Whether a thread watches over what a stuck worker leaves behind: if something is in use then the
+//! watch looks, or has been notified.
+//!
+//! # Who calls it
+//! A worker that has put a task where only it looks, or has left the driver: [`Watch::need`]. The watch
+//! thread: [`Watch::next`], [`Watch::rest`]. The end of the pool: [`Watch::stop`]. Caller:
+//! `blitz-core/sched/watch`.
+//!
+//! # State
+//! | word | meaning | who sets | who clears |
+//! |---|---|---|---|
+//! | `on` | the watch looks, or was notified and will; or the pool needs none | the worker that needs it, by exchange; the watch | the watch, before its last look; the worker that could not start it |
+//! | `stopping` | the pool ends | `stop` | never |
+//! | `asymmetric` | workers pass only a compiler fence before they read `on` | – | the thread that finds the heavy fence refused |
+//! | `missed` | needs since the thread could not be started; 0 if it could | the worker that could not start it | the worker that could |
+//!
+//! # Transitions
+//! ```text
+//!  worker:  slot in use ─▶ fence ─▶ on? ──yes──▶ nothing to do
+//!                                    │ no
+//!                                    └▶ on := true by exchange; it was false? unpark or start the watch
+//!  watch:   on? ──no──▶ park, ask again
+//!            │ yes
+//!            └▶ look … nothing in use for a while ─▶ on := false ─▶ fence ─▶ look once more
+//!                                                      ▲                       │ in use
+//!                                                      └─────── on := true ◀───┘
+//! ```
+//!
+//! # Invariants
+//! - **WATCH-1** If something is in use when [`Watch::need`] has returned, and its duty is done, then the
+//!   watch looks at it: it is on, or it is on its way and sees it in its last look.
+//! - **WATCH-2** Of all needs that find the watch off one has the duty to wake it.
+//! - **WATCH-3** After `stop` the watch ends as soon as it is awake, and no need wakes it.
+//! - **WATCH-4** A watch that could not be started is off. Of the needs that follow, one in
+//!   [`WATCH_MISSED`] tries again.
+//! - **WATCH-5** Once the system has refused the heavy fence the watch is not turned off any more.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | fence between the use and the load of `on` | light, else SeqCst | O2 | WATCH-1: worker and watch cannot both miss each other |
+//! | O2 | fence between the store of `on` and the last look | heavy, else SeqCst | O1 | the same |
+//! | O3 | `on` exchange | AcqRel | itself | WATCH-2 |
+//! | O4 | `on` stores, load by the watch | Release, Acquire | O3 | a watch that was turned on sees what the worker did before |
+//! | O5 | `stopping` store, loads | Release, Acquire | each other | WATCH-3; the unpark that follows carries it to a watch that parks |
+//! | O6 | `missed` | Relaxed | – | a pace: one attempt more or less is no matter |
+//! | O7 | `asymmetric` store, load | Relaxed | – | a worker that reads it late is the case of WATCH-5 |
+//!
+//! # What this does not do
+//! It parks and starts no thread: results name the duty. It does not say how often the watch looks, nor what
+//! it does about what it finds.
+//!
+//! # Lineage
+//! The store-fence-load pair of `sleep`, with the asymmetric fence of `barrier`, since the frequent side
+//! is each task that goes into a LIFO slot.
+
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+use crate::barrier;
+use crate::prim::{
+    AcqRel, Acquire, AtomicBool, AtomicU32, Relaxed, Release, SeqCst, Step, Turns, broken, fence,
+};
+use crate::tuning::WATCH_MISSED;
+
+/// Whether the watch of one pool looks.
+#[derive(Debug)]
+pub struct Watch {
+    on: AtomicBool,
+    turns: Turns,
+    stopping: AtomicBool,
+    asymmetric: AtomicBool,
+    /// Workers relied on the asymmetric fence at first.
+    began_asymmetric: bool,
+    missed: AtomicU32,
+}
+
+/// What a worker that needs the watch has to do.
+#[must_use = "a watch that parks is not on its way"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing.
+    Met,
+    /// To unpark the watch, or to start it and to say [whether that worked](Watch::has_started).
+    Wake,
+}
+
+/// What the watch thread does next.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It looks after the workers.
+    Look,
+    /// It parks until it is unparked, and asks again.
+    Park,
+    /// It ends.
+    End,
+}
+
+impl Watch {
+    /// A watch that is off. `needed`: there is a worker to take over from a stuck one. `asymmetric`:
+    /// workers rely on the asymmetric fence.
+    ///
+    /// ```
+    /// use blitz_parts::watch::{Need, Next, Watch};
+    /// let watch = Watch::new(true, false);
+    /// assert_eq!(watch.next(), Next::Park);
+    /// assert_eq!(watch.need(), Need::Wake);
+    /// assert_eq!((watch.need(), watch.next()), (Need::Met, Next::Look));
+    /// assert!(watch.rest(|| false));
+    /// assert_eq!(watch.next(), Next::Park);
+    /// ```
+    pub fn new(needed: bool, asymmetric: bool) -> Watch {
+        Watch {
+            on: AtomicBool::new(!needed),
+            turns: Turns::default(),
+            stopping: AtomicBool::new(false),
+            asymmetric: AtomicBool::new(asymmetric),
+            began_asymmetric: asymmetric,
+            missed: AtomicU32::new(0),
+        }
+    }
+
+    /// The caller has just put something where the watch looks after it.
+    #[inline]
+    pub fn need(&self) -> Need {
+        // O1
+        if self.asymmetric.load(Relaxed) {
+            barrier::light(); // O7
+        } else if !broken(Step::WatchNeedFence) {
+            fence(SeqCst);
+        }
+        self.turns.take();
+        if self.on.load(Relaxed) { Need::Met } else { self.turn_on() }
+    }
+
+    #[cold]
+    fn turn_on(&self) -> Need {
+        // O6
+        if self.missed.load(Relaxed) > 0 && self.missed.fetch_add(1, Relaxed) % WATCH_MISSED != 0 {
+            return Need::Met;
+        }
+        if self.is_stopping() {
+            return Need::Met;
+        }
+        self.turns.take();
+        let was_on = if broken(Step::WatchNeedExchange) {
+            let was_on = self.on.load(Acquire);
+            self.turns.take();
+            self.on.store(true, Release);
+            was_on
+        } else {
+            self.on.swap(true, AcqRel) // O3
+        };
+        if was_on { Need::Met } else { Need::Wake }
+    }
+
+    /// The duty of [`Need::Wake`] was to start the watch; says whether that worked. If not there is no watch
+    /// until a later attempt.
+    pub fn has_started(&self, started: bool) {
+        self.missed.store(u32::from(!started), Relaxed); // O6
+        if !started {
+            self.turns.take();
+            self.on.store(false, Release); // O4
+        }
+    }
+
+    /// The system refuses the heavy fence: from now on workers use an ordinary one. For those that do not
+    /// know that yet the watch is on, and stays so (WATCH-5).
+    pub fn become_symmetric(&self) -> Need {
+        self.asymmetric.store(false, Relaxed); // O7
+        self.need()
+    }
+
+    /// What the watch thread does now.
+    pub fn next(&self) -> Next {
+        if self.is_stopping() {
+            Next::End
+        } else if self.is_on() {
+            Next::Look
+        } else {
+            Next::Park
+        }
+    }
+
+    /// The watch has found nothing in use for a while. Turns it off unless `in_use` finds something now;
+    /// returns whether it is off.
+    pub fn rest(&self, in_use: impl FnOnce() -> bool) -> bool {
+        self.turns.take();
+        self.on.store(false, Release); // O4
+        // A heavy fence that was refused proves nothing about workers that rely on it.
+        let fenced = broken(Step::WatchRestFence) || barrier::heavy() || !self.began_asymmetric; // O2
+        self.rest_if(fenced, in_use)
+    }
+
+    fn rest_if(&self, fenced: bool, in_use: impl FnOnce() -> bool) -> bool {
+        let stays = !fenced || !broken(Step::WatchRestLooks) && in_use();
+        if stays {
+            self.turns.take();
+            self.on.store(true, Release); // O4
+        }
+        !stays
+    }
+
+    /// The pool ends. The caller then unparks the watch, if there is one.
+    pub fn stop(&self) {
+        self.stopping.store(true, Release); // O5
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Acquire) // O5
+    }
+
+    /// Whether the watch looks, or the pool needs none.
+    pub fn is_on(&self) -> bool {
+        self.turns.take();
+        self.on.load(Acquire) // O4
+    }
+}
