@@ -32,6 +32,7 @@ pub mod slots;
 pub mod stack;
 pub mod stock;
 pub mod task;
+pub mod trail;
 pub mod trim;
 pub mod tuning;
 pub mod watch;

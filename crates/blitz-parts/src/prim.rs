@@ -632,4 +632,18 @@ pub enum Step {
     WatchRestFence,
     /// `watch`: a watch that was turned off looks once more.
     WatchRestLooks,
+    /// `trail`: a run inside of another one has a number of its own.
+    TrailInnerNumber,
+    /// `trail`: a run begins without the wait outside of it.
+    TrailBeginClears,
+    /// `trail`: the number of a run is stored by a release.
+    TrailBeginRelease,
+    /// `trail`: the wait outside of a run is restored by a release.
+    TrailEndRelease,
+    /// `trail`: what a run waits for is stored by a release.
+    TrailWaitRelease,
+    /// `trail`: what a run waited for before is restored by a release.
+    TrailEndWaitRelease,
+    /// `trail`: a follower looks at the run again after it has read what that waits for.
+    TrailNextLooksAgain,
 }

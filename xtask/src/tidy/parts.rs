@@ -23,6 +23,7 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("ring", true),
     ("sleep", true),
     ("task", true),
+    ("trail", true),
     ("watch", true),
     ("wheel", true),
 ];

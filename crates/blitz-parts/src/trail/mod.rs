@@ -1,0 +1,176 @@
+//! Which run a worker is in and what that run waits for: a thief that follows a trail takes nothing of a
+//! run that is over.
+//!
+//! # Who calls it
+//! The worker whose trail it is: [`Trail::begin`], [`Trail::end`], [`Trail::wait_for`],
+//! [`Trail::end_wait`]. Workers that wait for a job follow its runner: [`Trail::is_still`] as the
+//! condition of a steal, [`Trail::next`] to the worker that the runner waits for in its turn. Thieves about
+//! to force private jobs into the open: [`Trail::is_stuck`]. Caller: `blitz-core/worker`.
+//!
+//! # State
+//! | word | meaning | who writes |
+//! |---|---|---|
+//! | `run` | the number of the innermost run; 0: none | the worker |
+//! | `waits_for` | the [`Runner`] that the innermost run waits for; 0: none that is known | the worker |
+//! | `begun` | how many runs were begun, wraps around | the worker, which alone reads it |
+//! | `seen` | how many jobs the worker had pushed when a thief last looked | thieves |
+//!
+//! # Transitions
+//! ```text
+//!  run, waits_for:  (r, w) ──begin──▶ waits_for := 0 ─▶ run := n      n was never used before
+//!                              in it: waits_for := whom it waits for, := 0
+//!                   (r, w) ◀──end──── waits_for := w ◀─ run := r
+//!
+//!  follower of n:   run is n? ─▶ steal an item ─▶ run is still n? ─▶ exchange: it is ours
+//!                   run is n? ─▶ read waits_for ─▶ run is still n? ─▶ follow it
+//! ```
+//!
+//! # Invariants
+//! - **TRAIL-1** A job that is stolen from the worker's deque on condition that it
+//!   [is still](Trail::is_still) in a run was not pushed by a later run, nor by one inside of it that has
+//!   not ended.
+//! - **TRAIL-2** What [`Trail::next`] returns for a run is a runner that this run waits for, or has waited
+//!   for: never one that the worker waits for outside of the run, or in another one.
+//! - **TRAIL-3** A worker counts as stuck only if it has pushed nothing since a thief last asked.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | `run` store in `begin`, after `waits_for := 0` | Release | O4 | TRAIL-2: a follower that sees the number does not see what was waited for outside |
+//! | O2 | `waits_for` store in `end`, after that of `run` | Release | O5 | TRAIL-2: a follower that sees the outer wait again sees the end of the run |
+//! | O3 | `waits_for` stores in `wait_for`, `end_wait` | Release | O5 | TRAIL-2: a follower that sees what a later run waits for sees that it is another run |
+//! | O4 | `run` loads of followers | Acquire | O1 | as there |
+//! | O5 | `waits_for` load of followers, before `run` is loaded again | Acquire | O2, O3 | as there |
+//! | O6 | `run` store in `begin`, before the run pushes | any | the deque's `end` store and load (its O2, O5) | TRAIL-1: a thief that sees an item sees the number of the run that pushed it |
+//! | O7 | the worker's own loads, `begun`, `seen` | Relaxed | – | nothing depends on the order |
+//!
+//! # What this does not do
+//! A job that a run has left in the deque at its end, because no caller waits for it, counts as one of the
+//! run outside: whether that matters the follower's policy says. Numbers wrap around: a follower that
+//! sleeps for four billion runs of one worker may take another run for its own.
+//!
+//! # Lineage
+//! Leapfrogging (Wagner and Calder 1993): a worker that waits takes only jobs of the one that it waits for. The
+//! number of the run makes that a condition of the steal.
+
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+use crate::latch::Runner;
+use crate::prim::{Acquire, AtomicU32, AtomicU64, Ordering, Relaxed, Release, Step, broken};
+
+/// Which run one worker is in, and what it waits for there.
+#[derive(Debug, Default)]
+pub struct Trail {
+    run: AtomicU32,
+    waits_for: AtomicU64,
+    begun: AtomicU32,
+    seen: AtomicU64,
+}
+
+/// What a trail said before a run began. Given back to [`Trail::end`].
+#[must_use = "a run that began has to end"]
+#[derive(Debug)]
+pub struct Outside {
+    run: u32,
+    wait: Wait,
+}
+
+/// What a worker waited for, or nothing. Given back to [`Trail::end_wait`].
+#[derive(Clone, Copy, Debug)]
+pub struct Wait(u64);
+
+impl Trail {
+    /// A worker that is in no run.
+    ///
+    /// ```
+    /// use blitz_parts::{latch::Runner, trail::Trail};
+    /// let trail = Trail::new();
+    /// let (run, outside) = trail.begin();
+    /// let runner = Runner { index: 3, run: 7 };
+    /// let outer = trail.wait();
+    /// trail.wait_for(runner);
+    /// assert_eq!(trail.next(run), Some(runner));
+    /// trail.end_wait(outer);
+    /// trail.end(outside);
+    /// assert!(!trail.is_still(run) && trail.next(run).is_none());
+    /// ```
+    pub fn new() -> Trail {
+        Trail::default()
+    }
+
+    /// A run begins; returns its number, which is not zero. Own thread only.
+    #[inline]
+    pub fn begin(&self) -> (u32, Outside) {
+        let outside = Outside { run: self.run.load(Relaxed), wait: self.wait() }; // O7
+        // Zero means none.
+        let run = self.begun.load(Relaxed).wrapping_add(1).max(1);
+        self.begun.store(run, Relaxed);
+        if !broken(Step::TrailBeginClears) {
+            self.waits_for.store(0, Relaxed);
+        }
+        if outside.run == 0 || !broken(Step::TrailInnerNumber) {
+            self.run.store(run, release_unless(broken(Step::TrailBeginRelease))); // O1, O6
+        }
+        (run, outside)
+    }
+
+    /// The innermost run ends. Own thread only.
+    #[inline]
+    pub fn end(&self, outside: Outside) {
+        self.run.store(outside.run, Release);
+        let order = release_unless(broken(Step::TrailEndRelease));
+        self.waits_for.store(outside.wait.0, order); // O2
+    }
+
+    /// Whether the worker is in a run. Own thread only.
+    #[inline]
+    pub fn is_in_run(&self) -> bool {
+        self.run.load(Relaxed) != 0 // O7
+    }
+
+    /// Whether the worker is still in this run, and in none inside of it.
+    #[inline]
+    pub fn is_still(&self, run: u32) -> bool {
+        self.run.load(Acquire) == run // O4
+    }
+
+    /// What the worker waits for. Own thread only.
+    #[inline]
+    pub fn wait(&self) -> Wait {
+        Wait(self.waits_for.load(Relaxed)) // O7
+    }
+
+    /// The worker waits for what `runner` runs. Own thread only.
+    pub fn wait_for(&self, runner: Runner) {
+        self.waits_for.store(runner.to_bits(), release_unless(broken(Step::TrailWaitRelease))); // O3
+    }
+
+    /// A wait is over; `outer`: what [`wait`](Trail::wait) had said before. Own thread only.
+    pub fn end_wait(&self, outer: Wait) {
+        self.waits_for.store(outer.0, release_unless(broken(Step::TrailEndWaitRelease))); // O3
+    }
+
+    /// The runner that the worker waits for in this run, if it is still in it.
+    pub fn next(&self, run: u32) -> Option<Runner> {
+        if !self.is_still(run) {
+            return None;
+        }
+        let runner = Runner::from_bits(self.waits_for.load(Acquire))?; // O5
+        (broken(Step::TrailNextLooksAgain) || self.is_still(run)).then_some(runner)
+    }
+
+    /// Whether the worker, which has pushed so many jobs by now, had pushed as many when a thief last
+    /// asked this: then it may sit in one of them.
+    pub fn is_stuck(&self, pushes: u64) -> bool {
+        self.seen.swap(pushes, Relaxed) == pushes // O7
+    }
+}
+
+/// How a store is ordered whose release is a step of the protocol.
+#[inline(always)]
+fn release_unless(broken: bool) -> Ordering {
+    if broken { Relaxed } else { Release }
+}
