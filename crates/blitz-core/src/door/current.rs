@@ -51,6 +51,7 @@ pub fn current_worker_has_jobs() -> Option<bool> {
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`].
 #[doc(alias = "current_num_threads")]
+#[track_caller]
 pub fn current_num_workers() -> usize {
     with_current_team(Team::num_workers)
 }
@@ -66,6 +67,7 @@ pub fn current_num_workers() -> usize {
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`](crate::global).
 #[must_use]
+#[track_caller]
 pub fn scheduler() -> Scheduler {
     with_current_team(|team| team.tasks.scheduler())
 }
@@ -83,6 +85,7 @@ pub fn scheduler() -> Scheduler {
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`](crate::global).
 #[must_use]
+#[track_caller]
 pub fn metrics() -> PoolMetrics {
     with_current_team(PoolMetrics::of)
 }
@@ -98,6 +101,7 @@ pub fn metrics() -> PoolMetrics {
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`](crate::global).
 #[must_use]
+#[track_caller]
 pub fn dump() -> Dump {
     with_current_team(Dump::of)
 }
@@ -111,12 +115,14 @@ pub fn dump() -> Dump {
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`](crate::global).
 #[must_use]
+#[track_caller]
 pub fn unfinished() -> Unfinished {
     with_current_team(Unfinished::of)
 }
 
 /// Calls `f` with the current team, else with the global one. The team may have ended if it was entered.
 #[inline]
+#[track_caller]
 pub(super) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     match current() {
         Some(worker) if !context::is_entered() => f(worker.team()),
@@ -136,6 +142,7 @@ pub(super) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> 
 
 /// The current thread is no worker, or has entered another pool than its own.
 #[cold]
+#[track_caller]
 pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     match entered() {
         Some(team) => f(&team),
@@ -144,6 +151,7 @@ pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
 }
 
 /// The same, with what keeps the team at work; without it if the team is ending or has ended.
+#[track_caller]
 pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
         Some(team) => f(&team, try_hold(&team)),
@@ -152,6 +160,7 @@ pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
 }
 
 /// As [`with_held_team`], for what others than the team's workers run: without the hold, too, if they are leaving.
+#[track_caller]
 pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
         Some(team) => f(&team, try_hold(&team)),
@@ -161,6 +170,7 @@ pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> 
 
 /// As [`with_current_team`], for a call that waits for jobs: a team that is ending is no longer the current
 /// one for threads outside of it.
+#[track_caller]
 pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     match entered().and_then(|team| try_hold(&team)) {
         Some(hold) => f(hold.team()),
@@ -169,6 +179,7 @@ pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
 }
 
 /// The team of the worker that calls, else the global one: neither ends meanwhile.
+#[track_caller]
 fn with_own_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     let _visit = visit();
     match current() {

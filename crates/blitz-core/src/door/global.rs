@@ -155,6 +155,7 @@ pub(crate) fn build_global_by(
 /// # Panics
 /// If it cannot be built.
 #[cold]
+#[track_caller]
 pub(crate) fn team() -> &'static Team {
     match global() {
         Ok(pool) => pool.team(),

@@ -36,6 +36,7 @@ use crate::worker::visit;
 /// If a closure panics, the other one still runs to its end, and then the panic continues here. If
 /// both panic, that of `a` does.
 #[inline]
+#[track_caller]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -54,6 +55,7 @@ where
 /// assert!(b == 2 || b == 3);
 /// ```
 #[inline]
+#[track_caller]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,
@@ -65,6 +67,7 @@ where
 }
 
 #[inline]
+#[track_caller]
 fn join_here<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
@@ -81,6 +84,7 @@ where
 /// The current thread is no worker, or one that a pool has adopted.
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn join_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
@@ -109,6 +113,7 @@ where
 ///
 /// # Blocking
 /// A thread outside of the pool blocks; a worker of another pool goes on with its pool's work.
+#[track_caller]
 pub fn install<OP, R>(op: OP) -> R
 where
     OP: FnOnce() -> R + Send,
@@ -132,6 +137,7 @@ where
 ///
 /// # Panics
 /// If `op` or a spawned job panics, the first such panic continues here, after all jobs are done.
+#[track_caller]
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -148,6 +154,7 @@ where
 /// blitz::in_place_scope(|s| s.spawn(|_| total += 1));
 /// assert_eq!(total, 1);
 /// ```
+#[track_caller]
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
@@ -167,6 +174,7 @@ where
 /// });
 /// assert_eq!(order.lock().unwrap().len(), 3);
 /// ```
+#[track_caller]
 pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -182,6 +190,7 @@ where
 /// blitz::in_place_scope_fifo(|s| s.spawn_fifo(|_| total += 1));
 /// assert_eq!(total, 1);
 /// ```
+#[track_caller]
 pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -198,6 +207,7 @@ where
 /// let handle = blitz::spawn_cpu(|| 6 * 7);
 /// assert_eq!(handle.join().unwrap(), 42);
 /// ```
+#[track_caller]
 pub fn spawn_cpu<F, T>(f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -215,6 +225,7 @@ where
 /// blitz::spawn_detached(move || send.send(7).unwrap());
 /// assert_eq!(receive.recv(), Ok(7));
 /// ```
+#[track_caller]
 pub fn spawn_detached<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
@@ -236,6 +247,7 @@ where
 /// });
 /// assert_eq!(receive.iter().collect::<Vec<_>>(), [0, 1, 2]);
 /// ```
+#[track_caller]
 pub fn spawn_detached_fifo<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
@@ -253,6 +265,7 @@ where
 ///
 /// # Panics
 /// If `op` panics on a worker: the panic of the lowest index continues here, after all are done.
+#[track_caller]
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -269,6 +282,7 @@ where
 /// blitz::spawn_broadcast(move |context| send.send(context.index()).unwrap());
 /// assert_eq!(receive.iter().count(), blitz::current_num_workers());
 /// ```
+#[track_caller]
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

@@ -10,6 +10,7 @@ use std::future::Future;
 
 impl<T: 'static> JoinSet<T> {
     /// Starts a task of the set: see [`spawn`](crate::spawn).
+    #[track_caller]
     pub fn spawn<F>(&mut self, future: F) -> AbortHandle
     where
         F: Future<Output = T> + Send + 'static,
@@ -43,6 +44,7 @@ impl<T: 'static> JoinSet<T> {
     /// assert_eq!(set.join_next().await.unwrap().unwrap(), 3_628_800);
     /// # });
     /// ```
+    #[track_caller]
     pub fn spawn_cpu<F>(&mut self, f: F) -> AbortHandle
     where
         F: FnOnce() -> T + Send + 'static,
@@ -60,6 +62,7 @@ impl<T: 'static> JoinSet<T> {
     /// assert!(set.join_next().await.unwrap().unwrap());
     /// # });
     /// ```
+    #[track_caller]
     pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
     where
         F: FnOnce() -> T + Send + 'static,
@@ -84,6 +87,7 @@ where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
+    #[track_caller]
     fn from_iter<I: IntoIterator<Item = F>>(futures: I) -> JoinSet<T> {
         let mut set = JoinSet::new();
         for future in futures {

@@ -28,6 +28,7 @@ use std::future::Future;
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`](crate::global).
 #[inline]
+#[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
@@ -53,6 +54,7 @@ where
 ///
 /// # Panics
 /// As [`spawn`].
+#[track_caller]
 pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
 where
     F: Future + Send + 'static,
@@ -78,6 +80,7 @@ where
 /// assert!(text.unwrap().contains("[package]"));
 /// # });
 /// ```
+#[track_caller]
 pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,

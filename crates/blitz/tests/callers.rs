@@ -1,0 +1,82 @@
+//! The panic for a global pool that cannot be built points at the caller, in each function that needs the pool.
+
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// What the child process has set.
+const ROLE: &str = "BLITZ_TEST_CALLERS_ROLE";
+
+fn ignore<T>(_: T) {}
+
+/// Calls of functions that need the global pool, with the text of each.
+macro_rules! calls {
+    ($($call:expr),+ $(,)?) => {
+        [$((stringify!($call), Box::new(|| ignore($call)) as Box<dyn Fn()>)),+]
+    };
+}
+
+#[test]
+fn a_global_pool_that_cannot_be_built_is_the_callers_to_know() {
+    if env::var_os(ROLE).is_some() {
+        return in_the_child();
+    }
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["a_global_pool_that_cannot_be_built_is_the_callers_to_know", "--exact"])
+        .args(["--nocapture", "--test-threads=1"])
+        .env(ROLE, "child")
+        .env("BLITZ_WORKERS", "several")
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success() && out.contains("1 passed"), "{out}\n{err}");
+}
+
+fn in_the_child() {
+    static SEEN: Mutex<Option<(String, String)>> = Mutex::new(None);
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|location| location.file().to_owned());
+        *SEEN.lock().unwrap() = Some((place.unwrap_or_default(), info.to_string()));
+    }));
+    let mut set = blitz::JoinSet::new();
+    let set = Mutex::new(&mut set);
+    let calls = calls![
+        blitz::install(|| ()),
+        blitz::join(|| (), || ()),
+        blitz::join_context(|_| (), |_| ()),
+        blitz::scope(|_| ()),
+        blitz::scope_fifo(|_| ()),
+        blitz::in_place_scope(|_| ()),
+        blitz::in_place_scope_fifo(|_| ()),
+        blitz::broadcast(|_| ()),
+        blitz::spawn_broadcast(|_| ()),
+        blitz::spawn_cpu(|| ()),
+        blitz::spawn_detached(|| ()),
+        blitz::spawn_detached_fifo(|| ()),
+        blitz::spawn(async {}),
+        blitz::try_spawn(async {}),
+        blitz::spawn_blocking(|| ()),
+        blitz::current_num_workers(),
+        blitz::scheduler(),
+        blitz::metrics(),
+        blitz::dump(),
+        blitz::unfinished(),
+        set.lock().unwrap_or_else(|set| set.into_inner()).spawn(async {}),
+        set.lock().unwrap_or_else(|set| set.into_inner()).spawn_cpu(|| ()),
+        set.lock().unwrap_or_else(|set| set.into_inner()).spawn_blocking(|| ()),
+    ];
+    let seen = calls.map(|(text, call)| {
+        let panicked = catch_unwind(AssertUnwindSafe(call)).is_err();
+        (text, panicked, SEEN.lock().unwrap().take())
+    });
+    std::panic::set_hook(before);
+    for (text, panicked, seen) in seen {
+        assert!(panicked, "{text} has a pool");
+        let (place, message) = seen.expect("the hook was called");
+        assert!(place.ends_with("callers.rs"), "{text} points at {place}");
+        assert!(message.contains("BLITZ_WORKERS is \"several\""), "{text}: {message}");
+    }
+}
