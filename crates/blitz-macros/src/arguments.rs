@@ -81,13 +81,16 @@ impl Arguments {
     pub fn builder(&self, kind: Kind) -> TokenStream {
         let mut builder = self.library();
         builder.extend(parse("::Builder::new()"));
-        let default = match kind {
-            Kind::Main => None,
-            Kind::Test => Some(parse("1")),
+        let workers = match (&self.workers, kind) {
+            (Some(workers), _) => TokenStream::from_iter([
+                parse(".workers"),
+                group(Delimiter::Parenthesis, workers.clone()),
+            ]),
+            // One per core.
+            (None, Kind::Main) => parse(".workers_from_env(0)"),
+            (None, Kind::Test) => parse(".workers_from_env(1)"),
         };
-        if let Some(workers) = self.workers.clone().or(default) {
-            builder.extend([parse(".workers"), group(Delimiter::Parenthesis, workers)]);
-        }
+        builder.extend(workers);
         if let Some(choice) = &self.scheduler {
             let scheduler = match choice {
                 Choice::Path(path) => path.clone(),

@@ -36,12 +36,12 @@ use tokens::{group, parse};
 ///
 /// It may return anything that a function can return; what `main` can is what
 /// [`Termination`](std::process::Termination) is for. It has no arguments and no generics. If the runtime
-/// cannot be built it panics.
+/// cannot be built, because a variable has a value that cannot be used for example, it panics and says why.
 ///
 /// | argument | meaning | default |
 /// |---|---|---|
-/// | `workers = N` | how many workers, any expression of type `usize` | one per core |
-/// | `scheduler = "signal"` | how tasks find a worker: a name, `"stealing"` or `"signal"`, or a path as `Scheduler::Signal` | what `Builder` has |
+/// | `workers = N` | how many workers, any expression of type `usize` | what `BLITZ_WORKERS` says, else one per core |
+/// | `scheduler = "signal"` | how tasks find a worker: a name, `"stealing"` or `"signal"`, or a path as `Scheduler::Signal` | what `BLITZ_SCHEDULER` says, else `"stealing"` |
 /// | `start_paused = true` | the clock stands from the beginning, for tests: see `blitz::time::pause` | `false` |
 /// | `crate = path` | where the library is, for those who re-export it | `::blitz` |
 ///
@@ -71,8 +71,8 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a test of an async function, with a runtime of its own.
 ///
-/// Arguments and demands are those of [`main`](macro@main), but for the number of workers: it is 1 by
-/// default, since tests run beside each other already. Other attributes, such as `#[should_panic]` and `#[ignore]`, keep their
+/// Arguments and demands are those of [`main`](macro@main), but for the number of workers: it is 1 unless
+/// `BLITZ_WORKERS` says otherwise, since tests run beside each other already. Other attributes, such as `#[should_panic]` and `#[ignore]`, keep their
 /// meaning. A test that returns an `Err` fails.
 ///
 /// ```
