@@ -25,7 +25,6 @@ use std::task::{Context, Poll, ready};
 /// let sum = blitz::block_on(async { task.await.unwrap() + job.await.unwrap() });
 /// assert_eq!(sum, 42 + 55);
 /// ```
-#[must_use = "dropping the handle detaches what it belongs to; say `drop(handle)` if that is meant"]
 pub struct JoinHandle<T> {
     kind: Kind<T>,
 }
