@@ -19,7 +19,23 @@
 
 pub use blitz_parts::readiness::{Interest, Ready};
 #[doc(no_inline)]
-pub use tokio::io::*;
+pub use std::io::{Error, ErrorKind, Result, SeekFrom};
+// Name by name: a glob would also have what other crates enable in Tokio, as a `stdin` that needs Tokio's runtime.
+#[doc(no_inline)]
+pub use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
+    AsyncWriteExt,
+};
+#[doc(no_inline)]
+pub use tokio::io::{
+    BufReader, BufStream, BufWriter, Chain, DuplexStream, Empty, Join, Lines, ReadBuf, ReadHalf,
+    Repeat, SimplexStream, Sink, Split, Take, WriteHalf,
+};
+#[doc(no_inline)]
+pub use tokio::io::{
+    copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, empty, join, repeat,
+    simplex, sink, split,
+};
 
 /// Any descriptor that can be polled.
 pub mod unix {
