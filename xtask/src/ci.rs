@@ -7,6 +7,7 @@ use crate::ladder::{Done, Job, Ladder};
 use crate::tidy;
 use crate::tool::{self, Tool};
 use crate::tree::{Tree, root};
+use crate::user;
 use std::fmt::Display;
 use std::io;
 use std::process::Command;
@@ -78,7 +79,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
     });
     ladder.step(
         "features",
-        "do files and sockets work without io_uring, and all features build?",
+        "do files and sockets work without io_uring, all features build, and a user's docs?",
         |job| {
             let lints = ["--all-targets", "--", "-D", "warnings"];
             let io = ["clippy", "--package", "blitz-io"];
@@ -92,7 +93,9 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             command(job, &[&["test"], &macros[..]].concat())?;
             let events = ["--package", "blitz-rt", "--features", "tracing", "--test", "trace"];
             command(job, &[&["clippy"], &events[..], &["--", "-D", "warnings"]].concat())?;
-            command(job, &[&["test"], &events[..]].concat())
+            command(job, &[&["test"], &events[..]].concat())?;
+            job.run(&mut user::docs().map_err(|error| error.to_string())?)?;
+            passed()
         },
     );
     ladder.step("loom", "every model in every interleaving, every canary", |job| {

@@ -16,6 +16,7 @@ mod tidy;
 #[path = "../../bench/src/load/tool.rs"]
 mod tool;
 mod tree;
+mod user;
 
 use std::fmt::Display;
 use std::io;

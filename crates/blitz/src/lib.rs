@@ -1,6 +1,6 @@
 //! One pool for parallel and async Rust.
 //!
-//! One set of worker threads runs jobs, closures that compute ([`join`](fn@join), [`scope`], [`spawn_cpu`]), and tasks,
+//! One set of worker threads runs jobs, closures that compute ([`join`], [`scope`], [`spawn_cpu`]), and tasks,
 //! futures that wait ([`spawn`], [`block_on`]), for each other or for the outside world ([`net`], [`time`], [`fs`],
 //! [`process`], [`signal`]). A fork that nobody steals costs a few nanoseconds, and an idle pool costs nothing.
 //!
@@ -54,7 +54,7 @@
 //! # Which function
 //! | to compute | call |
 //! |---|---|
-//! | run two closures, potentially at once | [`join`](fn@join), [`join_context`] |
+//! | run two closures, potentially at once | [`join`], [`join_context`] |
 //! | spawn any number of jobs that borrow, and wait for all | [`scope`], [`scope_fifo`], [`in_place_scope`], [`in_place_scope_fifo`] |
 //! | start a job and fetch its result later, or never | [`spawn_cpu`] |
 //! | start a job and forget it | [`spawn_detached`], [`spawn_detached_fifo`] |
@@ -76,7 +76,7 @@
 //! | let other tasks go first | [`task::yield_now`], [`task::consume_budget`] |
 //! | give a task values of its own | [`task_local!`] |
 //! | pass values between tasks | [`sync`] |
-//! | wait for several futures in one task | `select!`, `join!`, `try_join!`: Tokio's, with the feature `macros` |
+//! | wait for several futures in one task | `select!`, `try_join!`, `macros::join!`: Tokio's, with the feature `macros` |
 //! | use sockets, or any other descriptor | [`net`], [`io`] |
 //! | read and write files | [`fs::read`], [`fs::write`], [`fs::File`] |
 //! | start other programs | [`process::Command`] |
@@ -101,7 +101,7 @@
 //! | on a [`Pool`] | on a [`Handle`] | on the current pool |
 //! |---|---|---|
 //! | [`install`](Pool::install) | [`install`](Handle::install) | [`install`] |
-//! | [`join`](Pool::join), [`join_context`](Pool::join_context) | [`join`](Handle::join), [`join_context`](Handle::join_context) | [`join`](fn@join), [`join_context`] |
+//! | [`join`](Pool::join), [`join_context`](Pool::join_context) | [`join`](Handle::join), [`join_context`](Handle::join_context) | [`join`], [`join_context`] |
 //! | [`scope`](Pool::scope), [`scope_fifo`](Pool::scope_fifo) | [`scope`](Handle::scope), [`scope_fifo`](Handle::scope_fifo) | [`scope`], [`scope_fifo`] |
 //! | [`in_place_scope`](Pool::in_place_scope), [`in_place_scope_fifo`](Pool::in_place_scope_fifo) | [`in_place_scope`](Handle::in_place_scope), [`in_place_scope_fifo`](Handle::in_place_scope_fifo) | [`in_place_scope`], [`in_place_scope_fifo`] |
 //! | [`broadcast`](Pool::broadcast), [`spawn_broadcast`](Pool::spawn_broadcast) | [`broadcast`](Handle::broadcast), [`spawn_broadcast`](Handle::spawn_broadcast) | [`broadcast`], [`spawn_broadcast`] |
@@ -157,10 +157,10 @@ pub use blitz_macros::{main, test};
 // Channels, locks and other meeting points of tasks.
 #[doc(no_inline)]
 pub use tokio::sync;
-// Waiting for several futures in one task.
+// Waiting for several futures in one task; `join!` is in `macros`, for here that is a function.
 #[cfg(feature = "macros")]
 #[doc(no_inline)]
-pub use tokio::{join, pin, select, try_join};
+pub use tokio::{pin, select, try_join};
 // The outside world.
 pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, signal, time};
 // Looking inside.
@@ -171,6 +171,20 @@ pub use blitz_core::{
 
 mod attributes;
 pub mod task;
+
+/// Tokio's macros for several futures in one task. `join!` is here only: in the crate's root
+/// [`join`] is a function, and documentation cannot link to a name that means two things.
+///
+/// ```
+/// # blitz::block_on(async {
+/// assert_eq!(blitz::macros::join!(async { 1 }, async { 2 }), (1, 2));
+/// # });
+/// ```
+#[cfg(feature = "macros")]
+pub mod macros {
+    #[doc(no_inline)]
+    pub use tokio::{join, pin, select, try_join};
+}
 
 /// What the attributes expand to; not for people.
 #[doc(hidden)]

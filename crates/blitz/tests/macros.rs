@@ -50,7 +50,7 @@ async fn select_goes_with_timers() {
 
 #[blitz::test]
 async fn the_macro_and_the_function_join_are_both_there() {
-    assert_eq!(blitz::join!(async { 1 }, async { 2 }), blitz::join(|| 1, || 2));
+    assert_eq!(blitz::macros::join!(async { 1 }, async { 2 }), blitz::join(|| 1, || 2));
     let never = pending::<Result<(), &str>>();
     assert_eq!(blitz::try_join!(never, ready(Err::<(), _>("oh"))), Err("oh"));
 }

@@ -1,0 +1,69 @@
+//! A crate of a user's, with every feature of Blitz on: whether it and its documentation build.
+
+use crate::commands::{cargo, target_dir};
+use crate::tree::root;
+use std::fs;
+use std::io;
+use std::process::Command;
+
+/// Links that a user writes, and names that a user has beside those of `blitz::io`.
+const LIBRARY: &str = "\
+//! See [blitz::join], [`blitz::scope`], [`blitz::spawn`], [`blitz::Pool`], [`blitz::Pool::join`],
+//! [`blitz::Runtime`], [`blitz::Runtime::block_on`], [`blitz::Builder::start_paused`], [`blitz::task`],
+//! [`blitz::select`], [`blitz::macros::join`], [`blitz::main`] and [`blitz::io`].
+
+mod own {
+    pub fn stdin() -> u32 {
+        7
+    }
+}
+
+mod both {
+    pub use super::own::*;
+    pub use blitz::io::*;
+}
+
+/// Is `own::stdin`: `blitz::io` has no other, although Tokio has one here.
+pub fn seven() -> u32 {
+    both::stdin()
+}
+";
+
+/// What documents the crate and Blitz as it uses it. Writes the crate first.
+pub fn docs() -> io::Result<Command> {
+    let place = target_dir().join("xtask/user");
+    fs::create_dir_all(place.join("src"))?;
+    let manifest = format!(
+        "[package]\nname = \"user\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n\
+         [dependencies]\n\
+         blitz-rt = {{ path = {:?}, features = [\"futures-io\", \"io-uring\", \"macros\", \"tracing\"] }}\n\
+         # As another crate may ask for it.\n\
+         tokio = {{ version = \"1\", default-features = false, features = [\"io-std\"] }}\n\n\
+         [workspace]\n",
+        root().join("crates/blitz")
+    );
+    fs::write(place.join("Cargo.toml"), manifest)?;
+    fs::write(place.join("src/lib.rs"), LIBRARY)?;
+    fs::copy(root().join("Cargo.lock"), place.join("Cargo.lock"))?;
+    let mut docs = cargo();
+    docs.env("RUSTDOCFLAGS", "-D warnings")
+        .current_dir(&place)
+        .env("CARGO_TARGET_DIR", place.join("target"));
+    docs.args(["doc", "--no-deps", "--package", "user", "--package", "blitz-rt"]);
+    Ok(docs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::docs;
+    use std::fs;
+
+    #[test]
+    fn the_crate_is_written_where_its_documentation_is_built() {
+        let command = docs().expect("the crate can be written");
+        let place = command.get_current_dir().expect("a place").to_owned();
+        let manifest = fs::read_to_string(place.join("Cargo.toml")).expect("a manifest");
+        assert!(manifest.contains("crates/blitz\", features = [\"futures-io\""), "{manifest}");
+        assert!(place.join("src/lib.rs").is_file() && place.join("Cargo.lock").is_file());
+    }
+}
