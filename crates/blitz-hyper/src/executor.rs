@@ -22,6 +22,7 @@ pub struct BlitzExecutor;
 
 impl BlitzExecutor {
     /// The executor; all of them are the same.
+    #[must_use]
     pub fn new() -> BlitzExecutor {
         BlitzExecutor
     }

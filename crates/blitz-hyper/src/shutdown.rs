@@ -81,6 +81,7 @@ impl Debug for State {
 
 impl Shutdown {
     /// A coordinator of something that runs.
+    #[must_use]
     pub fn new() -> Shutdown {
         Shutdown::default()
     }
@@ -107,6 +108,7 @@ impl Shutdown {
     }
 
     /// Whether [`start`](Self::start) was called.
+    #[must_use]
     pub fn is_draining(&self) -> bool {
         self.state.draining.get().is_some()
     }
@@ -117,6 +119,7 @@ impl Shutdown {
     }
 
     /// Whether [`finish`](Self::finish) has lost its patience.
+    #[must_use]
     pub fn is_expired(&self) -> bool {
         self.state.expired.get().is_some()
     }
@@ -135,11 +138,13 @@ impl Shutdown {
     }
 
     /// How many things are running.
+    #[must_use]
     pub fn running(&self) -> usize {
         self.state.tracked().len()
     }
 
     /// What is running at this moment, the oldest first.
+    #[must_use]
     pub fn report(&self) -> Report {
         Report::of(self.state.running())
     }
@@ -309,6 +314,7 @@ impl Report {
     }
 
     /// Whether nothing was left.
+    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.left.is_empty()
     }

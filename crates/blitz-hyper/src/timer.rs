@@ -29,6 +29,7 @@ pub struct BlitzTimer;
 
 impl BlitzTimer {
     /// The timer; all of them are the same.
+    #[must_use]
     pub fn new() -> BlitzTimer {
         BlitzTimer
     }

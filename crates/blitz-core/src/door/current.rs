@@ -22,6 +22,7 @@ use crate::worker::{visit, with_worker};
 /// ```
 #[inline]
 #[doc(alias = "current_thread_index")]
+#[must_use]
 pub fn current_worker_index() -> Option<usize> {
     with_worker(Worker::index)
 }
@@ -38,6 +39,7 @@ pub fn current_worker_index() -> Option<usize> {
 ///     assert_eq!(blitz_core::current_worker_has_jobs(), Some(true));
 /// });
 /// ```
+#[must_use]
 pub fn current_worker_has_jobs() -> Option<bool> {
     with_worker(|worker| !worker.deque.is_empty())
 }
@@ -52,6 +54,7 @@ pub fn current_worker_has_jobs() -> Option<bool> {
 /// If the global pool is needed and cannot be built: see [`global`].
 #[doc(alias = "current_num_threads")]
 #[track_caller]
+#[must_use]
 pub fn current_num_workers() -> usize {
     with_current_team(Team::num_workers)
 }

@@ -36,6 +36,7 @@ pub struct Diagnostics {
 /// assert!(found.workers_default >= 1);
 /// assert!(!found.futex.is_empty());
 /// ```
+#[must_use]
 pub fn diagnostics() -> Diagnostics {
     let set =
         |variable: &str| std::env::var_os(variable).map(|text| text.to_string_lossy().into_owned());

@@ -112,6 +112,7 @@ impl PoolMetrics {
     }
 
     /// The sum over all workers.
+    #[must_use]
     pub fn total(&self) -> WorkerMetrics {
         let mut total = WorkerMetrics::default();
         for worker in &self.workers {

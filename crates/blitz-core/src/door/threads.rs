@@ -84,16 +84,19 @@ impl ThreadBuilder {
     }
 
     /// The worker's index.
+    #[must_use]
     pub fn index(&self) -> usize {
         self.start.as_ref().map_or(0, |start| start.index)
     }
 
     /// The name that the thread should have.
+    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
     /// The stack size that the thread should have.
+    #[must_use]
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }

@@ -44,6 +44,7 @@ impl Unfinished {
     }
 
     /// Whether nothing is left: the pool has ended.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocking + self.jobs + self.shielded + self.workers == 0
     }

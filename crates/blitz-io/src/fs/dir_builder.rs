@@ -26,6 +26,7 @@ pub struct DirBuilder {
 
 impl DirBuilder {
     /// For one directory, in one that is there.
+    #[must_use]
     pub fn new() -> DirBuilder {
         DirBuilder::default()
     }

@@ -31,6 +31,7 @@ pub struct OpenOptions {
 impl OpenOptions {
     /// For a file that can neither be read nor written, until more is said.
     #[allow(clippy::new_without_default, reason = "the standard library has none, either")]
+    #[must_use]
     pub fn new() -> OpenOptions {
         OpenOptions { std: StdOptions::new() }
     }

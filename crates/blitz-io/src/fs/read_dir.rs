@@ -142,11 +142,13 @@ impl DirEntry {
     }
 
     /// The directory's path and the name.
+    #[must_use]
     pub fn path(&self) -> PathBuf {
         self.std.path()
     }
 
     /// The name.
+    #[must_use]
     pub fn file_name(&self) -> OsString {
         self.std.file_name()
     }
@@ -173,6 +175,7 @@ impl DirEntry {
     }
 
     /// Its number in the file system.
+    #[must_use]
     pub fn ino(&self) -> u64 {
         self.std.ino()
     }

@@ -40,6 +40,7 @@ impl Command {
     }
 
     /// The standard library's command, with which this one is started.
+    #[must_use]
     pub fn as_std(&self) -> &StdCommand {
         &self.std
     }
@@ -56,6 +57,7 @@ impl Command {
     }
 
     /// The standard library's command; what [`kill_on_drop`](Command::kill_on_drop) said is lost.
+    #[must_use]
     pub fn into_std(self) -> StdCommand {
         self.std
     }
@@ -165,6 +167,7 @@ impl Command {
     }
 
     /// What [`kill_on_drop`](Command::kill_on_drop) said.
+    #[must_use]
     pub fn get_kill_on_drop(&self) -> bool {
         self.kill_on_drop
     }

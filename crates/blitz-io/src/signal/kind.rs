@@ -54,11 +54,13 @@ names! {
 
 impl SignalKind {
     /// The signal with this number, which other systems may give to another one.
+    #[must_use]
     pub const fn from_raw(number: i32) -> SignalKind {
         SignalKind(number)
     }
 
     /// The number.
+    #[must_use]
     pub const fn as_raw_value(&self) -> i32 {
         self.0
     }

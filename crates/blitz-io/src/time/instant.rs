@@ -32,16 +32,19 @@ impl Instant {
     /// assert!(Instant::now() >= start);
     /// ```
     #[inline]
+    #[must_use]
     pub fn now() -> Instant {
         Instant { std: now::now() }
     }
 
     /// A moment of the standard library's clock.
+    #[must_use]
     pub const fn from_std(std: std::time::Instant) -> Instant {
         Instant { std }
     }
 
     /// As a moment of the standard library's clock.
+    #[must_use]
     pub const fn into_std(self) -> std::time::Instant {
         self.std
     }
@@ -59,6 +62,7 @@ impl Instant {
     /// assert_eq!((start + Duration::from_secs(1)).duration_since(start), Duration::from_secs(1));
     /// assert_eq!(start.duration_since(start + Duration::from_secs(1)), Duration::ZERO);
     /// ```
+    #[must_use]
     pub fn duration_since(&self, earlier: Instant) -> Duration {
         self.std.saturating_duration_since(earlier.std)
     }
@@ -70,11 +74,13 @@ impl Instant {
     /// let start = Instant::now();
     /// assert_eq!(start.checked_duration_since(start + Duration::from_secs(1)), None);
     /// ```
+    #[must_use]
     pub fn checked_duration_since(&self, earlier: Instant) -> Option<Duration> {
         self.std.checked_duration_since(earlier.std)
     }
 
     /// As [`Instant::duration_since`].
+    #[must_use]
     pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
         self.std.saturating_duration_since(earlier.std)
     }
@@ -90,6 +96,7 @@ impl Instant {
     /// assert!(start.elapsed() >= Duration::from_millis(2));
     /// # });
     /// ```
+    #[must_use]
     pub fn elapsed(&self) -> Duration {
         Instant::now().duration_since(*self)
     }

@@ -26,6 +26,7 @@ use std::task::{Context, Poll, ready};
 /// # Panics
 /// If `period` is zero.
 #[track_caller]
+#[must_use]
 pub fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
@@ -46,6 +47,7 @@ pub fn interval(period: Duration) -> Interval {
 /// # Panics
 /// If `period` is zero.
 #[track_caller]
+#[must_use]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "the period of an interval has to be longer than zero");
     let missed = MissedTickBehavior::default();
@@ -170,6 +172,7 @@ impl Interval {
     }
 
     /// What it does about missed ticks.
+    #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed
     }
@@ -187,6 +190,7 @@ impl Interval {
     }
 
     /// The time from tick to tick.
+    #[must_use]
     pub fn period(&self) -> Duration {
         self.period
     }

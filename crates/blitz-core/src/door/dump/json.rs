@@ -13,6 +13,7 @@ impl Dump {
     /// let json = builder.build().unwrap().dump().to_json();
     /// assert!(json.contains("\"permits\":0"));
     /// ```
+    #[must_use]
     pub fn to_json(&self) -> String {
         object([
             ("scheduler", string(self.scheduler.name())),

@@ -15,16 +15,19 @@ pub struct UCred {
 
 impl UCred {
     /// The process, if the system says so.
+    #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.pid
     }
 
     /// The user that it ran as.
+    #[must_use]
     pub fn uid(&self) -> u32 {
         self.uid
     }
 
     /// The group that it ran as.
+    #[must_use]
     pub fn gid(&self) -> u32 {
         self.gid
     }
