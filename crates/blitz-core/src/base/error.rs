@@ -52,32 +52,38 @@ impl BuildError {
     }
 
     /// A setting, in the builder or in the environment, cannot be used.
+    #[must_use]
     pub fn is_invalid_config(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Config(_))
     }
 
     /// The system would not start a thread; [`io_error`](BuildError::io_error) says why.
+    #[must_use]
     pub fn is_thread_spawn(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Spawn { .. })
     }
 
     /// The global pool exists already.
+    #[must_use]
     pub fn is_global_already_initialized(&self) -> bool {
         matches!(self.kind, BuildErrorKind::GlobalExists)
     }
 
     /// The current thread is a worker of a pool already and cannot become one of another.
+    #[must_use]
     pub fn is_current_thread_already_worker(&self) -> bool {
         matches!(self.kind, BuildErrorKind::AlreadyWorker)
     }
 
     /// The pool cannot have what timers and sockets need, by its settings or because the system refuses;
     /// [`io_error`](BuildError::io_error) says why.
+    #[must_use]
     pub fn is_driver(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Driver { .. })
     }
 
     /// The system's own error, if it was one.
+    #[must_use]
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.kind {
             BuildErrorKind::Spawn { source, .. } | BuildErrorKind::Driver { source } => {
@@ -241,16 +247,19 @@ impl JoinError {
     /// assert_eq!(handle.await.unwrap_err().id(), id);
     /// # });
     /// ```
+    #[must_use]
     pub fn id(&self) -> Id {
         self.ending.id
     }
 
     /// It was cancelled: by an abort, or because its pool ended.
+    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.ending.cause, Cause::Cancelled)
     }
 
     /// It panicked.
+    #[must_use]
     pub fn is_panic(&self) -> bool {
         matches!(self.ending.cause, Cause::Panicked(_))
     }
@@ -259,6 +268,7 @@ impl JoinError {
     ///
     /// # Panics
     /// If it did not panic but was cancelled: see [`try_into_panic`](JoinError::try_into_panic).
+    #[must_use]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         match self.try_into_panic() {
             Ok(payload) => payload,

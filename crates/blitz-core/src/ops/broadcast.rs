@@ -30,12 +30,14 @@ impl BroadcastContext<'_> {
 
     /// The worker's index.
     #[inline]
+    #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// How many workers the pool has.
     #[inline]
+    #[must_use]
     pub fn num_workers(&self) -> usize {
         self.workers
     }

@@ -29,6 +29,7 @@ impl FnContext {
 
     /// Whether the closure runs on another thread than the one that called `join_context`.
     #[inline]
+    #[must_use]
     pub fn migrated(&self) -> bool {
         self.migrated
     }

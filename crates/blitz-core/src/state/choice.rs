@@ -35,6 +35,7 @@ impl Scheduler {
     /// ```
     /// assert_eq!(blitz::Scheduler::Signal.name(), "signal");
     /// ```
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Scheduler::Stealing => "stealing",

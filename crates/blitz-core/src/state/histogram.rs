@@ -46,6 +46,7 @@ pub struct Histogram {
 
 impl Histogram {
     /// How many times were measured.
+    #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
@@ -56,6 +57,7 @@ impl Histogram {
     }
 
     /// A time that the share `q` of all, between 0 and 1, did not reach; `None` if nothing was measured.
+    #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let total = self.count();
         let wanted = (q.clamp(0.0, 1.0) * total as f64).ceil().max(1.0) as u64;

@@ -47,6 +47,7 @@ impl AbortHandle {
     }
 
     /// Whether the task has ended, in whatever way.
+    #[must_use]
     pub fn is_finished(&self) -> bool {
         match &self.target {
             Target::Task(task) => task.is_finished(),
@@ -55,6 +56,7 @@ impl AbortHandle {
     }
 
     /// What tells the task from others.
+    #[must_use]
     pub fn id(&self) -> Id {
         match &self.target {
             Target::Task(task) => Id::of(task),

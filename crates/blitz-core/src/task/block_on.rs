@@ -73,6 +73,7 @@ fn block_on_worker<F: Future>(owner: Owner<'_>, mut future: Pin<&mut F>) -> F::O
 /// assert!(!blitz_core::driver::is_prompt(Waker::noop()));
 /// ```
 #[inline]
+#[must_use]
 pub fn is_prompt(waker: &Waker) -> bool {
     only_queues(waker) || bell::is_of(waker, [&WORKER_BELLS, &DOORBELLS])
 }

@@ -18,6 +18,7 @@ use crate::base::context;
 ///
 /// # Panics
 /// Outside of a task; [`try_id`] returns `None` there.
+#[must_use]
 pub fn id() -> Id {
     match try_id() {
         Some(id) => id,
@@ -30,6 +31,7 @@ pub fn id() -> Id {
 /// ```
 /// assert_eq!(blitz::task::try_id(), None);
 /// ```
+#[must_use]
 pub fn try_id() -> Option<Id> {
     context::task().map(|task| Id::of(&task))
 }

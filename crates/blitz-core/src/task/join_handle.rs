@@ -61,6 +61,7 @@ impl<T> JoinHandle<T> {
     /// }
     /// handle.join().unwrap();
     /// ```
+    #[must_use]
     pub fn is_finished(&self) -> bool {
         match &self.kind {
             Kind::Task(join) => join.is_finished(),
@@ -90,6 +91,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// What others can cancel it with.
+    #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
         match &self.kind {
             Kind::Task(join) => AbortHandle::of_task(join.task()),
@@ -117,6 +119,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// What tells it from other tasks and jobs.
+    #[must_use]
     pub fn id(&self) -> Id {
         match &self.kind {
             Kind::Task(join) => Id::of(&join.task()),

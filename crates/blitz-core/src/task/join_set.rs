@@ -127,11 +127,13 @@ impl<T> JoinSet<T> {
     }
 
     /// How many tasks are in it: those that run, and those whose result was not asked for yet.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
     /// Whether no task is in it.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

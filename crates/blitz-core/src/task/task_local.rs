@@ -93,6 +93,7 @@ struct Scoped<T> {
 impl<T> LocalCell<T> {
     /// For `task_local!`.
     #[doc(hidden)]
+    #[must_use]
     pub const fn new() -> LocalCell<T> {
         LocalCell { ground: Floor::new(), depth: Cell::new(0) }
     }
@@ -156,6 +157,7 @@ struct Outer<T> {
 impl<T: 'static> LocalKey<T> {
     /// For `task_local!`.
     #[doc(hidden)]
+    #[must_use]
     pub const fn new(cell: thread::LocalKey<LocalCell<T>>) -> LocalKey<T> {
         LocalKey { cell }
     }
@@ -355,6 +357,7 @@ impl<T: 'static, F> TaskLocalFuture<T, F> {
     /// assert_eq!(counted.as_mut().take_value().unwrap().get(), 1);
     /// # });
     /// ```
+    #[must_use]
     pub fn take_value(self: Pin<&mut Self>) -> Option<T> {
         self.project().slot.take()
     }

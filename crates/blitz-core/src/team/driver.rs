@@ -18,27 +18,32 @@ pub struct PoolView {
 
 impl PoolView {
     /// How many workers there are; zero if the pool has ended.
+    #[must_use]
     pub fn num_workers(&self) -> usize {
         self.team.upgrade().map_or(0, |team| team.num_workers())
     }
 
     /// Whether the workers stop: the pool ends.
+    #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.team.upgrade().is_some_and(|team| team.sleep().is_stopping())
     }
 
     /// What [`PoolBuilder::backend`](crate::PoolBuilder::backend) was given, if it is a `T`.
+    #[must_use]
     pub fn backend<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let backend = self.team.upgrade()?.config.backend.clone()?;
         backend.downcast().ok()
     }
 
     /// What [`PoolBuilder::max_io_completions`](crate::PoolBuilder::max_io_completions) said.
+    #[must_use]
     pub fn max_io_completions(&self) -> Option<usize> {
         self.team.upgrade()?.config.io_completions
     }
 
     /// When the pool was built, if its clock stands from then on.
+    #[must_use]
     pub fn paused_since(&self) -> Option<Instant> {
         self.team.upgrade()?.config.paused_since
     }

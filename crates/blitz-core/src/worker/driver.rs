@@ -43,6 +43,7 @@ impl PoolView {
     ///
     /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and one that polls the driver has
     /// nothing to do but to wait.
+    #[must_use]
     pub fn is_idle(&self) -> bool {
         let rests = |team: Arc<Team>| team.sleep().is_stopping() || is_asleep(&team);
         self.team.upgrade().is_some_and(rests)

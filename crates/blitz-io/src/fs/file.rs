@@ -68,6 +68,7 @@ impl File {
     /// assert!(file.metadata().await?.is_file());
     /// # Ok(()) }) }
     /// ```
+    #[must_use]
     pub fn from_std(file: StdFile) -> File {
         File { file: Arc::new(file), stage: Mutex::default() }
     }

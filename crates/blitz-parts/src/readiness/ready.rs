@@ -44,37 +44,44 @@ impl Ready {
     }
 
     /// Whether it is nothing.
+    #[must_use]
     pub fn is_empty(self) -> bool {
         self == Ready::EMPTY
     }
 
     /// Whether a read is worth it: there is something, or the end of it, or an error.
+    #[must_use]
     pub fn is_readable(self) -> bool {
         self.meets(Ready::READING)
     }
 
     /// Whether a write is worth it: there is room, or the end of it, or an error.
+    #[must_use]
     pub fn is_writable(self) -> bool {
         self.meets(Ready::WRITING)
     }
 
     /// Whether nothing more can be read.
+    #[must_use]
     pub fn is_read_closed(self) -> bool {
         self.meets(Ready::READ_CLOSED)
     }
 
     /// Whether nothing more can be written.
+    #[must_use]
     pub fn is_write_closed(self) -> bool {
         self.meets(Ready::WRITE_CLOSED)
     }
 
     /// Whether there is an error.
+    #[must_use]
     pub fn is_error(self) -> bool {
         self.meets(Ready::ERROR)
     }
 
     /// What of it concerns `interest`.
     #[inline]
+    #[must_use]
     pub fn of(self, interest: Interest) -> Ready {
         Ready(self.0 & interest.0.0)
     }
@@ -145,11 +152,13 @@ impl Interest {
     }
 
     /// Whether it is in reads, maybe among others.
+    #[must_use]
     pub const fn is_readable(self) -> bool {
         self.0.0 & Ready::READABLE.0 != 0
     }
 
     /// Whether it is in writes, maybe among others.
+    #[must_use]
     pub const fn is_writable(self) -> bool {
         self.0.0 & Ready::WRITABLE.0 != 0
     }

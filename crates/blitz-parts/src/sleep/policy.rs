@@ -17,6 +17,7 @@ pub struct SleepPolicy {
 
 impl SleepPolicy {
     /// 32 yields, announce, one more yield, sleep, like Rayon.
+    #[must_use]
     pub fn rayon() -> SleepPolicy {
         let sleepy_at = tuning::ROUNDS_UNTIL_SLEEPY;
         SleepPolicy { spins: 0, sleepy_at, patience_min: sleepy_at }
@@ -24,6 +25,7 @@ impl SleepPolicy {
 
     /// 64 spins, yields up to round 256, sleep. Burns more CPU before it sleeps; for jobs that arrive in
     /// bursts.
+    #[must_use]
     pub fn low_latency() -> SleepPolicy {
         let sleepy_at = tuning::LOW_LATENCY_ROUNDS - tuning::ROUNDS_AFTER_SLEEPY - 1;
         SleepPolicy { spins: tuning::LOW_LATENCY_SPINS, sleepy_at, patience_min: sleepy_at }
@@ -32,6 +34,7 @@ impl SleepPolicy {
     /// As [`SleepPolicy::rayon`], but it spins for a moment first, for a fork that is there in less time than a
     /// yield takes, and has as little patience as experience warrants: a pool that gets one small job now and
     /// then goes back to sleep at once. The default.
+    #[must_use]
     pub fn adaptive() -> SleepPolicy {
         let spins = tuning::ADAPTIVE_SPINS;
         SleepPolicy {

@@ -84,6 +84,7 @@ pub struct LocalSet {
 
 impl LocalSet {
     /// An empty set, of this thread.
+    #[must_use]
     pub fn new() -> LocalSet {
         LocalSet { driver: Driver::new(Rc::new(Locals::new())) }
     }
