@@ -62,7 +62,7 @@ pub const ORDERS: &[Order] = &[
         ],
         // A team holds its workers, which point to it, and a latch of a worker of another team.
         recursive: &[("team", "team::latch"), ("team", "team::worker")],
-        known: &[("team", "sched::watch")],
+        known: &[],
     },
     Order {
         name: "blitz-parts",
@@ -75,7 +75,7 @@ pub const ORDERS: &[Order] = &[
                 &[
                     &["bitmap", "inject", "lifo", "ring", "wheel"],
                     &["job", "queue"],
-                    &["alarm", "life", "readiness", "sleep", "task", "deque"],
+                    &["alarm", "life", "readiness", "sleep", "task", "trail", "deque", "watch"],
                     &["latch"],
                     &["sleep::bed"],
                     &["latch::core_latch", "sleep::driver"],

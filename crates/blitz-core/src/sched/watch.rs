@@ -15,110 +15,13 @@
 use super::share::schedule_from_outside;
 use crate::team::Team;
 use blitz_parts::barrier;
+use blitz_parts::prim::park_for;
 use blitz_parts::prim::thread::{self, Thread};
-use blitz_parts::prim::{
-    AcqRel, Acquire, AtomicBool, AtomicU32, Mutex, OnceLock, Relaxed, Release, SeqCst, fence,
-    park_for,
-};
-use blitz_parts::tuning::{
-    WATCH_BRISK_POLLS, WATCH_LOOKS_IDLE, WATCH_MISSED, WATCH_PERIOD, WATCH_PERIOD_MAX,
-};
+use blitz_parts::tuning::{WATCH_BRISK_POLLS, WATCH_LOOKS_IDLE, WATCH_PERIOD, WATCH_PERIOD_MAX};
+use blitz_parts::watch::{Need, Next};
 use std::io;
 use std::sync::PoisonError;
 use std::time::Duration;
-
-pub(crate) struct Watch {
-    /// Somebody looks, or nobody needs to.
-    on: AtomicBool,
-    stopping: AtomicBool,
-    /// Owners pass only a compiler fence between filling the slot and reading `on`.
-    asymmetric: AtomicBool,
-    /// At first they did.
-    began_asymmetric: bool,
-    thread: OnceLock<Thread>,
-    starting: Mutex<()>,
-    /// Since the thread could not be started: how often it was needed. Zero if nothing failed.
-    missed: AtomicU32,
-}
-
-impl Watch {
-    pub(crate) fn new(workers: usize, asymmetric: bool) -> Watch {
-        Watch {
-            on: AtomicBool::new(workers < 2),
-            stopping: AtomicBool::new(false),
-            asymmetric: AtomicBool::new(asymmetric),
-            began_asymmetric: asymmetric,
-            thread: OnceLock::new(),
-            starting: Mutex::new(()),
-            missed: AtomicU32::new(0),
-        }
-    }
-
-    /// Whether the watch is off, in the eyes of a worker that has just left something behind.
-    #[inline]
-    fn is_off(&self) -> bool {
-        if self.asymmetric.load(Relaxed) {
-            barrier::light();
-        } else {
-            fence(SeqCst);
-        }
-        !self.on.load(Relaxed)
-    }
-
-    #[cold]
-    fn turn_on(&self, start: impl FnOnce() -> io::Result<Thread>) {
-        if self.missed.load(Relaxed) > 0 {
-            let missed = self.missed.fetch_add(1, Relaxed);
-            if missed % WATCH_MISSED != 0 {
-                return;
-            }
-        }
-        if self.stopping.load(Acquire) || self.on.swap(true, AcqRel) {
-            return;
-        }
-        match self.thread.get() {
-            Some(thread) => thread.unpark(),
-            None => self.start(start),
-        }
-    }
-
-    fn start(&self, start: impl FnOnce() -> io::Result<Thread>) {
-        let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = self.thread.get() {
-            // Started by another worker, and asleep again already.
-            return thread.unpark();
-        }
-        match start() {
-            Ok(thread) => {
-                let _ = self.thread.set(thread);
-                self.missed.store(0, Relaxed);
-            }
-            Err(_) => {
-                // Until a later attempt there is no rescue for tasks behind a stuck worker, as in other runtimes.
-                self.missed.store(1, Relaxed);
-                self.on.store(false, Release);
-            }
-        }
-    }
-
-    /// The team ends.
-    pub(crate) fn stop(&self) {
-        self.stopping.store(true, Release);
-        // A watch that is just being started sees the flag first.
-        let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = self.thread.get() {
-            thread.unpark();
-        }
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.stopping.load(Acquire)
-    }
-
-    pub(crate) fn is_on(&self) -> bool {
-        self.on.load(Acquire)
-    }
-}
 
 /// What a look finds where something can be left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -159,25 +62,18 @@ impl Pace {
 /// A worker has just filled its LIFO slot.
 #[inline]
 pub(crate) fn lifo_in_use(team: &Team) {
-    be_on(team);
+    meet(team, team.watch.need());
 }
 
 /// A worker has just left the driver.
 pub(crate) fn lease_is_free(team: &Team) {
-    be_on(team);
-}
-
-/// The system refuses the heavy fence. From now on owners use an ordinary one, and for those that do
-/// not know that yet the watch stays on.
-fn become_symmetric(team: &Team) {
-    team.watch.asymmetric.store(false, Relaxed);
-    be_on(team);
+    meet(team, team.watch.need());
 }
 
 #[inline]
-fn be_on(team: &Team) {
-    if team.watch.is_off() {
-        team.watch.turn_on(|| start(team));
+fn meet(team: &Team, need: Need) {
+    if need == Need::Wake {
+        team.watch.wake(|| start(team));
     }
 }
 
@@ -193,7 +89,8 @@ pub(crate) fn notice_refused_fence(team: &Team) {
 #[cold]
 fn do_without_fence(team: &Team) {
     team.publish_all();
-    become_symmetric(team);
+    // For owners that do not know yet that the fence is refused the watch stays on.
+    meet(team, team.watch.become_symmetric());
     team.is_symmetric_now();
 }
 
@@ -211,11 +108,15 @@ fn run(team: &Team) {
     let mut lease_free_since = None;
     let mut idle_looks = 0;
     let mut pace = Pace::new();
-    while !team.watch.is_stopping() {
-        if !team.watch.is_on() {
-            // Whoever fills a slot turns us on and unparks us.
-            thread::park();
-            continue;
+    loop {
+        match team.watch.next() {
+            Next::End => return,
+            // A worker that fills a slot turns the watch on and unparks it.
+            Next::Park => {
+                thread::park();
+                continue;
+            }
+            Next::Look => {}
         }
         pace.wait();
         let tasks = rescue_tasks(team, &mut polls);
@@ -276,48 +177,17 @@ fn fill_lease(team: &Team, left_at: &mut Option<usize>) -> Finding {
 /// Says whether the watch is off: not, if a slot was filled meanwhile, and never after the system has refused
 /// the heavy fence.
 fn turn_watch_off(team: &Team) -> bool {
-    team.watch.on.store(false, Release);
-    // Pairs with `be_on`: either we see the task or the free lease, or whoever left it so sees us off.
-    let fenced = barrier::heavy() || !team.watch.began_asymmetric;
-    let in_use = !fenced
-        || team.sleep().lease_is_free()
-        || team.workers().any(|worker| worker.queues.has_any());
-    if in_use {
-        team.watch.on.store(true, Release);
-    }
-    !in_use
+    team.watch.rest(|| {
+        team.sleep().lease_is_free() || team.workers().any(|worker| worker.queues.has_any())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::Finding::{Brisk, Nothing, Slow};
-    use super::{Pace, Watch};
-    use blitz_parts::prim::thread;
-    use blitz_parts::tuning::{WATCH_MISSED, WATCH_PERIOD, WATCH_PERIOD_MAX};
-    use std::cell::Cell;
-    use std::io;
+    use super::Pace;
+    use blitz_parts::tuning::{WATCH_PERIOD, WATCH_PERIOD_MAX};
 
-    #[test]
-    fn a_watch_that_could_not_be_started_is_tried_again_now_and_then() {
-        let watch = Watch::new(2, false);
-        let attempts = Cell::new(0);
-        let fail = || {
-            attempts.set(attempts.get() + 1);
-            Err(io::ErrorKind::WouldBlock.into())
-        };
-        watch.turn_on(fail);
-        assert!(attempts.get() == 1 && !watch.is_on());
-        for _ in 0..3 * WATCH_MISSED {
-            watch.turn_on(fail);
-        }
-        assert_eq!(attempts.get(), 4, "an attempt costs more than a need");
-        assert!(!watch.is_on());
-        for _ in 0..WATCH_MISSED {
-            watch.turn_on(|| Ok(thread::current()));
-        }
-        assert!(watch.is_on());
-        watch.turn_on(|| unreachable!("it is on"));
-    }
     #[test]
     fn the_watch_looks_less_often_while_workers_rush_through_their_tasks() {
         let mut pace = Pace::new();

@@ -17,6 +17,7 @@ mod queue;
 mod sections;
 mod tasks;
 mod tick;
+mod watch;
 
 pub(crate) use adoption::Adoption;
 pub(crate) use backoff::Backoff;
@@ -35,3 +36,4 @@ pub(crate) use plugging::Plugging;
 pub(crate) use queue::{TaskQueue, settle};
 pub(crate) use sections::Sections;
 pub(crate) use tasks::{OwnTasks, TaskQueues};
+pub(crate) use watch::WatchThread;

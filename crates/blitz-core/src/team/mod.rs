@@ -14,10 +14,9 @@ pub(crate) use latch::AnyLatch;
 pub(crate) use owner::{Owner, WorkerScope, current};
 pub(crate) use worker::{Worker, taken};
 
-use crate::sched::watch::Watch;
 use crate::state::{
     Adoption, BitmapTotals, Blocking, Config, Fifo, Guests, Hears, OwnBitmap, OwnTasks, Plugging,
-    Scheduler, Sections, TaskCounters, TaskQueue, TaskQueues, default_workers,
+    Scheduler, Sections, TaskCounters, TaskQueue, TaskQueues, WatchThread, default_workers,
 };
 use blitz_parts::barrier;
 use blitz_parts::bitmap::Bitmap;
@@ -60,7 +59,7 @@ pub(crate) struct Team {
     pub(crate) lists: usize,
     /// What was counted outside of the workers.
     pub(crate) outside: CachePadded<TaskCounters>,
-    pub(crate) watch: Watch,
+    pub(crate) watch: WatchThread,
     pub(crate) blocking: Blocking,
     pub(crate) adoption: Adoption,
     pub(crate) plugging: Plugging,
@@ -93,7 +92,7 @@ impl Team {
             bitmap_totals: BitmapTotals::default(),
             lists: workers,
             outside: CachePadded::default(),
-            watch: Watch::new(workers, asymmetric),
+            watch: WatchThread::new(workers, asymmetric),
             blocking,
             adoption,
             plugging: Plugging::default(),

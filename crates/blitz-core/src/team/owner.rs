@@ -4,7 +4,7 @@ use super::worker::{Own, Worker};
 use blitz_parts::deque;
 use blitz_parts::job::Header;
 use blitz_parts::latch::Runner;
-use blitz_parts::prim::{Relaxed, Release, thread_local};
+use blitz_parts::prim::thread_local;
 use blitz_parts::ring::RingOwner;
 use blitz_parts::task::Runnable;
 use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
@@ -119,15 +119,7 @@ impl<'a> Owner<'a> {
     /// no other run.
     #[inline]
     pub(crate) fn in_run<R>(self, f: impl FnOnce(Option<Runner>) -> R) -> R {
-        let outer = (self.run.load(Relaxed), self.waits_for.load(Relaxed));
-        // Zero means none.
-        let run = self.own().runs.get().wrapping_add(1).max(1);
-        self.own().runs.set(run);
-        // The order of these stores and of those below lets `leapfrog` tell what this worker waited
-        // for inside the run from what it waits for outside of it: a thief that sees the run's number
-        // sees the zero, and one that sees the outer wait again sees the run's end.
-        self.waits_for.store(0, Relaxed);
-        self.run.store(run, Release);
+        let (run, outside) = self.trail.begin();
         // Waiters follow the runner of a job to find its descendants; they may do so only if
         // nothing else lies in the deque below what the job will push.
         let runner = match u16::try_from(self.index()) {
@@ -135,14 +127,13 @@ impl<'a> Owner<'a> {
             _ => None,
         };
         let result = f(runner);
-        self.run.store(outer.0, Release);
-        self.waits_for.store(outer.1, Release);
+        self.trail.end(outside);
         result
     }
 
     /// Whether a job is on this worker's stack.
     #[inline]
     pub(crate) fn is_in_run(self) -> bool {
-        self.run.load(Relaxed) != 0
+        self.trail.is_in_run()
     }
 }

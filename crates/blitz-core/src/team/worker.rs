@@ -5,10 +5,10 @@ use crate::state::{Backoff, OwnTasks, OwnerOnly, TaskQueues, WorkerCounters};
 use blitz_parts::deque::{Deque, Steal};
 use blitz_parts::inject::Injector;
 use blitz_parts::job::{Header, Work};
-use blitz_parts::latch::Runner;
-use blitz_parts::prim::{Acquire, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Relaxed};
+use blitz_parts::prim::{AtomicBool, AtomicPtr, Relaxed};
 use blitz_parts::rng::XorShift64Star;
 use blitz_parts::sleep::{Bed, Counters, Counts};
+use blitz_parts::trail::Trail;
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -27,14 +27,11 @@ pub(crate) struct Worker {
     index: usize,
     /// Jobs for this worker alone.
     pub(crate) mail: Injector,
-    /// Which run of a foreign job this worker is in; waiters that follow it check.
-    pub(super) run: AtomicU32,
-    /// Bits of the `Runner` that this worker waits for, or zero.
-    pub(crate) waits_for: AtomicU64,
+    /// Which run of a foreign job this worker is in, and what it waits for; waiters that follow it
+    /// check.
+    pub(crate) trail: Trail,
     /// No thread is this worker any more, or ever will be.
     pub(crate) gone: AtomicBool,
-    /// How many jobs this worker had pushed when a thief last wanted to force one into the open.
-    pub(crate) watched: AtomicU64,
     pub(crate) counters: WorkerCounters,
     pub(crate) queues: TaskQueues,
     pub(super) own: OwnerOnly<Own>,
@@ -44,8 +41,6 @@ pub(crate) struct Worker {
 pub(crate) struct Own {
     pub(crate) rng: XorShift64Star,
     pub(crate) tasks: OwnTasks,
-    /// How many runs of foreign jobs there were.
-    pub(super) runs: Cell<u32>,
     /// Whether tasks go before own jobs next time.
     pub(crate) tasks_first: Cell<bool>,
     pub(crate) opened_mail: RefCell<VecDeque<Work>>,
@@ -80,16 +75,13 @@ impl Worker {
             team,
             index: bed.index(),
             mail: Injector::new(),
-            run: AtomicU32::new(0),
-            waits_for: AtomicU64::new(0),
+            trail: Trail::new(),
             gone: AtomicBool::new(false),
-            watched: AtomicU64::new(0),
             counters: WorkerCounters::default(),
             queues,
             own: OwnerOnly::new(Own {
                 rng: XorShift64Star::new(bed.index() as u64 + 1),
                 tasks,
-                runs: Cell::new(0),
                 tasks_first: Cell::new(false),
                 opened_mail: RefCell::new(VecDeque::new()),
                 backoff: Backoff::default(),
@@ -166,11 +158,6 @@ impl Worker {
     /// Whether jobs for this worker alone wait.
     pub(crate) fn has_mail(&self) -> bool {
         !self.mail.is_empty()
-    }
-
-    /// Whether this worker is still in the run that `runner` names.
-    pub(crate) fn is_still(&self, runner: Runner) -> bool {
-        self.run.load(Acquire) == runner.run
     }
 }
 

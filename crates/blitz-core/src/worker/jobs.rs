@@ -6,7 +6,7 @@ use crate::team::{Owner, Team, Worker, current, taken};
 use blitz_parts::barrier;
 use blitz_parts::deque::{Mark, Place, Published, TakeBack};
 use blitz_parts::job::{Header, Work};
-use blitz_parts::prim::{Relaxed, SeqCst, fence};
+use blitz_parts::prim::{SeqCst, fence};
 use blitz_parts::trim::outgrown;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -151,8 +151,7 @@ impl Jobs<'_> {
         }
         // An owner that has pushed since a thief last looked knows that jobs are wanted.
         let pushes = victim.deque.pushes();
-        let stuck = victim.watched.swap(pushes, Relaxed) == pushes;
-        let forced = stuck && victim.deque.force(victim.arm());
+        let forced = victim.trail.is_stuck(pushes) && victim.deque.force(victim.arm());
         if forced {
             // The owner assumes that public jobs were announced; announce them here, since this
             // thread may wake no worker.

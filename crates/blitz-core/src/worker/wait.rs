@@ -14,7 +14,7 @@ use crate::team::{Owner, Team};
 use blitz_parts::deque::Mark;
 use blitz_parts::job::{Header, Work};
 use blitz_parts::latch::{JobLatch, Runner};
-use blitz_parts::prim::{Acquire, AtomicBool, Relaxed, Release, yield_now};
+use blitz_parts::prim::{Acquire, AtomicBool, yield_now};
 use blitz_parts::sleep::Idle;
 use blitz_parts::tuning;
 
@@ -62,7 +62,7 @@ impl Owner<'_> {
         // The latch lies in a frame that must not go before it is set.
         let guard = AbortOnUnwind("a wait");
         let _aside = Aside::begin();
-        let outer = self.waits_for.load(Relaxed);
+        let outer = self.trail.wait();
         // Everything that is begun here lies on top of this frame.
         let room = room();
         match help {
@@ -74,7 +74,7 @@ impl Owner<'_> {
                 self.wait_within(latch, mark, limits);
             }
         }
-        self.waits_for.store(outer, Relaxed);
+        self.trail.end_wait(outer);
         std::mem::forget(guard);
     }
 
@@ -142,7 +142,7 @@ impl Owner<'_> {
             self.call_wakers_for_others(visit, room);
             return yield_now();
         }
-        let (outer, mark) = (self.waits_for.load(Relaxed), self.jobs().mark());
+        let (outer, mark) = (self.trail.wait(), self.jobs().mark());
         let found = if room == Room::Strangers {
             self.find_while_waiting(latch, mark, Look::Public)
         } else {
@@ -152,7 +152,7 @@ impl Owner<'_> {
             Some(found) => self.run(found),
             None => drop(self.poll_driver()),
         }
-        self.waits_for.store(outer, Relaxed);
+        self.trail.end_wait(outer);
         // As at the end of a wait.
         self.tasks().notify_of_ring();
     }
@@ -335,16 +335,16 @@ impl Owner<'_> {
     fn leapfrog(self, runner: Option<Runner>, look: Look) -> Option<Work> {
         let team = self.team();
         let mut at = runner?;
-        self.waits_for.store(at.to_bits(), Release);
+        self.trail.wait_for(at);
         for _ in 0..tuning::LEAPFROG_HOPS {
             let victim = team.worker(usize::from(at.index))?;
-            if std::ptr::eq(victim, self.worker()) || !victim.is_still(at) {
+            if std::ptr::eq(victim, self.worker()) || !victim.trail.is_still(at.run) {
                 return None;
             }
             self.counters.steals_tried.add(1);
             // What lies in the deque while the run lasts was pushed by the run; once it has ended,
             // something unrelated fills the deque, and that is not ours to take.
-            let give = || victim.give_if(|| victim.is_still(at));
+            let give = || victim.give_if(|| victim.trail.is_still(at.run));
             let found = give().or_else(|| {
                 if look == Look::Hard && self.jobs().force(victim) { give() } else { None }
             });
@@ -353,11 +353,7 @@ impl Owner<'_> {
                 self.counters.leapfrogs.add(1);
                 return found;
             }
-            let next = Runner::from_bits(victim.waits_for.load(Acquire))?;
-            if !victim.is_still(at) {
-                return None;
-            }
-            at = next;
+            at = victim.trail.next(at.run)?;
         }
         None
     }

@@ -171,6 +171,7 @@ impl Trail {
 
 /// How a store is ordered whose release is a step of the protocol.
 #[inline(always)]
+#[cfg_attr(blitz_loom, track_caller)]
 fn release_unless(broken: bool) -> Ordering {
     if broken { Relaxed } else { Release }
 }

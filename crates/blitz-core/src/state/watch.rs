@@ -1,0 +1,122 @@
+//! The thread of the watch; see `blitz_parts::watch` for how it is turned on and off.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::prim::thread::Thread;
+use blitz_parts::prim::{Mutex, OnceLock};
+use blitz_parts::watch::{Need, Next, Watch};
+use std::io;
+use std::sync::PoisonError;
+
+/// A team's watch, which has a thread once it was needed.
+pub(crate) struct WatchThread {
+    /// Whether it looks.
+    watch: Watch,
+    thread: OnceLock<Thread>,
+    starting: Mutex<()>,
+}
+
+impl WatchThread {
+    /// A pool with one worker has none: no other worker could help.
+    pub(crate) fn new(workers: usize, asymmetric: bool) -> WatchThread {
+        WatchThread {
+            watch: Watch::new(workers > 1, asymmetric),
+            thread: OnceLock::new(),
+            starting: Mutex::new(()),
+        }
+    }
+
+    /// A worker has just left something behind.
+    #[inline]
+    pub(crate) fn need(&self) -> Need {
+        self.watch.need()
+    }
+
+    /// The system refuses the heavy fence: from now on owners use an ordinary one.
+    pub(crate) fn become_symmetric(&self) -> Need {
+        self.watch.become_symmetric()
+    }
+
+    /// Wakes the thread, or has `start` start it.
+    #[cold]
+    pub(crate) fn wake(&self, start: impl FnOnce() -> io::Result<Thread>) {
+        match self.thread.get() {
+            Some(thread) => thread.unpark(),
+            None => self.start(start),
+        }
+    }
+
+    fn start(&self, start: impl FnOnce() -> io::Result<Thread>) {
+        let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = self.thread.get() {
+            // Started by another worker, and asleep again already.
+            return thread.unpark();
+        }
+        let started = start().map(|thread| self.thread.set(thread));
+        // If not, there is no rescue for tasks behind a stuck worker until a later attempt, as in other
+        // runtimes.
+        self.watch.has_started(started.is_ok());
+    }
+
+    /// What the thread does next.
+    pub(crate) fn next(&self) -> Next {
+        self.watch.next()
+    }
+
+    /// Turns the watch off, unless something is `in_use`. Returns whether it is off.
+    pub(crate) fn rest(&self, in_use: impl FnOnce() -> bool) -> bool {
+        self.watch.rest(in_use)
+    }
+
+    /// The team ends.
+    pub(crate) fn stop(&self) {
+        self.watch.stop();
+        // A thread that is just being started sees the flag first.
+        let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.watch.is_on()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WatchThread;
+    use blitz_parts::prim::thread::{self, Thread};
+    use blitz_parts::tuning::WATCH_MISSED;
+    use blitz_parts::watch::Need;
+    use std::cell::Cell;
+    use std::io;
+
+    fn meet(watch: &WatchThread, start: impl FnOnce() -> io::Result<Thread>) {
+        if watch.need() == Need::Wake {
+            watch.wake(start);
+        }
+    }
+
+    #[test]
+    fn a_watch_that_could_not_be_started_is_tried_again_now_and_then() {
+        let watch = WatchThread::new(2, false);
+        let attempts = Cell::new(0);
+        let fail = || {
+            attempts.set(attempts.get() + 1);
+            Err(io::ErrorKind::WouldBlock.into())
+        };
+        meet(&watch, fail);
+        assert!(attempts.get() == 1 && !watch.is_on());
+        for _ in 0..3 * WATCH_MISSED {
+            meet(&watch, fail);
+        }
+        assert_eq!(attempts.get(), 4, "an attempt costs more than a need");
+        assert!(!watch.is_on());
+        for _ in 0..WATCH_MISSED {
+            meet(&watch, || Ok(thread::current()));
+        }
+        assert!(watch.is_on());
+        meet(&watch, || unreachable!("it is on"));
+    }
+}
