@@ -238,24 +238,6 @@ pub const IO_EVENTS_MAX: usize = 256;
 /// leaves work to one worker that two would be done with sooner.
 pub const DRIVER_TASKS_PART: usize = 32;
 
-/// How long a worker has help before it looks at how long it had to wait for a core meanwhile: a turn of the system's
-/// scheduler takes 1 to 3 ms.
-pub const CROWD_TRIAL: Duration = Duration::from_millis(4);
-
-/// The part of that time from which on help is in vain.
-pub const CROWD_WAIT_PART: u32 = 8;
-
-/// How long a worker then goes without, at first and at most: less than one request in a hundred should meet a trial,
-/// and somebody who has left the cores to the pool should not go unnoticed for longer than a second.
-pub const CROWD_REST_MIN: Duration = Duration::from_millis(32);
-/// See [`CROWD_REST_MIN`].
-pub const CROWD_REST_MAX: Duration = Duration::from_millis(512);
-
-/// How long the tasks may take, by experience, that a worker keeps to itself then: as long as a core has to be waited
-/// for. TCP echo, 512 connections, 2 workers, one run each: with one interval, about a millisecond, workers got a core 52
-/// times per 1,000 requests, without a bound 15 times.
-pub const CROWD_KEEPS: Duration = CROWD_TRIAL;
-
 /// Spins of a thread that finds a wheel's lock taken before it yields its core: its holder is done in less,
 /// unless it has lost its own.
 pub const WHEEL_SPINS: u32 = if MODELLED { 0 } else { 64 };

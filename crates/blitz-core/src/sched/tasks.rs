@@ -7,12 +7,11 @@ use super::share::{enqueue_all, schedule_from_outside};
 use super::watch;
 use crate::base::Id;
 use crate::base::context::Polling;
-use crate::state::waited_for_core;
 use crate::team::Worker;
 use blitz_parts::prim::Instant;
 use blitz_parts::queue::Chain;
 use blitz_parts::task::{Ran, Runnable};
-use blitz_parts::tuning::{CROWD_KEEPS, DRIVER_TASKS_PART, LIFO_POLLS_MAX};
+use blitz_parts::tuning::{DRIVER_TASKS_PART, LIFO_POLLS_MAX};
 
 impl Tasks<'_> {
     /// Puts a task that was woken or spawned on this worker where it is polled next.
@@ -59,14 +58,10 @@ impl Tasks<'_> {
     }
 
     /// Whether this worker is done with the tasks in its ring before another could help, by
-    /// experience: soon, or without much delay while cores are scarce, or because it is alone.
+    /// experience: because they are few, or because it is alone.
     pub(crate) fn has_few_tasks(self) -> bool {
-        let own = &self.own().tasks;
-        let (count, interval) = (self.queues.ring.len(), own.tick.interval());
-        count <= interval / DRIVER_TASKS_PART
-            || self.team().num_workers() < 2
-            || own.tick.time_of(count) <= CROWD_KEEPS
-                && own.crowd.is_crowded(Instant::now(), waited_for_core)
+        let few = self.own().tasks.tick.interval() / DRIVER_TASKS_PART;
+        self.queues.ring.len() <= few || self.team().num_workers() < 2
     }
 
     /// As [`next`](Self::next), as a call: for waits, which are many and slow.

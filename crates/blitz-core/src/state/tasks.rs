@@ -4,7 +4,6 @@
 
 use super::bitmap::{BitmapMarks, OwnBitmap};
 use super::counters::TaskCounters;
-use super::crowd::Crowd;
 use super::tick::Tick;
 use blitz_parts::lifo::LifoSlot;
 use blitz_parts::ring::Ring;
@@ -29,7 +28,6 @@ pub(crate) struct TaskQueues {
 /// What the worker's own thread remembers of its tasks.
 pub(crate) struct OwnTasks {
     pub(crate) tick: Tick,
-    pub(crate) crowd: Crowd,
     /// Polls in a row whose task came from the LIFO slot.
     pub(crate) lifo_polls: Cell<u32>,
     /// There may be a task in the batch buffer.
@@ -87,7 +85,6 @@ impl OwnTasks {
     pub(crate) fn new(all_timed: bool, bitmap: Option<OwnBitmap>) -> OwnTasks {
         OwnTasks {
             tick: Tick::new(all_timed),
-            crowd: Crowd::default(),
             lifo_polls: Cell::new(0),
             has_batch: Cell::new(false),
             parking: Cell::new(false),

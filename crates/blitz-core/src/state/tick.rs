@@ -105,11 +105,6 @@ impl Tick {
         self.interval.get() as usize
     }
 
-    /// How long so many polls take, by experience.
-    pub(crate) fn time_of(&self, polls: usize) -> Duration {
-        Duration::from_nanos(self.average.ns.get().saturating_mul(polls as u64))
-    }
-
     /// Whether work that is not this worker's own must go first now; says so once per interval.
     #[inline]
     pub(crate) fn is_fair_turn(&self) -> bool {
@@ -163,9 +158,7 @@ fn nanos(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::{Average, Tick};
-    use blitz_parts::tuning::{
-        BUDGET_PER_TICK, INTERVAL_MAX, INTERVAL_MIN, POLL_TIME_ASSUMED, POLLS_PER_SAMPLE,
-    };
+    use blitz_parts::tuning::{BUDGET_PER_TICK, INTERVAL_MAX, INTERVAL_MIN, POLLS_PER_SAMPLE};
     use std::time::Duration;
 
     #[test]
@@ -191,17 +184,6 @@ mod tests {
         assert_eq!(average.interval(), INTERVAL_MAX);
         average.add(Duration::from_secs(u64::MAX));
         assert_eq!(average.interval(), INTERVAL_MIN);
-    }
-
-    #[test]
-    fn polls_take_as_long_as_they_did() {
-        let tick = Tick::new(false);
-        assert_eq!(tick.time_of(3), 3 * POLL_TIME_ASSUMED);
-        for _ in 0..200 {
-            tick.end_poll(Duration::from_millis(1));
-        }
-        let many = tick.time_of(32);
-        assert!(many > Duration::from_millis(31) && many <= Duration::from_millis(32), "{many:?}");
     }
 
     #[test]
