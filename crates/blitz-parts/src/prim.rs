@@ -106,11 +106,6 @@ mod real {
         START.get_or_init(Instant::now).elapsed()
     }
 
-    /// What the system says about the current thread's time on cores and its waits for one, if it does.
-    pub fn schedstat() -> Option<String> {
-        std::fs::read_to_string("/proc/thread-self/schedstat").ok()
-    }
-
     /// Before its memory is freed the atomic gets a value by which the model checker knows late users.
     #[inline(always)]
     pub fn poison(_atomic: &mut AtomicU64, _value: u64) {}

@@ -66,12 +66,6 @@ pub fn since_start() -> Duration {
     Instant::now().0
 }
 
-/// What the system says about the current thread's time on cores and its waits for one: anything.
-pub fn schedstat() -> Option<String> {
-    let waited = since_start().as_nanos() * any_below(4) as u128 / 4;
-    Some(format!("0 {waited} 0"))
-}
-
 /// Blocks the thread until it is unparked or the time is over, which it is as soon as others have had
 /// a turn.
 pub fn park_for(time: Duration) {
