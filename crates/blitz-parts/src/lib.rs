@@ -20,6 +20,7 @@ pub mod job;
 pub mod latch;
 pub mod life;
 pub mod lifo;
+pub mod mail;
 pub mod panic;
 pub mod park;
 pub mod prim;

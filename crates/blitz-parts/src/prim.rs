@@ -641,4 +641,10 @@ pub enum Step {
     TrailEndWaitRelease,
     /// `trail`: a follower looks at the run again after it has read what that waits for.
     TrailNextLooksAgain,
+    /// `mail`: the fence between posting a job and looking whether the worker is gone.
+    MailPostFence,
+    /// `mail`: a sender looks whether the worker is gone.
+    MailPostLooks,
+    /// `mail`: the fence between saying that the worker is gone and taking its mail.
+    MailDisownFence,
 }

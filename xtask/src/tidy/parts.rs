@@ -16,6 +16,7 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("latch", true),
     ("life", true),
     ("lifo", true),
+    ("mail", true),
     ("park/futex", true),
     ("park/parker", true),
     ("queue", true),

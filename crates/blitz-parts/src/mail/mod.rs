@@ -1,0 +1,110 @@
+//! Jobs for one worker alone: each is run once, by the worker, or by its sender if the worker has left.
+//!
+//! # Who calls it
+//! Any thread: [`Mailbox::post`]. The worker whose mailbox it is: [`Mailbox::take_all`]; when it
+//! leaves for good, it or the thread that answers for it: [`Mailbox::disown`]. Caller:
+//! `blitz-core/worker`.
+//!
+//! # State
+//! | word | meaning | who sets | who clears |
+//! |---|---|---|---|
+//! | `mail` | jobs that wait, an [`Injector`] | senders | the worker; whoever finds it gone |
+//! | `gone` | no thread is this worker any more, or ever will be | `disown`, once | never |
+//!
+//! # Transitions
+//! ```text
+//!  sender:   mail in ─▶ fence ─▶ gone? ──no──▶ Delivered: notify the worker
+//!                                  └──yes──▶ Undeliverable: run what is there
+//!  worker:   … ─▶ gone := true ─▶ fence ─▶ run what is there
+//! ```
+//!
+//! # Invariants
+//! - **MAIL-1** Each posted job is handed out once: to the worker while it is there, to the thread that
+//!   disowns the mailbox, or to a sender that finds it gone.
+//! - **MAIL-2** No job is left once `disown` and every `post` have returned and what they handed
+//!   out has run, although the worker does not come back.
+//! - **MAIL-3** What a sender wrote before `post` is visible to the thread that gets the job.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | fence between the push and the load of `gone` | SeqCst | O2 | MAIL-2: sender and disowner cannot both miss each other |
+//! | O2 | fence between the store of `gone` and taking what is there | SeqCst | O1 | the same |
+//! | O3 | `gone` store, load | Relaxed | – | it carries no data: jobs are handed over by the injector (INJECT-3) |
+//!
+//! # What this does not do
+//! It wakes no worker and runs no job: the result says which of the two the sender has to do.
+//!
+//! # Lineage
+//! The store-fence-load pair of `sleep`, around `inject`.
+
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+use crate::inject::{Batch, Injector};
+use crate::job::Work;
+use crate::prim::{AtomicBool, Relaxed, SeqCst, Step, broken, fence};
+
+/// Jobs for one worker alone.
+#[derive(Debug, Default)]
+pub struct Mailbox {
+    mail: Injector,
+    gone: AtomicBool,
+}
+
+/// What became of a job that was posted.
+#[must_use = "the worker has to be notified, or its mail to be run"]
+pub enum Posted {
+    /// The worker will find it: the sender notifies the worker.
+    Delivered,
+    /// The worker has left: the sender runs these. Another thread may have taken the job already.
+    Undeliverable(Batch),
+}
+
+impl Mailbox {
+    /// An empty mailbox.
+    ///
+    /// ```
+    /// use blitz_parts::mail::Mailbox;
+    /// let mailbox = Mailbox::new();
+    /// assert!(mailbox.is_empty() && mailbox.take_all().next().is_none());
+    /// ```
+    pub fn new() -> Mailbox {
+        Mailbox::default()
+    }
+
+    /// Posts a job.
+    pub fn post(&self, work: Work) -> Posted {
+        self.mail.push(work);
+        if !broken(Step::MailPostFence) {
+            fence(SeqCst); // O1
+        }
+        if self.gone.load(Relaxed) && !broken(Step::MailPostLooks) {
+            Posted::Undeliverable(self.mail.take_all()) // O3
+        } else {
+            Posted::Delivered
+        }
+    }
+
+    /// Takes every job that is there.
+    pub fn take_all(&self) -> Batch {
+        self.mail.take_all()
+    }
+
+    /// No thread will be this worker any more. The caller runs the jobs that this returns.
+    pub fn disown(&self) -> Batch {
+        self.gone.store(true, Relaxed); // O3
+        if !broken(Step::MailDisownFence) {
+            fence(SeqCst); // O2
+        }
+        self.mail.take_all()
+    }
+
+    /// Whether no job waits, at some recent moment.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.mail.is_empty()
+    }
+}
