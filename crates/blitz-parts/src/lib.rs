@@ -15,6 +15,7 @@ pub mod bitmap;
 pub mod counter;
 pub mod cycles;
 pub mod deque;
+pub mod guests;
 pub mod inject;
 pub mod job;
 pub mod latch;

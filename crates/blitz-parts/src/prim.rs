@@ -647,4 +647,8 @@ pub enum Step {
     MailPostLooks,
     /// `mail`: the fence between saying that the worker is gone and taking its mail.
     MailDisownFence,
+    /// `guests`: a guest is counted before its last look.
+    GuestsCountJobs,
+    /// `guests`: the same for guests that take tasks.
+    GuestsCountTasks,
 }

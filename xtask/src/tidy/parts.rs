@@ -11,6 +11,7 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("alarm", true),
     ("barrier", false), // Under the model checker both halves are plain fences.
     ("deque", true),
+    ("guests", true),
     ("inject", true),
     ("job", true),
     ("latch", true),
