@@ -377,6 +377,8 @@ pub enum Step {
     BarrierLight,
     /// `barrier`: the fence between an exchange and the loads that follow it.
     BarrierAfterExchange,
+    /// `barrier`: a refusal is told by a release.
+    BarrierToldRelease,
     /// `deque`: the release store that makes a fork count.
     DequeForkRelease,
     /// `deque`: the release store that makes an older fork the newest again.

@@ -3,9 +3,11 @@
 //! # Who calls it
 //! `light`: the owner of a deque, several times per fork. `heavy`: a worker that is about to sleep,
 //! or that forces a stuck worker's private jobs into the open, or counts them. `after_exchange`: setters and sleepers of `signal`.
+//! [`Reliance`]: the team, for a sleeper between its heavy fence and its last look.
 //!
 //! # State
-//! Whether the pair is available: decided once per process, and taken back at most once (BARRIER-4).
+//! Whether the pair is available: decided once per process, and taken back at most once (BARRIER-4). Per pool
+//! ([`Reliance`]): `relied_on`, whether workers rely on it; cleared at most once, by a sleeper that finds it refused.
 //!
 //! # Invariants
 //! - **BARRIER-1** If thread A does `x = 1; light(); read y` and thread B does
@@ -16,6 +18,8 @@
 //!   word, at least one of them sees the other's exchange.
 //! - **BARRIER-4** The system may refuse the barrier later, as a seccomp filter that was installed meanwhile does.
 //!   Then `heavy` returns false, BARRIER-1 does not hold for that call, and `available()` is false from then on.
+//! - **BARRIER-5** When [`Reliance::notice_refusal`] returns, and the pair was refused before, then the light sides of the
+//!   pool have been told, and what tells them is visible to the caller.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -23,6 +27,8 @@
 //! | O1 | `light` | compiler fence | O2 | the kernel runs a full barrier on every thread for O2 |
 //! | O2 | `heavy` | membarrier, else `fence(SeqCst)` | O1 | BARRIER-1 |
 //! | O3 | `after_exchange` | `fence(SeqCst)`; a compiler fence on x86-64 | O3, any `fence(SeqCst)` | BARRIER-3: there each locked instruction drains the store buffer |
+//! | O4 | `relied_on` store after telling, load | Release, Acquire | each other | BARRIER-5: a thread that finds it cleared sees what tells the light sides |
+//! | O5 | fence after telling, before the caller looks | SeqCst | a light side's ordinary fence | a light side that has been told and the caller cannot both miss each other |
 //!
 //! Under the model checker both halves are `fence(SeqCst)`, the weakest thing loom knows that gives
 //! BARRIER-1.
@@ -53,7 +59,7 @@
 //! Linux `membarrier(2)`, PRIVATE_EXPEDITED. It costs 1-14 us where the victims run, so it is kept
 //! off every path that runs often.
 
-use crate::prim;
+use crate::prim::{self, Acquire, AtomicBool, Relaxed, Release};
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -107,4 +113,41 @@ pub fn after_exchange() {
 pub fn heavy() -> bool {
     prim::fence(prim::SeqCst); // O2
     system::heavy()
+}
+
+/// Whether the workers of one pool rely on the pair.
+#[derive(Debug)]
+pub struct Reliance {
+    relied_on: AtomicBool,
+}
+
+impl Reliance {
+    /// They do, or never will.
+    pub fn new(relied_on: bool) -> Reliance {
+        Reliance { relied_on: AtomicBool::new(relied_on) }
+    }
+
+    /// Whether they do, at some recent moment.
+    pub fn is_on(&self) -> bool {
+        self.relied_on.load(Relaxed)
+    }
+
+    /// Calls `tell` if the pair was refused since the last time: it has the light sides use ordinary
+    /// fences. Several threads may do that at once; each has done all of it when this returns.
+    #[inline]
+    pub fn notice_refusal(&self, tell: impl FnOnce()) {
+        self.notice(available, tell);
+    }
+
+    #[inline]
+    fn notice(&self, available: impl FnOnce() -> bool, tell: impl FnOnce()) {
+        // O4
+        if self.relied_on.load(Acquire) && !available() {
+            tell();
+            let order =
+                if prim::broken(prim::Step::BarrierToldRelease) { Relaxed } else { Release };
+            self.relied_on.store(false, order); // O4
+            prim::fence(prim::SeqCst); // O5
+        }
+    }
 }

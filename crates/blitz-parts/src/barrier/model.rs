@@ -1,6 +1,6 @@
 //! The pair of fences under the model checker.
 
-use super::{after_exchange, heavy, light};
+use super::{Reliance, after_exchange, heavy, light};
 use crate::prim::{AcqRel, AtomicUsize, Relaxed, SeqCst, Step, canary, check, fence, thread};
 use std::sync::Arc;
 
@@ -67,4 +67,30 @@ fn barrier_3_an_exchange_pairs_with_an_ordinary_fence() {
 #[test]
 fn canary_no_fence_after_an_exchange() {
     canary(&[Step::BarrierAfterExchange], None, || neither_exchange_is_missed(true));
+}
+
+/// Two sleepers find the pair refused. Each looks after the light sides were told.
+fn told_before_the_look() {
+    let (reliance, told) = (Arc::new(Reliance::new(true)), Arc::new(AtomicUsize::new(0)));
+    let sleeper = || {
+        let (reliance, told) = (reliance.clone(), told.clone());
+        move || {
+            reliance.notice(|| false, || told.store(1, Relaxed));
+            assert_eq!(told.load(Relaxed), 1, "it looks before the light sides are told");
+        }
+    };
+    let other = thread::spawn(sleeper());
+    sleeper()();
+    other.join().unwrap();
+    assert!(!reliance.is_on());
+}
+
+#[test]
+fn barrier_5_the_light_sides_are_told_before_a_sleeper_looks() {
+    check(200, None, told_before_the_look);
+}
+
+#[test]
+fn canary_a_refusal_is_told_without_release() {
+    canary(&[Step::BarrierToldRelease], None, told_before_the_look);
 }

@@ -1,6 +1,6 @@
 //! The pair of fences on the real machine.
 
-use super::{after_exchange, available, heavy, light};
+use super::{Reliance, after_exchange, available, heavy, light};
 use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, SeqCst, fence};
 use std::sync::Barrier;
 
@@ -92,4 +92,20 @@ fn barrier_2_available_is_decided_once() {
     light();
     heavy();
     assert_eq!(available(), here);
+}
+
+#[test]
+fn barrier_5_a_refusal_is_told_once() {
+    let told = AtomicUsize::new(0);
+    let tell = || {
+        told.fetch_add(1, Relaxed);
+    };
+    let reliance = Reliance::new(true);
+    reliance.notice(|| true, || unreachable!("the pair is available"));
+    assert!(reliance.is_on());
+    reliance.notice(|| false, tell);
+    reliance.notice(|| false, tell);
+    assert!(!reliance.is_on());
+    Reliance::new(false).notice_refusal(tell);
+    assert_eq!(told.load(Relaxed), 1);
 }

@@ -19,6 +19,7 @@
 //! | lease | visits, the rest | how often somebody did | who leaves | never |
 //! | bed i | in_driver | worker i blocks in the driver, not on its word | worker i | worker i |
 //! | stopping | flag | the pool ends | `stop` | never |
+//! | demand i | which counters worker i reads after each fork | the pool's, or some that always want all | the thread that finds the heavy fence refused | never |
 //!
 //! # Transitions
 //! ```text
@@ -64,6 +65,7 @@
 //!   happens there.
 //! - **SLEEP-12** Whoever had the lease is handed it when it is awake again, even if it did not get to sleep: one
 //!   that found the lease taken sleeps elsewhere, and somebody has to say that it is free.
+//! - **SLEEP-13** A worker whose [`Demand`] other counters tell of reads these, some time from then on.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -78,6 +80,7 @@
 //! | O8 | lease freed when a driver is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
 //! | O9 | lease: taken, given back | AcqRel, Release | each other | what happened in the driver is seen to by one after the other |
 //! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: who takes a worker out of SLEEPING knows where it blocks. One that reads a later sleep's choice is late: the sleep that it ended is over |
+//! | O11 | demand store, load | Relaxed | – | SLEEP-13: it says where to look, and both places are there as long as the worker; what an owner that reads it late does, `barrier` says (After a refusal) |
 //!
 //! No fence is needed after waking, although a poster that finds a worker notified already leaves its
 //! job to that worker: before the worker blocks again it passes O2, and before it runs something O5.
@@ -93,6 +96,7 @@
 
 mod bed;
 mod counters;
+mod demand;
 mod driver;
 #[cfg(all(test, blitz_loom))]
 mod driver_model;
@@ -104,6 +108,7 @@ mod test;
 
 pub use bed::{Bed, SleepStats};
 pub use counters::{Counters, Counts, WORKERS_MAX};
+pub use demand::Demand;
 pub use driver::{Driver, DriverLease, downcast, downcast_arc};
 pub use policy::SleepPolicy;
 

@@ -1,10 +1,11 @@
 //! The counters, the policies, the choice of whom to wake, and a pool of real threads.
 
-use super::{Bed, Counters, Driver, Idle, Sleep, SleepPolicy};
+use super::{Bed, Counters, Demand, Driver, Idle, Sleep, SleepPolicy};
 use crate::latch::{JobLatch, Latch};
 use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed};
 use crate::tuning;
 use core::ptr::NonNull;
+use crossbeam_utils::CachePadded;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -486,4 +487,19 @@ fn sleep_11_the_one_in_the_driver_is_woken_last_and_by_what_happens_there() {
     });
     assert_eq!(sleep.counters().load().sleeping(), 0);
     assert_eq!(sleep.relieve(), 0, "nobody sleeps");
+}
+
+#[test]
+fn sleep_13_a_worker_reads_the_counters_that_tell_it() {
+    let pool = CachePadded::new(Counters::new());
+    let always = CachePadded::new(Counters::always_demanding());
+    // SAFETY: both are dropped after it.
+    let demand = unsafe { Demand::new(&pool) };
+    assert!(!demand.peek().anyone_inactive());
+    pool.add_inactive();
+    assert!(demand.peek().anyone_inactive() && !demand.peek().all_wanted());
+    // SAFETY: as above.
+    unsafe { demand.tell_by(&always) };
+    pool.sub_inactive();
+    assert!(demand.peek().anyone_inactive() && demand.peek().all_wanted());
 }
