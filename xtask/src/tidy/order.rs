@@ -73,7 +73,8 @@ pub const ORDERS: &[Order] = &[
             layer(
                 "protocols",
                 &[
-                    &["bitmap", "inject", "lifo", "ring", "wheel"],
+                    &["bitmap", "guests", "lifo", "mail", "ring", "wheel"],
+                    &["inject"],
                     &["job", "queue"],
                     &["alarm", "life", "readiness", "sleep", "task", "trail", "deque", "watch"],
                     &["latch"],

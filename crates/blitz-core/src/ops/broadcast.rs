@@ -7,9 +7,9 @@ use crate::base::panic;
 use crate::sched::hold::{Hold, job};
 use crate::team::{AnyLatch, Team, current};
 use crate::worker::{mark, post, visit};
+use blitz_parts::guests::Injected;
 use blitz_parts::job::StackJob;
 use blitz_parts::latch::{CountLatch, Latch};
-use blitz_parts::prim::AtomicBool;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ where
         // SAFETY: as above.
         owner.execute(unsafe { jobs[owner.index()].as_work() });
     }
-    latch.inner().wait_for_jobs_of(team, mark(), &AtomicBool::new(false));
+    latch.inner().wait_for_jobs_of(team, mark(), &Injected::new(false));
     // Collect first: every result is taken, whichever of them panicked.
     let results: Vec<_> = jobs
         .iter()

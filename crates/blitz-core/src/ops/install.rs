@@ -3,8 +3,8 @@
 use crate::base::panic;
 use crate::team::{AnyLatch, Entered, Owner, Team, current};
 use crate::worker::{mark, visit};
+use blitz_parts::guests::Injected;
 use blitz_parts::job::StackJob;
-use blitz_parts::prim::AtomicBool;
 
 /// Runs `op` on a worker of `team`: right here if the current thread is one. `op` is told whether it
 /// changed threads.
@@ -53,7 +53,7 @@ where
     });
     // SAFETY: this frame stays until the latch is set; `OP` and `R` are `Send`; one word.
     team.inject(unsafe { job.as_work() });
-    job.latch().wait_for_jobs_of(team, mark(), &AtomicBool::new(true));
+    job.latch().wait_for_jobs_of(team, mark(), &Injected::new(true));
     // SAFETY: the latch is set, and the result is taken once.
     panic::resume_if_err(unsafe { job.take_result() })
 }

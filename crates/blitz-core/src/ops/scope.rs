@@ -5,9 +5,10 @@ use crate::base::panic::{self, Payload};
 use crate::team::{AnyLatch, Team, current};
 use crate::worker::{mark, post, visit};
 use blitz_parts::deque::Mark;
+use blitz_parts::guests::Injected;
 use blitz_parts::job::{Header, HeapJob, Work};
 use blitz_parts::latch::{CountLatch, Latch};
-use blitz_parts::prim::{AtomicBool, Mutex, Release};
+use blitz_parts::prim::Mutex;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
@@ -78,7 +79,7 @@ pub(super) struct ScopeCore<'scope> {
     mark: Mark<Header>,
     panic: Mutex<Option<Payload>>,
     /// Whether a job went through the injector: then the owner looks there, too.
-    injected: AtomicBool,
+    injected: Injected,
     /// Jobs may contain whatever lives at least as long as the scope, and `'scope` must not shrink.
     jobs: PhantomData<Box<dyn FnOnce(&'scope ()) + Send + Sync + 'scope>>,
 }
@@ -90,7 +91,7 @@ impl<'scope> ScopeCore<'scope> {
             latch: CountLatch::new(1, AnyLatch::for_current_thread()),
             mark: mark(),
             panic: Mutex::new(None),
-            injected: AtomicBool::new(false),
+            injected: Injected::new(false),
             jobs: PhantomData,
         }
     }
@@ -174,7 +175,7 @@ impl<'scope> ScopeCore<'scope> {
             _ => {
                 // Once injected, the job may run and the scope end: keep what is still needed.
                 let team = self.team.clone();
-                self.injected.store(true, Release);
+                self.injected.set();
                 team.inject(work);
             }
         }

@@ -14,7 +14,6 @@
 
 use super::share::schedule_from_outside;
 use crate::team::Team;
-use blitz_parts::barrier;
 use blitz_parts::prim::park_for;
 use blitz_parts::prim::thread::{self, Thread};
 use blitz_parts::tuning::{WATCH_BRISK_POLLS, WATCH_LOOKS_IDLE, WATCH_PERIOD, WATCH_PERIOD_MAX};
@@ -78,20 +77,14 @@ fn meet(team: &Team, need: Need) {
 }
 
 /// Makes every worker publish each fork and use ordinary fences, if the system has refused the heavy
-/// fence since the last call (see `blitz_parts::barrier`). A sleeper calls it between that fence and
-/// its last look. Several threads may do this at once; each has done all of it before it looks.
+/// fence since the last call. A sleeper calls it between that fence and its last look. Several threads
+/// may do this at once; each has done all of it before it looks.
 pub(crate) fn notice_refused_fence(team: &Team) {
-    if team.is_asymmetric() && !barrier::available() {
-        do_without_fence(team);
-    }
-}
-
-#[cold]
-fn do_without_fence(team: &Team) {
-    team.publish_all();
-    // For owners that do not know yet that the fence is refused the watch stays on.
-    meet(team, team.watch.become_symmetric());
-    team.is_symmetric_now();
+    team.notice_refused_fence(|| {
+        team.publish_all();
+        // For owners that do not know yet that the fence is refused the watch stays on.
+        meet(team, team.watch.become_symmetric());
+    });
 }
 
 fn start(team: &Team) -> io::Result<Thread> {

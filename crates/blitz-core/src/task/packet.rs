@@ -8,7 +8,8 @@ use crate::base::panic::Payload;
 use crate::base::{Id, JoinError};
 use crate::team::{AnyLatch, Owner, Team, current};
 use crate::worker::{Room, mark, room, visit};
-use blitz_parts::prim::{AtomicBool, Mutex, MutexGuard};
+use blitz_parts::guests::Injected;
+use blitz_parts::prim::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::{Arc, PoisonError};
@@ -204,7 +205,7 @@ where
             drop(state);
             drop(before);
             if self.on_workers {
-                latch.wait_for_jobs_of(&self.team, mark(), &AtomicBool::new(true));
+                latch.wait_for_jobs_of(&self.team, mark(), &Injected::new(true));
             } else {
                 latch.wait_for_anything(mark());
             }

@@ -15,16 +15,17 @@ pub(crate) use owner::{Owner, WorkerScope, current};
 pub(crate) use worker::{Worker, taken};
 
 use crate::state::{
-    Adoption, BitmapTotals, Blocking, Config, Fifo, Guests, Hears, OwnBitmap, OwnTasks, Plugging,
-    Scheduler, Sections, TaskCounters, TaskQueue, TaskQueues, WatchThread, default_workers,
+    Adoption, BitmapTotals, Blocking, Config, Fifo, OwnBitmap, OwnTasks, Plugging, Scheduler,
+    Sections, TaskCounters, TaskQueue, TaskQueues, WatchThread, default_workers,
 };
-use blitz_parts::barrier;
+use blitz_parts::barrier::{self, Reliance};
 use blitz_parts::bitmap::Bitmap;
 use blitz_parts::counter::Counter;
+use blitz_parts::guests::Guests;
 use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::life::Life;
-use blitz_parts::prim::{Acquire, AtomicBool, Mutex, Relaxed, Release, SeqCst, fence, thread};
+use blitz_parts::prim::{Mutex, thread};
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
 use crossbeam_utils::CachePadded;
@@ -49,7 +50,7 @@ pub(crate) struct Team {
     pub(crate) fifos: Slots<Fifo>,
     pub(crate) guests: Guests,
     /// Workers keep forks private and rely on the asymmetric fence.
-    asymmetric: AtomicBool,
+    asymmetric: Reliance,
     /// What workers look at that publish every fork.
     always_demanding: CachePadded<Counters>,
     /// Tasks that no worker has yet.
@@ -85,8 +86,8 @@ impl Team {
             threads: Mutex::new(Vec::new()),
             panics: Counter::new(),
             fifos: Slots::new(),
-            guests: Guests::default(),
-            asymmetric: AtomicBool::new(asymmetric),
+            guests: Guests::new(),
+            asymmetric: Reliance::new(asymmetric),
             always_demanding: CachePadded::new(Counters::always_demanding()),
             tasks: CachePadded::new(tasks),
             bitmap_totals: BitmapTotals::default(),
@@ -105,8 +106,8 @@ impl Team {
     }
 
     fn add_worker(&self) {
-        let asymmetric = self.asymmetric.load(Relaxed);
-        let demand = if asymmetric { self.sleep.counters() } else { &self.always_demanding };
+        let demand =
+            if self.asymmetric.is_on() { self.sleep.counters() } else { &self.always_demanding };
         let bed = self.sleep.add_bed();
         let all_timed = self.config.slow_poll.is_some();
         let bitmap = self.bitmap().map(|_| OwnBitmap::new(bed.index()));
@@ -122,21 +123,16 @@ impl Team {
         &self.sleep
     }
 
-    /// Whether workers keep forks private and rely on the asymmetric fence.
-    pub(crate) fn is_asymmetric(&self) -> bool {
-        self.asymmetric.load(Acquire)
+    /// Calls `change` if the system has refused the heavy fence since the last call: every thread is
+    /// to do without it from now on (see `blitz_parts::barrier`).
+    pub(crate) fn notice_refused_fence(&self, change: impl FnOnce()) {
+        self.asymmetric.notice_refusal(change);
     }
 
     /// Makes every worker publish each fork and use ordinary fences, from some time on.
     pub(crate) fn publish_all(&self) {
         self.sleep.become_symmetric();
         self.workers().for_each(|worker| worker.publish_all(&self.always_demanding));
-    }
-
-    /// Every thread has been told to do without the asymmetric fence.
-    pub(crate) fn is_symmetric_now(&self) {
-        self.asymmetric.store(false, Release);
-        fence(SeqCst);
     }
 
     /// The bitmap, if this team has the bitmap scheduler.
@@ -186,27 +182,20 @@ impl Team {
     pub(crate) fn inject(&self, work: Work) {
         let was_empty = self.injector.push(work);
         self.sleep.new_jobs(1, was_empty);
-        // The fence in `new_jobs` orders this look after the push.
-        if self.guests.hear_of_jobs() {
-            self.notify_guests(Hears::Jobs);
-        }
+        // After the fence in `new_jobs` (GUESTS-1).
+        self.guests.tell_of_job(|worker| self.notify_guest(worker));
     }
 
     /// Notifies the guests that hear of tasks of one that was just put where all workers look. The
     /// caller has fenced since.
     #[inline]
     pub(crate) fn notify_guests_of_task(&self) {
-        if self.guests.hear_of_tasks() {
-            self.notify_guests(Hears::JobsAndTasks);
-        }
+        self.guests.tell_of_task(|worker| self.notify_guest(worker));
     }
 
-    #[cold]
-    fn notify_guests(&self, of: Hears) {
-        self.guests.notify_all(of, |index| {
-            if let Some(bed) = self.sleep.bed(index) {
-                bed.notify();
-            }
-        });
+    fn notify_guest(&self, worker: usize) {
+        if let Some(bed) = self.sleep.bed(worker) {
+            bed.notify();
+        }
     }
 }

@@ -3,11 +3,10 @@
 use super::Team;
 use crate::state::{Backoff, OwnTasks, OwnerOnly, TaskQueues, WorkerCounters};
 use blitz_parts::deque::{Deque, Steal};
-use blitz_parts::inject::Injector;
 use blitz_parts::job::{Header, Work};
-use blitz_parts::prim::{AtomicBool, AtomicPtr, Relaxed};
+use blitz_parts::mail::Mailbox;
 use blitz_parts::rng::XorShift64Star;
-use blitz_parts::sleep::{Bed, Counters, Counts};
+use blitz_parts::sleep::{Bed, Counters, Counts, Demand};
 use blitz_parts::trail::Trail;
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
@@ -21,17 +20,15 @@ pub(crate) struct Worker {
     pub(crate) deque: Deque<Header>,
     /// Looked at after every fork and push: whether another worker could use the job. Points to
     /// counters of the team, which keeps them.
-    demand: AtomicPtr<CachePadded<Counters>>,
+    demand: Demand,
     bed: NonNull<Bed>,
     team: NonNull<Team>,
     index: usize,
     /// Jobs for this worker alone.
-    pub(crate) mail: Injector,
+    pub(crate) mail: Mailbox,
     /// Which run of a foreign job this worker is in, and what it waits for; waiters that follow it
     /// check.
     pub(crate) trail: Trail,
-    /// No thread is this worker any more, or ever will be.
-    pub(crate) gone: AtomicBool,
     pub(crate) counters: WorkerCounters,
     pub(crate) queues: TaskQueues,
     pub(super) own: OwnerOnly<Own>,
@@ -70,13 +67,13 @@ impl Worker {
     ) -> Worker {
         Worker {
             deque: Deque::new(),
-            demand: AtomicPtr::new(std::ptr::from_ref(demand).cast_mut()),
+            // SAFETY: the team holds the counters as long as the worker.
+            demand: unsafe { Demand::new(demand) },
             bed: NonNull::from(bed),
             team,
             index: bed.index(),
-            mail: Injector::new(),
+            mail: Mailbox::new(),
             trail: Trail::new(),
-            gone: AtomicBool::new(false),
             counters: WorkerCounters::default(),
             queues,
             own: OwnerOnly::new(Own {
@@ -123,14 +120,14 @@ impl Worker {
     /// each is published at once.
     #[inline(always)]
     pub(crate) fn demand(&self) -> Counts {
-        // SAFETY: the team holds the counters, so they are alive while `self` is.
-        unsafe { &*self.demand.load(Relaxed) }.peek()
+        self.demand.peek()
     }
 
     /// Makes the worker publish each fork at once, some time from now on. `always`: counters of the
     /// team that always say that all jobs are wanted.
     pub(super) fn publish_all(&self, always: &CachePadded<Counters>) {
-        self.demand.store(std::ptr::from_ref(always).cast_mut(), Relaxed);
+        // SAFETY: the team holds the counters as long as the worker.
+        unsafe { self.demand.tell_by(always) };
     }
 
     /// Gives a job of this worker's deque what others need of it, just before they can see it.

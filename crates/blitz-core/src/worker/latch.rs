@@ -6,8 +6,8 @@ use super::visit::wait_outside;
 use super::{Help, help, help_outside};
 use crate::team::{AnyLatch, Team, current};
 use blitz_parts::deque::Mark;
+use blitz_parts::guests::Injected;
 use blitz_parts::job::Header;
-use blitz_parts::prim::AtomicBool;
 
 /// What the current worker, if the thread is one, pushes from now on lies above this mark.
 pub(crate) fn mark() -> Mark<Header> {
@@ -18,7 +18,7 @@ impl AnyLatch {
     /// Waits for jobs of `team`. A worker of that team looks at injected jobs only once `injected` says
     /// that one of its own is among them; a worker of another team, into which the jobs of `team` may
     /// call back, always looks at those of its own team.
-    pub(crate) fn wait_for_jobs_of(&self, team: &Team, mark: Mark<Header>, injected: &AtomicBool) {
+    pub(crate) fn wait_for_jobs_of(&self, team: &Team, mark: Mark<Header>, injected: &Injected) {
         match current() {
             Some(owner) if owner.is_in(team) => self.wait(mark, help(team, Some(injected))),
             _ => {

@@ -4,30 +4,28 @@
 
 use crate::base::context::Aside;
 use crate::team::Worker;
+use blitz_parts::inject::Batch;
 use blitz_parts::job::Work;
-use blitz_parts::prim::{Acquire, Release, SeqCst, fence};
+use blitz_parts::mail::Posted;
 
 /// Posts a job that `worker` alone may run. If the worker has left, the caller runs it.
 pub(crate) fn post(worker: &Worker, work: Work) {
-    worker.mail.push(work);
-    worker.team().sleep().new_mail(worker.bed());
-    // The fence in `new_mail` pairs with the one in `disown`: one of the two sees the other.
-    if worker.gone.load(Acquire) {
-        run_undeliverable(worker);
+    match worker.mail.post(work) {
+        Posted::Delivered => worker.team().sleep().new_mail(worker.bed()),
+        Posted::Undeliverable(mail) => run_undeliverable(mail),
     }
 }
 
 /// No thread will be this worker any more: the caller runs what is in its mail.
 pub(super) fn disown(worker: &Worker) {
-    worker.gone.store(true, Release);
-    fence(SeqCst);
-    run_undeliverable(worker);
+    run_undeliverable(worker.mail.disown());
 }
 
-fn run_undeliverable(worker: &Worker) {
+/// Runs mail of a worker that has left.
+fn run_undeliverable(mail: Batch) {
     // The caller may be in a task, which is none of the mail's.
     let _aside = Aside::begin();
-    for work in worker.mail.take_all() {
+    for work in mail {
         work.run(None);
     }
 }

@@ -9,12 +9,13 @@ use crate::base::context::{self, Aside};
 use crate::base::panic::AbortOnUnwind;
 use crate::sched::cancel::cancel_waiting_tasks;
 use crate::sched::end::{end_orphaned_sections_if_closing, end_orphaned_sections_when_idle};
-use crate::state::{Hears, WaitPolicy};
+use crate::state::WaitPolicy;
 use crate::team::{Owner, Team};
 use blitz_parts::deque::Mark;
+use blitz_parts::guests::{self, Injected};
 use blitz_parts::job::{Header, Work};
 use blitz_parts::latch::{JobLatch, Runner};
-use blitz_parts::prim::{Acquire, AtomicBool, yield_now};
+use blitz_parts::prim::yield_now;
 use blitz_parts::sleep::Idle;
 use blitz_parts::tuning;
 
@@ -30,8 +31,27 @@ pub(crate) enum Help<'a> {
     Descendants {
         /// Once true, also jobs from outside, for a descendant may be among them. Set before such a
         /// job is injected.
-        injected: Option<&'a AtomicBool>,
+        injected: Option<&'a Injected>,
     },
+}
+
+/// Whether a wait takes jobs from outside.
+#[derive(Clone, Copy)]
+enum Outside<'a> {
+    Never,
+    Always,
+    /// As in [`Help::Descendants`].
+    Since(&'a Injected),
+}
+
+impl Outside<'_> {
+    fn is_wanted(self) -> bool {
+        match self {
+            Outside::Never => false,
+            Outside::Always => true,
+            Outside::Since(injected) => injected.get(),
+        }
+    }
 }
 
 /// What a worker may run that does not count among those who look for work: its own newer jobs, descendants of
@@ -42,15 +62,13 @@ struct Limits<'a> {
     tasks: bool,
     /// Also its own older jobs, if there is nothing else: the wait may be for one of them.
     own_oldest: bool,
-    /// As in [`Help::Descendants`].
-    injected: Option<&'a AtomicBool>,
+    injected: Outside<'a>,
 }
 
 impl Limits<'_> {
     /// Those of [`Help::Tasks`], or of [`Help::Anything`] where the stack is too short for it.
     fn with_tasks(room: Room, own_oldest: bool) -> Limits<'static> {
-        static ALWAYS: AtomicBool = AtomicBool::new(true);
-        Limits { room, tasks: true, own_oldest, injected: Some(&ALWAYS) }
+        Limits { room, tasks: true, own_oldest, injected: Outside::Always }
     }
 }
 
@@ -70,6 +88,7 @@ impl Owner<'_> {
             Help::Anything => self.wait_within(latch, mark, Limits::with_tasks(room, true)),
             Help::Tasks => self.wait_within(latch, mark, Limits::with_tasks(room, false)),
             Help::Descendants { injected } => {
+                let injected = injected.map_or(Outside::Never, Outside::Since);
                 let limits = Limits { room, tasks: false, own_oldest: false, injected };
                 self.wait_within(latch, mark, limits);
             }
@@ -197,8 +216,9 @@ impl Owner<'_> {
     }
 
     fn wait_within(self, latch: &JobLatch, mark: Mark<Header>, limits: Limits<'_>) {
-        let hears = limits.injected.is_some() || limits.tasks;
-        let _guest = hears.then(|| Guest::new(self, limits.tasks));
+        let hears = limits.tasks || !matches!(limits.injected, Outside::Never);
+        let place = guests::Guest { worker: self.index(), tasks: limits.tasks };
+        let _guest = hears.then(|| Guest::new(self.team(), place));
         let mut rounds = 0;
         while !latch.probe() {
             let look = if rounds < tuning::DESCENDANT_YIELDS { Look::Public } else { Look::Hard };
@@ -228,7 +248,7 @@ impl Owner<'_> {
 
     fn wants_injected(self, limits: Limits<'_>) -> bool {
         limits.room >= Room::Needed
-            && limits.injected.is_some_and(|flag| flag.load(Acquire))
+            && limits.injected.is_wanted()
             && !self.team().injector().is_empty()
     }
 
@@ -362,28 +382,27 @@ impl Owner<'_> {
 /// A worker that hears of injected jobs until this is dropped, and perhaps of tasks that are put where
 /// all workers look.
 struct Guest<'a> {
-    owner: Owner<'a>,
-    hears: Hears,
+    team: &'a Team,
+    place: guests::Guest,
 }
 
 impl<'a> Guest<'a> {
-    fn new(owner: Owner<'a>, tasks: bool) -> Guest<'a> {
-        let hears = if tasks { Hears::JobsAndTasks } else { Hears::Jobs };
-        owner.team().guests.add(owner.index(), hears);
-        Guest { owner, hears }
+    fn new(team: &'a Team, place: guests::Guest) -> Guest<'a> {
+        team.guests.add(place);
+        Guest { team, place }
     }
 }
 
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
-        self.owner.team().guests.remove(self.owner.index(), self.hears);
+        self.team.guests.remove(self.place);
     }
 }
 
 /// What a worker of `team` may do while it waits for jobs of this team. A task that waits does not have
 /// others polled on top of it: each might wait in its turn, and the stack would grow with every task
 /// there is.
-pub(crate) fn help<'a>(team: &Team, injected: Option<&'a AtomicBool>) -> Help<'a> {
+pub(crate) fn help<'a>(team: &Team, injected: Option<&'a Injected>) -> Help<'a> {
     match team.config.wait {
         WaitPolicy::StealAnything if context::depth() == 0 => Help::Anything,
         _ => Help::Descendants { injected },
