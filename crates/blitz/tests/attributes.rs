@@ -1,93 +1,15 @@
 //! `#[blitz::main]` and `#[blitz::test]`, and what they keep of the function they are on.
 
-use std::env;
 use std::num::ParseIntError;
-use std::process::Command;
 use std::thread;
-
-/// Set in the child processes that play the parts below.
-const ROLE: &str = "BLITZ_TEST_ATTRIBUTES_ROLE";
-
-fn tell(who: &str) {
-    println!("{who}: {} {}", blitz::current_num_workers(), blitz::scheduler().name());
-}
-
-#[blitz::main]
-async fn main_without_arguments() {
-    tell("main");
-}
-
-#[blitz::main(workers = 2, scheduler = "stealing")]
-async fn main_with_arguments() {
-    tell("main with arguments");
-}
 
 #[blitz::test]
 async fn a_test_has_one_worker_unless_it_says_otherwise() {
-    if env::var_os(ROLE).is_some() {
-        return tell("test");
-    }
-    if env::var_os("BLITZ_WORKERS").is_none() {
+    if std::env::var_os("BLITZ_WORKERS").is_none() {
         assert_eq!(blitz::current_num_workers(), 1);
     }
     let inside = blitz::spawn(async { blitz::current_worker_index() }).await.unwrap();
     assert!(inside.is_some());
-}
-
-#[test]
-fn programs_for_another_process() {
-    if env::var_os(ROLE).is_some() {
-        main_with_arguments();
-        main_without_arguments();
-    }
-}
-
-/// What the tests of these names print in a process with these variables, and whether they pass.
-fn elsewhere(variables: &[(&str, &str)], test: &str) -> (bool, String) {
-    let output = Command::new(env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture", "--test-threads=1"])
-        .env_remove("BLITZ_WORKERS")
-        .env_remove("BLITZ_SCHEDULER")
-        .env(ROLE, "child")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
-    let texts = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    (output.status.success(), texts.concat())
-}
-
-const MAIN: &str = "programs_for_another_process";
-const TEST: &str = "a_test_has_one_worker_unless_it_says_otherwise";
-
-#[test]
-fn the_variables_count_where_no_number_is_named() {
-    let variables = [("BLITZ_WORKERS", "3"), ("BLITZ_SCHEDULER", "signal")];
-    let (passed, text) = elsewhere(&variables, MAIN);
-    assert!(passed && text.contains("main: 3 signal"), "{text}");
-    assert!(text.contains("main with arguments: 2 stealing"), "{text}");
-    let (passed, text) = elsewhere(&variables, TEST);
-    assert!(passed && text.contains("test: 3 signal"), "{text}");
-    let (passed, text) = elsewhere(&[], TEST);
-    assert!(passed && text.contains("test: 1 stealing"), "{text}");
-    // An empty variable is none.
-    let (passed, text) = elsewhere(&[("BLITZ_WORKERS", "")], TEST);
-    assert!(passed && text.contains("test: 1 stealing"), "{text}");
-}
-
-#[test]
-fn a_variable_that_cannot_be_used_is_said_at_the_start() {
-    for (variable, advice) in
-        [("BLITZ_WORKERS", "a whole number from 1 to 65535"), ("BLITZ_SCHEDULER", "stealing")]
-    {
-        for test in [MAIN, TEST] {
-            let (passed, text) = elsewhere(&[(variable, "many")], test);
-            assert!(!passed, "{variable}, {test}: {text}");
-            let told = text.contains(&format!("{variable} is \"many\"")) && text.contains(advice);
-            assert!(told && text.contains("the runtime could not be built"), "{text}");
-            assert!(text.contains("attributes.rs:"), "it points at the function: {text}");
-            assert!(!text.contains("main: ") && !text.contains("test: "), "{text}");
-        }
-    }
 }
 
 const MANY: usize = 2;

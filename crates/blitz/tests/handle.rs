@@ -216,3 +216,33 @@ fn spawning_while_thread_locals_are_destroyed_is_safe() {
         assert_eq!(receive.iter().collect::<Vec<_>>(), [true; 4]);
     });
 }
+
+/// Asks for the current pool when its thread ends.
+struct Asks(std::sync::mpsc::Sender<Result<(), blitz::TryCurrentError>>);
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        self.0.send(Handle::try_current().map(drop)).unwrap();
+    }
+}
+
+#[test]
+fn without_a_pool_the_error_says_what_to_do() {
+    thread_local! {
+        static LAST: std::cell::RefCell<Option<Asks>> = const { std::cell::RefCell::new(None) };
+    }
+    let error = std::thread::spawn(Handle::try_current).join().unwrap().unwrap_err();
+    assert!(error.is_missing_context() && !error.is_thread_local_destroyed());
+    assert!(error.to_string().contains("Handle::enter"), "{error}");
+    assert_eq!(format!("{error:?}"), format!("TryCurrentError({error})"));
+    // A thread that ends: which of its locals goes first is the system's affair.
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        LAST.set(Some(Asks(send)));
+        assert!(Handle::try_current().is_err());
+    })
+    .join()
+    .unwrap();
+    let error = receive.recv().unwrap().unwrap_err();
+    assert!(error.is_missing_context() || error.is_thread_local_destroyed(), "{error}");
+}

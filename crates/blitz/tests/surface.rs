@@ -3,7 +3,7 @@
 
 mod common;
 
-use blitz::{Handle, Pool, Scheduler};
+use blitz::{Handle, Pool};
 use common::watched;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -40,7 +40,7 @@ macro_rules! everything_on {
         // Looking inside.
         assert_eq!(on.num_workers(), 2);
         assert_eq!(on.current_worker_index(), None);
-        assert_eq!(on.scheduler(), Scheduler::Stealing);
+        assert_eq!(on.scheduler(), blitz::diagnostics().scheduler);
         assert!(on.metrics().tasks.spawned >= 2);
         assert_eq!(on.dump().workers.len(), 2);
         assert_eq!(on.unfinished().workers, 2);
@@ -50,7 +50,7 @@ macro_rules! everything_on {
 }
 
 fn two_workers() -> Pool {
-    Pool::builder().workers(2).scheduler(Scheduler::Stealing).build().unwrap()
+    Pool::builder().workers(2).build().unwrap()
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn the_free_functions_have_all_of_it() {
         assert_eq!(blitz::block_on(async { 7 }), 7);
         assert_eq!(blitz::current_num_workers(), 2);
         assert_eq!(blitz::current_worker_index(), None);
-        assert_eq!(blitz::scheduler(), Scheduler::Stealing);
+        assert_eq!(blitz::scheduler(), blitz::diagnostics().scheduler);
         assert_eq!(blitz::metrics().tasks.spawned, 2);
         assert_eq!(blitz::dump().workers.len(), 2);
         assert_eq!(blitz::unfinished().workers, 2);

@@ -24,6 +24,31 @@ fn stopped<F: Future<Output = ()>>(name: &'static str, test: impl Fn() -> F) {
     });
 }
 
+#[test]
+fn the_clock_stands_before_anything_has_slept() {
+    stopped("the_clock_stands_before_anything_has_slept", || async {
+        let start = Instant::now();
+        // The runtime has no driver yet, and gets one that agrees.
+        while start.into_std().elapsed() < 3 * MS {
+            std::hint::spin_loop();
+        }
+        assert_eq!(Instant::now(), start);
+        assert_eq!(blitz::spawn(async { Instant::now() }).await.unwrap(), start);
+        sleep(SECOND).await;
+        assert_eq!(start.elapsed(), SECOND);
+    });
+}
+
+#[test]
+fn a_clock_that_stands_is_resumed_from_where_it_stands() {
+    stopped("a_clock_that_stands_is_resumed_from_where_it_stands", || async {
+        let start = Instant::now();
+        time::resume();
+        sleep(MS).await;
+        assert!(start.elapsed() >= MS);
+    });
+}
+
 /// Be it a thread or io_uring.
 #[cfg(target_os = "linux")]
 #[test]

@@ -29,7 +29,7 @@ use tokio::sync::Mutex;
 /// When the runtime ends, a write that is in flight is waited for. A read is cancelled with
 /// io_uring, and is an error then. Without io_uring it is a thread that reads, and is waited for:
 /// for ever if nothing comes, from a FIFO for example. Use [`AsyncFd`](crate::io::unix::AsyncFd)
-/// for such files, or `Runtime::shutdown_timeout`, which says whether everything has ended.
+/// for such files, or `Runtime::shutdown_within`, which returns what has not ended.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -2,8 +2,8 @@
 //!
 //! They are the same files that the other targets are made of: pools whose builders choose no scheduler take the one
 //! that the environment names, which is set before the first test begins. Left out are the files that
-//! - have no tasks: `install`, `join`, `scope`, `stress`;
-//! - are about the process' one global pool: `builder`;
+//! - have no tasks: `install`, `join`, `scope`, `stress`, `traits`;
+//! - are about the process' one global pool, or its variables: `builder`, `callers`, `variables`;
 //! - change limits of the process, which its other tests share: `net_limits`, `process_limits`.
 #![cfg(target_os = "linux")]
 #![allow(clippy::duplicate_mod, reason = "each file brings its own `common`")]
@@ -78,6 +78,8 @@ mod stress_net;
 mod stress_tasks;
 #[path = "../stress_time.rs"]
 mod stress_time;
+#[path = "../surface.rs"]
+mod surface;
 #[path = "../task_local.rs"]
 mod task_local;
 #[path = "../tasks.rs"]
