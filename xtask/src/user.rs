@@ -9,8 +9,8 @@ use std::process::Command;
 /// Links that a user writes, and names that a user has beside those of `blitz::io`.
 const LIBRARY: &str = "\
 //! See [blitz::join], [`blitz::scope`], [`blitz::spawn`], [`blitz::Pool`], [`blitz::Pool::join`],
-//! [`blitz::Runtime`], [`blitz::Runtime::block_on`], [`blitz::Builder::start_paused`], [`blitz::task`],
-//! [`blitz::select`], [`blitz::macros::join`], [`blitz::main`] and [`blitz::io`].
+//! [`blitz::Runtime`], [`blitz::Runtime::block_on`], [`blitz::Builder::start_paused`],
+//! [`blitz::task`], [`blitz::select`], [`blitz::macros::join`], [`blitz::main`], [`blitz::io`].
 
 mod own {
     pub fn stdin() -> u32 {

@@ -20,7 +20,8 @@
 pub use blitz_parts::readiness::{Interest, Ready};
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, Result, SeekFrom};
-// Name by name: a glob would also have what other crates enable in Tokio, as a `stdin` that needs Tokio's runtime.
+// Name by name: a glob would also have what other crates enable in Tokio, as a `stdin` that needs
+// Tokio's runtime.
 #[doc(no_inline)]
 pub use tokio::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,

@@ -1,8 +1,9 @@
 //! One pool for parallel and async Rust.
 //!
-//! One set of worker threads runs jobs, closures that compute ([`join`], [`scope`], [`spawn_cpu`]), and tasks,
-//! futures that wait ([`spawn`], [`block_on`]), for each other or for the outside world ([`net`], [`time`], [`fs`],
-//! [`process`], [`signal`]). A fork that nobody steals costs a few nanoseconds, and an idle pool costs nothing.
+//! One set of worker threads runs jobs, closures that compute ([`join`], [`scope`], [`spawn_cpu`]),
+//! and tasks, futures that wait ([`spawn`], [`block_on`]), for each other or for the outside world
+//! ([`net`], [`time`], [`fs`], [`process`], [`signal`]). A fork that no thief takes costs a few
+//! nanoseconds, and an idle pool costs nothing.
 //!
 //! ```
 //! fn sum(numbers: &[u64]) -> u64 {
@@ -26,8 +27,8 @@
 //! # }
 //! ```
 //!
-//! Parallel code may be called right inside of async code. It runs on the worker that polls the task, and idle
-//! workers take a part:
+//! Parallel code may be called right inside of async code. It runs on the worker that polls the
+//! task, and idle workers take a part:
 //!
 //! ```
 //! use blitz::sync::mpsc;
@@ -94,9 +95,9 @@
 //! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`diagnostics()`] |
 //!
 //! # One type, three ways to call
-//! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for programs that wait
-//! and one for programs that compute. A [`Handle`] leads to a pool from anywhere and does not keep it at work. Each
-//! operation is a method of both and a free function:
+//! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for
+//! programs that wait and one for programs that compute. A [`Handle`] leads to a pool from anywhere
+//! and does not keep it at work. Each operation is a method of both and a free function:
 //!
 //! | on a [`Pool`] | on a [`Handle`] | on the current pool |
 //! |---|---|---|
@@ -119,18 +120,19 @@
 //! | [`enter`](Pool::enter) | [`enter`](Handle::enter) | |
 //! | [`handle`](Pool::handle) | `clone` | [`Handle::current`] |
 //!
-//! The current pool of the free functions is the one that was entered or that the current thread works for, else the
-//! global one, which has as many workers as `BLITZ_WORKERS` says or as there are cores. If that is needed and cannot be
-//! built they panic: call [`global`] at start-up to get the error as a value.
+//! The current pool of the free functions is the one that was entered or that the current thread
+//! works for, else the global one, which has as many workers as `BLITZ_WORKERS` says or as there
+//! are cores. If that is needed and cannot be built they panic: call [`global`] at start-up to get
+//! the error as a value.
 //!
 //! # Panics
-//! A panic in a closure or a task goes to whoever waits for it: the caller of `join`, `scope`, `install` or
-//! `broadcast`, or the [`JoinHandle`]. If nobody does, it goes to
+//! A panic in a closure or a task goes to the caller that waits for it: that of `join`, `scope`,
+//! `install` or `broadcast`, or the [`JoinHandle`]. If there is none, it goes to
 //! [`PoolBuilder::panic_handler`]. It never ends a worker.
 //!
 //! # The end
-//! Dropping a runtime or a pool cancels the tasks that are left, lets shielded sections and jobs end, and waits
-//! for the threads. Each future is dropped by then, once.
+//! Dropping a runtime or a pool cancels the tasks that are left, lets shielded sections and jobs
+//! end, and waits for the threads. Each future is dropped by then, once.
 
 #![forbid(unsafe_code)]
 

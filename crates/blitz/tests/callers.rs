@@ -1,4 +1,5 @@
-//! The panic for a global pool that cannot be built points at the caller, in each function that needs the pool.
+//! The panic for a global pool that cannot be built points at the caller, in each function that
+//! needs the pool.
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};

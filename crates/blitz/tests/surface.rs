@@ -1,5 +1,5 @@
-//! The same surface on `Pool`, `Handle` and the free functions: the table in the crate's documentation, row by row.
-//! Each name is used here in all the ways that the table lists.
+//! The same surface on `Pool`, `Handle` and the free functions: the table in the crate's
+//! documentation, row by row. Each name is used here in all the ways that the table lists.
 
 mod common;
 
@@ -118,7 +118,8 @@ fn a_runtime_is_a_pool_and_has_one_builder() {
     runtime.shutdown_background();
 }
 
-/// Returns once the drop of the pool has begun: then threads outside of the pool get no more jobs into it.
+/// Returns once the drop of the pool has begun: then threads outside of the pool get no more jobs
+/// into it.
 fn wait_for_closing(handle: &Handle) {
     common::wait_for(|| {
         let job = handle.spawn_cpu(|| ());

@@ -1,4 +1,5 @@
-//! What each public type can do: be sent, be shared, be printed, be an error. A change here is a change for users.
+//! What each public type can do: be sent, be shared, be printed, be an error. A change here is a
+//! change for users.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -44,7 +45,8 @@ fn pools() {
     each_is!(sent: blitz::ThreadBuilder);
     each_is!(printed: blitz::PoolBuilder, blitz::Builder, blitz::EnterGuard<'static>);
     each_is!(unwinds: blitz::Pool);
-    // Names of threads come from a closure of the builder's thread; what was entered is a thread's own.
+    // Names of threads come from a closure of the builder's thread; what was entered is a thread's
+    // own.
     is_not!(blitz::PoolBuilder: Send, blitz::EnterGuard<'static>: Send, blitz::EnterGuard<'static>: Sync);
 }
 

@@ -1,5 +1,5 @@
-//! `#[blitz::main]` and `#[blitz::test]` obey `BLITZ_WORKERS` and `BLITZ_SCHEDULER`. A target of its own: that of the
-//! signal scheduler sets the second for all of its tests.
+//! `#[blitz::main]` and `#[blitz::test]` obey `BLITZ_WORKERS` and `BLITZ_SCHEDULER`. A target of
+//! its own: that of the signal scheduler sets the second for all of its tests.
 
 use std::env;
 use std::process::Command;

@@ -83,8 +83,10 @@ impl PoolBuilder {
         self
     }
 
-    /// As many workers as the variable `BLITZ_WORKERS` says; if it is not set, as
-    /// [`workers(otherwise)`](PoolBuilder::workers). A value that cannot be used is an error when the pool is built.
+    /// As many workers as the variable `BLITZ_WORKERS` says, else `otherwise`.
+    ///
+    /// `otherwise` is as in [`workers`](PoolBuilder::workers). A value of the variable that cannot
+    /// be used is an error when the pool is built.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers_from_env(2).build()?;
@@ -99,8 +101,9 @@ impl PoolBuilder {
         self
     }
 
-    /// What files and sockets are used with: `blitz::Backend`. Default: `Backend::Auto`; `BackendChoice::of` says
-    /// what that came to.
+    /// What files and sockets are used with: a `blitz::Backend`.
+    ///
+    /// Default: `Backend::Auto`; `BackendChoice::of` says what that came to.
     ///
     /// ```
     /// use blitz::{Backend, BackendChoice};
@@ -116,8 +119,10 @@ impl PoolBuilder {
         self
     }
 
-    /// How many events of files and sockets one look can bring; more come with the next one. Default: 256. With fewer,
-    /// other work goes in between sooner; zero counts as one.
+    /// How many events of files and sockets one look can bring. Default: 256.
+    ///
+    /// More come with the next look. With fewer, other work goes in between sooner; zero counts as
+    /// one.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).max_io_completions(16).build()?;
@@ -128,15 +133,18 @@ impl PoolBuilder {
         self
     }
 
-    /// Whether the pool's clock stands from the beginning, for tests: see `blitz::time::pause`. Default: no.
+    /// Whether the pool's clock stands from the beginning, for tests. Default: no.
     ///
-    /// The thread that builds the pool is one of its workers then, while it is in [`Pool::block_on`], so that time does
-    /// not pass while the future runs there. If it is a worker of another pool already, it stays that.
+    /// See `blitz::time::pause` for what moves such a clock.
     ///
-    /// Other threads may use the pool, too. If one of them waits for it, or spawns a task, while the
-    /// thread that built it is in none of its operations, the pool starts a thread that takes that one's place for
-    /// good. Then time may pass while a future runs in `block_on`, as `blitz::time::pause` says of threads that are no
-    /// workers; tasks hold the clock in any case.
+    /// The thread that builds the pool is one of its workers then, while it is in
+    /// [`Pool::block_on`], so that time does not pass while the future runs there. If it is a
+    /// worker of another pool already, it stays that.
+    ///
+    /// Other threads may use the pool, too. If one of them waits for it, or spawns a task, while
+    /// the thread that built it is in none of its operations, the pool starts a thread that takes
+    /// that one's place for good. Then time may pass while a future runs in `block_on`, as
+    /// `blitz::time::pause` says of threads that are no workers; tasks hold the clock in any case.
     ///
     /// ```
     /// use blitz::time::{Duration, Instant, sleep};
@@ -205,8 +213,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Starts the workers' threads in another way: the closure must see to it that some thread calls
-    /// [`ThreadBuilder::run`].
+    /// Starts the workers' threads in another way: the closure must see to it that some thread
+    /// calls [`ThreadBuilder::run`].
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -228,11 +236,12 @@ impl PoolBuilder {
         self
     }
 
-    /// Makes the thread that calls `build` worker 0. It takes part in work only while it waits inside
-    /// one of the pool's operations.
+    /// Makes the thread that calls `build` worker 0. It takes part in work only while it waits
+    /// inside one of the pool's operations.
     ///
-    /// When the pool is dropped the thread is free again. If it drops the pool itself, outside of the pool's
-    /// operations, it runs the jobs that are left; otherwise a thread is started that does.
+    /// When the pool is dropped the thread is free again. If it drops the pool itself, outside of
+    /// the pool's operations, it runs the jobs that are left; otherwise a thread is started that
+    /// does.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -249,8 +258,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Lets the drop of the pool return at once. The threads end by themselves once every job that was
-    /// spawned into the pool is done. Default: the drop waits for both.
+    /// Lets the drop of the pool return at once. The threads end by themselves once every job that
+    /// was spawned into the pool is done. Default: the drop waits for both.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -278,8 +287,8 @@ impl PoolBuilder {
     }
 
     /// How many tasks may wait in the queue that all workers share before
-    /// [`Handle::try_spawn`](crate::Handle::try_spawn) refuses more. Default: 65,536. Other ways to spawn do
-    /// not look at it.
+    /// [`Handle::try_spawn`](crate::Handle::try_spawn) refuses more. Default: 65,536. Other ways to
+    /// spawn do not look at it.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).global_queue_capacity(0).build().unwrap();
@@ -290,7 +299,8 @@ impl PoolBuilder {
         self
     }
 
-    /// How tasks find a worker. Default: [`Scheduler::Stealing`], unless `BLITZ_SCHEDULER` says otherwise.
+    /// How tasks find a worker. Default: [`Scheduler::Stealing`], unless `BLITZ_SCHEDULER` says
+    /// otherwise.
     ///
     /// ```
     /// use blitz::{Pool, Scheduler};
@@ -303,15 +313,16 @@ impl PoolBuilder {
         self
     }
 
-    /// Whether workers take tasks from each other. Default: yes. If not, a task that was woken on a worker
-    /// is polled there; tasks from elsewhere still go to whoever is free, and jobs are stolen in any case. The signal
-    /// scheduler does so with tasks that yield only.
+    /// Whether workers take tasks from each other. Default: yes. If not, a task that was woken on a
+    /// worker is polled there; tasks from elsewhere still go to any free worker, and jobs are
+    /// stolen in any case. The signal scheduler does so with tasks that yield only.
     pub fn enable_stealing(mut self, stealing: bool) -> Self {
         self.config.stealing = stealing;
         self
     }
 
-    /// How many threads [`spawn_blocking`](crate::spawn_blocking) may start, besides the workers. Default:
+    /// How many threads [`spawn_blocking`](crate::spawn_blocking) may start, besides the workers.
+    /// Default:
     /// 512. Zero is an error: closures would wait for ever.
     ///
     /// ```
@@ -329,8 +340,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Called with the task and the time after each poll that took `limit` or longer. Times every poll,
-    /// which otherwise only one in some is. The handler must not block.
+    /// Called with the task and the time after each poll that took `limit` or longer. Times every
+    /// poll, which otherwise only one in some is. The handler must not block.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -357,21 +368,22 @@ impl PoolBuilder {
         self
     }
 
-    /// Called on each worker's thread, with its index, before it works. A panic in it goes to the panic
-    /// handler; the worker works on.
+    /// Called on each worker's thread, with its index, before it works. A panic in it goes to the
+    /// panic handler; the worker works on.
     pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.start_handler = Some(Box::new(handler));
         self
     }
 
-    /// Called on each worker's thread, with its index, after its last job. A panic in it goes to the
-    /// panic handler.
+    /// Called on each worker's thread, with its index, after its last job. A panic in it goes to
+    /// the panic handler.
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.exit_handler = Some(Box::new(handler));
         self
     }
 
-    /// Called with the payload of a panic that nobody waits for. Default: one line on standard error.
+    /// Called with the payload of a panic that no caller waits for. Default: one line on standard
+    /// error.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -398,15 +410,16 @@ impl PoolBuilder {
     ///
     /// # Errors
     /// If a setting cannot be used, if a thread cannot be started, or if the system has not the
-    /// [backend](PoolBuilder::backend) that was asked for; threads that were started are stopped again.
+    /// [backend](PoolBuilder::backend) that was asked for; threads that were started are stopped
+    /// again.
     pub fn build(mut self) -> Result<Pool, BuildError> {
         let mut spawn = self.spawn.take();
         self.build_by(spawn.as_mut().map(|spawn| &mut **spawn as &mut Spawn<'_>))
     }
 
     /// As [`build`](PoolBuilder::build), with threads that `spawn` starts, as for
-    /// [`spawn_handler`](PoolBuilder::spawn_handler): but `spawn` is only used during this call, so it
-    /// may borrow.
+    /// [`spawn_handler`](PoolBuilder::spawn_handler): but `spawn` is only used during this call, so
+    /// it may borrow.
     ///
     /// ```
     /// let sum = std::thread::scope(|threads| {

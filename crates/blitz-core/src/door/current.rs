@@ -51,7 +51,7 @@ pub fn current_worker_has_jobs() -> Option<bool> {
 /// ```
 ///
 /// # Panics
-/// If the global pool is needed and cannot be built: see [`global`].
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
 #[doc(alias = "current_num_threads")]
 #[track_caller]
 #[must_use]
@@ -59,7 +59,7 @@ pub fn current_num_workers() -> usize {
     with_current_team(Team::num_workers)
 }
 
-/// Returns how tasks find a worker of the current pool; outside of any pool, of the global one.
+/// Returns how tasks find a worker of the current or the global pool.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).scheduler(blitz::Scheduler::Signal).build()?;
@@ -75,10 +75,10 @@ pub fn scheduler() -> Scheduler {
     with_current_team(|team| team.tasks.scheduler())
 }
 
-/// Returns what the workers of the current pool have done so far; outside of any pool, of the global one.
+/// Returns what the workers of the current or the global pool have done so far.
 ///
-/// Counting is always on. To tell how many jobs wait, workers that have forks which no other worker can see yet are
-/// held up for some microseconds.
+/// Counting is always on. To tell how many jobs wait, workers that have forks which no other worker
+/// can see yet are held up for some microseconds.
 ///
 /// ```
 /// blitz::join(|| (), || ());
@@ -93,9 +93,9 @@ pub fn metrics() -> PoolMetrics {
     with_current_team(PoolMetrics::of)
 }
 
-/// Returns the state of each counter, latch, deque and task of the current pool, else of the global one.
+/// Returns the state of the current or the global pool: what a watchdog prints.
 ///
-/// It is what a watchdog prints: as data, text and JSON.
+/// It has each counter, latch, deque and task, as data, text and JSON.
 ///
 /// ```
 /// assert!(blitz::dump().to_string().contains("worker 0"));
@@ -109,7 +109,7 @@ pub fn dump() -> Dump {
     with_current_team(Dump::of)
 }
 
-/// Returns what the end of the current pool waits for, or would; outside of any pool, of the global one.
+/// Returns what the end of the current or the global pool waits for, or would.
 ///
 /// ```
 /// assert_eq!(blitz::unfinished().workers, blitz::current_num_workers());
@@ -123,7 +123,8 @@ pub fn unfinished() -> Unfinished {
     with_current_team(Unfinished::of)
 }
 
-/// Calls `f` with the current team, else with the global one. The team may have ended if it was entered.
+/// Calls `f` with the current team, else with the global one. The team may have ended if it was
+/// entered.
 #[inline]
 #[track_caller]
 pub(super) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
@@ -162,7 +163,8 @@ pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     }
 }
 
-/// As [`with_held_team`], for what others than the team's workers run: without the hold, too, if they are leaving.
+/// As [`with_held_team`], for what others than the team's workers run: without the hold, too, if
+/// they are leaving.
 #[track_caller]
 pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
@@ -171,8 +173,8 @@ pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> 
     }
 }
 
-/// As [`with_current_team`], for a call that waits for jobs: a team that is ending is no longer the current
-/// one for threads outside of it.
+/// As [`with_current_team`], for a call that waits for jobs: a team that is ending is no longer the
+/// current one for threads outside of it.
 #[track_caller]
 pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     match entered().and_then(|team| try_hold(&team)) {

@@ -13,7 +13,8 @@ use blitz_parts::{barrier, park};
 pub struct Diagnostics {
     /// How threads block.
     pub futex: &'static str,
-    /// Whether forks can keep jobs private until somebody is idle; otherwise every job is published.
+    /// Whether forks can keep jobs private until a worker is idle; otherwise every job is
+    /// published.
     pub asymmetric_fence: bool,
     /// How many workers a pool gets by default, `BLITZ_WORKERS` not considered.
     pub workers_default: usize,
@@ -21,7 +22,8 @@ pub struct Diagnostics {
     pub workers_env: Option<String>,
     /// Why `BLITZ_WORKERS` cannot be used, if so.
     pub workers_env_error: Option<String>,
-    /// The scheduler of a pool for which none is chosen; `BLITZ_SCHEDULER` is considered, if it can be used.
+    /// The scheduler of a pool for which none is chosen; `BLITZ_SCHEDULER` is considered, if it can
+    /// be used.
     pub scheduler: Scheduler,
     /// `BLITZ_SCHEDULER`, as set.
     pub scheduler_env: Option<String>,

@@ -15,8 +15,8 @@ pub use blitz_parts::sleep::Driver;
 use std::io;
 use std::sync::Arc;
 
-/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the worker that
-/// the current thread is in that pool. `make` makes the driver if there is none yet.
+/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the
+/// worker that the current thread is in that pool. `make` makes the driver if there is none yet.
 ///
 /// # Errors
 /// If the driver cannot be made, or if the pool has ended.

@@ -25,12 +25,13 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A way into a pool that can be cloned and sent anywhere. It does not keep the pool at work.
+/// A way into a pool that can be cloned and sent anywhere.
 ///
-/// Once the pool has been dropped, tasks and jobs that are spawned through the handle are cancelled at once, and
-/// detached jobs are dropped. Operations that must return a value ([`install`](Handle::install),
-/// [`join`](Handle::join), [`scope`](Handle::scope), [`broadcast`](Handle::broadcast) and their kin) panic then.
-/// While such an operation runs, it holds the pool: a drop of the pool waits for it.
+/// It does not keep the pool at work. Once the pool has been dropped, tasks and jobs that are
+/// spawned through the handle are cancelled at once, and detached jobs are dropped. Operations that
+/// must return a value ([`install`](Handle::install), [`join`](Handle::join),
+/// [`scope`](Handle::scope), [`broadcast`](Handle::broadcast) and their kin) panic then. While such
+/// an operation runs, it holds the pool: a drop of the pool waits for it.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -300,7 +301,8 @@ impl Handle {
         self.at_work(|team| broadcast::broadcast_in(team, op))
     }
 
-    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool. If it has ended, `op` is dropped.
+    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool. If it has ended, `op` is
+    /// dropped.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -352,7 +354,8 @@ impl Handle {
         detached::spawn_in(&self.team, self.hold(), f);
     }
 
-    /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool. If it has ended, `f` is dropped.
+    /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool. If it has ended, `f`
+    /// is dropped.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -368,7 +371,8 @@ impl Handle {
         detached::spawn_fifo_in(&self.team, self.hold(), f);
     }
 
-    /// As [`yield_job`](crate::yield_job); `None` if the current thread is not a worker of this pool.
+    /// As [`yield_job`](crate::yield_job); `None` if the current thread is not a worker of this
+    /// pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -429,8 +433,8 @@ impl Handle {
         task::try_spawn_in(&self.team, future)
     }
 
-    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has ended, the closure is
-    /// cancelled.
+    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has ended, the
+    /// closure is cancelled.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -538,8 +542,8 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// The entered pool is the current one until this is dropped. Guards may be dropped in any order: the
-/// newest that is left counts.
+/// The entered pool is the current one until this is dropped. Guards may be dropped in any order:
+/// the newest that is left counts.
 #[derive(Debug)]
 #[must_use = "dropped at once, it has no effect"]
 pub struct EnterGuard<'a> {

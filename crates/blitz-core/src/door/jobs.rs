@@ -18,8 +18,8 @@ use crate::worker::visit;
 /// Runs both closures, potentially at the same time on two workers of the current pool, or of the
 /// global pool if the current thread belongs to none; returns both results.
 ///
-/// Forking is cheap: a `join` that nobody steals from costs a few nanoseconds, so there is rarely a
-/// reason for a sequential cut-off, unless the leaf itself is only a few instructions.
+/// Forking is cheap: a `join` that no thief takes from costs a few nanoseconds, so there is rarely
+/// a reason for a sequential cut-off, unless the leaf itself is only a few instructions.
 ///
 /// ```
 /// fn fib(n: u64) -> u64 {
@@ -200,8 +200,8 @@ where
 
 /// Runs `f` on the current pool, or on the global one, and returns at once.
 ///
-/// Await the handle inside of async code, or join it elsewhere. Dropping it detaches the job, which still
-/// runs. Jobs that one worker spawns run newest first on that worker.
+/// Await the handle inside of async code, or join it elsewhere. Dropping it detaches the job, which
+/// still runs. Jobs that one worker spawns run newest first on that worker.
 ///
 /// ```
 /// let handle = blitz::spawn_cpu(|| 6 * 7);
@@ -217,8 +217,8 @@ where
 }
 
 /// Runs `f` on the current pool, or on the global one, some time; returns at once. As
-/// [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of `f` goes to the
-/// pool's panic handler. If the current pool was entered and then dropped, so is `f`.
+/// [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of `f` goes
+/// to the pool's panic handler. If the current pool was entered and then dropped, so is `f`.
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
@@ -233,8 +233,8 @@ where
     with_held_team(|team, hold| detached::spawn_in(team, hold, f));
 }
 
-/// As [`spawn_detached`]; jobs that the same worker spawned this way start in that order, wherever they
-/// run.
+/// As [`spawn_detached`]; jobs that the same worker spawned this way start in that order, wherever
+/// they run.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
@@ -274,8 +274,8 @@ where
     with_working_team(|team| broadcast::broadcast_in(team, op))
 }
 
-/// Runs `op` once on every worker of the current or the global pool, some time; returns at once. A panic
-/// of `op` goes to the pool's panic handler.
+/// Runs `op` once on every worker of the current or the global pool, some time; returns at once. A
+/// panic of `op` goes to the pool's panic handler.
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
@@ -309,8 +309,8 @@ where
 /// ```
 ///
 /// # In async code
-/// This is for jobs. A task lets others go first with [`task::yield_now().await`](crate::task::yield_now):
-/// therefore the names differ.
+/// This is for jobs. A task lets others go first with
+/// [`task::yield_now().await`](crate::task::yield_now): therefore the names differ.
 #[doc(alias = "yield_now")]
 pub fn yield_job() -> Option<Yield> {
     yield_now::yield_job()

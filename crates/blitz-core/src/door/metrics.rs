@@ -47,7 +47,8 @@ impl WorkerMetrics {
         let own = &worker.counters;
         let deque = &worker.deque;
         let sleep = worker.bed().stats();
-        // Pushes last, for they go on meanwhile: then nothing is subtracted from what it is not part of.
+        // Pushes last, for they go on meanwhile: then nothing is subtracted from what it is not
+        // part of.
         let (queued, stolen) = (deque.len() as u64, deque.stolen());
         let pushes = deque.pushes();
         let pops = pushes.saturating_sub(queued).saturating_sub(stolen);
@@ -154,7 +155,7 @@ impl fmt::Display for PoolMetrics {
         }
         match self.panics_reported {
             0 => Ok(()),
-            panics => writeln!(f, "panics that nobody waited for: {panics}"),
+            panics => writeln!(f, "panics that no caller waited for: {panics}"),
         }
     }
 }

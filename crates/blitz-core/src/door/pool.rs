@@ -29,18 +29,18 @@ use std::time::Duration;
 
 /// A set of worker threads, which run jobs and poll tasks.
 ///
-/// [`Runtime`](crate::Runtime) is another name of this type. Each free function of the crate, such as
-/// [`join`](crate::join) and [`spawn`](crate::spawn), is a method here, too.
+/// [`Runtime`](crate::Runtime) is another name of this type. Each free function of the crate, such
+/// as [`join`](crate::join) and [`spawn`](crate::spawn), is a method here, too.
 ///
 /// # The end
 /// Dropping the pool cancels the tasks that are left. It waits for jobs that were spawned, for
-/// [shielded](crate::task::shield) sections, for closures of `spawn_blocking`, for writes of files that are
-/// in flight, and for the threads. Dropped on one of its own workers, it does not wait, and the jobs run all
-/// the same.
+/// [shielded](crate::task::shield) sections, for closures of `spawn_blocking`, for writes of files
+/// that are in flight, and for the threads. Dropped on one of its own workers, it does not wait,
+/// and the jobs run all the same.
 ///
-/// The drop has no limit. If something of that may never end, as a read of a pipe that has no writer, end the pool with
-/// [`shutdown_within`](Pool::shutdown_within). Reads of files are cancelled with io_uring; where threads
-/// read they are waited for.
+/// The drop has no limit. If something of that may never end, as a read of a pipe that has no
+/// writer, end the pool with [`shutdown_within`](Pool::shutdown_within). Reads of files are
+/// cancelled with io_uring; where threads read they are waited for.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -120,7 +120,7 @@ impl Pool {
         Handle::of(self.team.clone())
     }
 
-    /// Makes this the current pool of this thread until the guard is dropped: see [`Handle::enter`].
+    /// Makes this the current pool of this thread until the guard is dropped.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -136,8 +136,8 @@ impl Pool {
 
     /// Ends the pool as its drop does, but waits for `patience` at most.
     ///
-    /// What is left then goes on in the background; [`shutdown_within`](Pool::shutdown_within) says what that
-    /// is.
+    /// What is left then goes on in the background; [`shutdown_within`](Pool::shutdown_within) says
+    /// what that is.
     ///
     /// ```
     /// let runtime = blitz::Runtime::new()?;
@@ -163,8 +163,8 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If something is left then: the error says what. It goes on in the background. If it says nothing, the
-    /// pool has ended meanwhile.
+    /// If something is left then: the error says what. It goes on in the background. If it says
+    /// nothing, the pool has ended meanwhile.
     pub fn shutdown_within(self, patience: Duration) -> Result<(), Unfinished> {
         let handle = self.handle();
         let (done, wait) = mpsc::channel();
@@ -407,7 +407,8 @@ impl Pool {
         detached::spawn_fifo_in(&self.team, Some(Hold::new(&self.team)), f);
     }
 
-    /// As [`yield_job`](crate::yield_job); `None` if the current thread is not a worker of this pool.
+    /// As [`yield_job`](crate::yield_job); `None` if the current thread is not a worker of this
+    /// pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;

@@ -8,9 +8,9 @@ use crate::task::{self, JoinHandle, TrySpawnError};
 use crate::team::current;
 use std::future::Future;
 
-/// Starts a task on the current pool: that of the worker or task that calls, or the one that was entered,
-/// else the global one. The task runs whether or not its handle is awaited; dropping the handle detaches
-/// it.
+/// Starts a task on the current pool: that of the worker or task that calls, or the one that was
+/// entered, else the global one. The task runs whether or not its handle is awaited; dropping the
+/// handle detaches it.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -21,9 +21,9 @@ use std::future::Future;
 ///
 /// # Limits
 /// A task has at most 8,388,608 references at a time: one for each of its wakers and
-/// [`AbortHandle`](crate::task::AbortHandle)s that has not been dropped, one for its `JoinHandle` and up to two
-/// for the pool. A program that exceeds this leaks wakers: Blitz says so on standard error and aborts the
-/// process, as [`Arc`](std::sync::Arc) does at its own limit.
+/// [`AbortHandle`](crate::task::AbortHandle)s that has not been dropped, one for its `JoinHandle`
+/// and up to two for the pool. A program that exceeds this leaks wakers: Blitz says so on standard
+/// error and aborts the process, as [`Arc`](std::sync::Arc) does at its own limit.
 ///
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`](crate::global).
@@ -40,8 +40,8 @@ where
     }
 }
 
-/// As [`spawn`], unless `global_queue_capacity` tasks wait already: for callers that had rather wait, or
-/// refuse work, than queue without end.
+/// As [`spawn`], unless `global_queue_capacity` tasks wait already: for callers that had rather
+/// wait, or refuse work, than queue without end.
 ///
 /// ```
 /// let handle = blitz::try_spawn(async { 7 }).unwrap();
@@ -65,14 +65,15 @@ where
 
 /// Runs `f` on a thread where it may block, and returns at once. Await the handle, or join it.
 ///
-/// The pool's workers are for code that does not block; this is for code that does, such as file access or
-/// a call into a library. The threads are the current pool's, else the global one's; there are up to 512
-/// unless [`PoolBuilder::max_blocking_threads`](crate::PoolBuilder::max_blocking_threads) says otherwise,
+/// The pool's workers are for code that does not block; this is for code that does, such as file
+/// access or a call into a library. The threads are the current pool's, else the global one's;
+/// there are up to 512 unless
+/// [`PoolBuilder::max_blocking_threads`](crate::PoolBuilder::max_blocking_threads) says otherwise,
 /// and beyond that closures wait for their turn.
 ///
-/// A closure may wait for the pool, by `join` or `block_on`. Then there must be threads enough for all closures
-/// that wait for each other: a closure on the only thread may wait for a job on whose stack another job waits for
-/// the next closure, and none of them ends.
+/// A closure may wait for the pool, by `join` or `block_on`. Then there must be threads enough for
+/// all closures that wait for each other: a closure on the only thread may wait for a job on whose
+/// stack another job waits for the next closure, and none of them ends.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -91,9 +92,9 @@ where
 
 /// Runs `future` to its end on the current thread and returns its result.
 ///
-/// It may be called anywhere. A worker, inside of a task too, goes on with its pool's jobs and tasks while
-/// the future waits; inside of a [`LocalSet`](crate::LocalSet) the set goes on. Any other thread blocks. What
-/// the future spawns goes to the current pool, else to the global one.
+/// It may be called anywhere. A worker, inside of a task too, goes on with its pool's jobs and
+/// tasks while the future waits; inside of a [`LocalSet`](crate::LocalSet) the set goes on. Any
+/// other thread blocks. What the future spawns goes to the current pool, else to the global one.
 ///
 /// ```
 /// let seven = blitz::block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
@@ -101,15 +102,15 @@ where
 /// ```
 ///
 /// # Blocking
-/// A thread outside of every pool blocks. On a worker, what is run meanwhile lies on top of the caller on the
-/// stack: the caller goes on once that has returned, even if what it waits for is there before. Waiting for
-/// what the caller itself has started is always fine. But a call must not wait for what only another call,
-/// further down on some stack, could do next, as a full channel or a fair lock that is handed from one to
-/// the next may demand. Async code awaits instead.
+/// A thread outside of every pool blocks. On a worker, what is run meanwhile lies on top of the
+/// caller on the stack: the caller goes on once that has returned, even if what it waits for is
+/// there before. Waiting for what the caller itself has started is always fine. But a call must not
+/// wait for what only another call, further down on some stack, could do next, as a full channel or
+/// a fair lock that is handed from one to the next may demand. Async code awaits instead.
 ///
-/// A worker that has used half of its stack runs no more jobs of others on top of it, and with three quarters
-/// in use no more tasks: another worker has to. If all workers are that deep, and wait for tasks, they wait for
-/// ever.
+/// A worker that has used half of its stack runs no more jobs of others on top of it, and with
+/// three quarters in use no more tasks: another worker has to. If all workers are that deep, and
+/// wait for tasks, they wait for ever.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     task::block_on(future)
 }

@@ -11,11 +11,11 @@ use std::sync::{Arc, PoisonError};
 /// What starts a worker's thread.
 pub(super) type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
 
-/// A team on its way to having threads. Dropped, because a thread could not be started or one of the
-/// builder's closures panicked, it stops those that were started.
+/// A team on its way to having threads. Dropped, because a thread could not be started or one of
+/// the builder's closures panicked, it stops those that were started.
 pub(super) struct Starting {
     team: Option<Arc<Team>>,
-    /// Threads that nobody has tried to start yet.
+    /// Threads that were not tried to start yet.
     left: usize,
 }
 
@@ -66,7 +66,8 @@ pub(super) fn spawn_default(team: &Team, thread: ThreadBuilder) -> io::Result<()
     Ok(())
 }
 
-/// A worker that wants a thread; given to [`PoolBuilder::spawn_handler`](crate::PoolBuilder::spawn_handler).
+/// A worker that wants a thread; given to
+/// [`PoolBuilder::spawn_handler`](crate::PoolBuilder::spawn_handler).
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,

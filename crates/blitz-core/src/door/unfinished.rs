@@ -19,14 +19,17 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unfinished {
-    /// Closures of `spawn_blocking` that run or wait for a thread, those that read and write files included.
+    /// Closures of `spawn_blocking` that run or wait for a thread, those that read and write files
+    /// included.
     pub blocking: usize,
-    /// Jobs that were spawned and have not run to their end, and calls of other threads that wait for some.
+    /// Jobs that were spawned and have not run to their end, and calls of other threads that wait
+    /// for some.
     pub jobs: usize,
     /// [Shielded](crate::task::shield) sections of tasks.
     pub shielded: usize,
-    /// Workers that have not left: they leave when there is none of the above. A worker that stays then is in a poll
-    /// that does not return, or it is the last one, and cancels tasks or waits for writes of files.
+    /// Workers that have not left: they leave when there is none of the above. A worker that stays
+    /// then is in a poll that does not return, or it is the last one, and cancels tasks or waits
+    /// for writes of files.
     pub workers: usize,
 }
 

@@ -16,18 +16,19 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitPolicy {
-    /// Its own jobs, those of whoever runs what it waits for, then anything, as Rayon does. No core
-    /// idles while there is work. The default.
+    /// Its own jobs, those of the worker that runs what it waits for, then anything, as Rayon does.
+    /// No core idles while there is work. The default.
     #[default]
     StealAnything,
-    /// Its own jobs and descendants of what it waits for; then it parks. So code may hold a lock across a
-    /// `join`: no unrelated job that wants the lock can start on top of the holder's stack. One
-    /// exception: broadcast jobs still run meanwhile, because the awaited job may itself be waiting for
-    /// the broadcast. The price: a core can idle while there is work.
+    /// Its own jobs and descendants of what it waits for; then it parks. So code may hold a lock
+    /// across a `join`: no unrelated job that wants the lock can start on top of the holder's
+    /// stack. One exception: broadcast jobs still run meanwhile, because the awaited job may itself
+    /// be waiting for the broadcast. The price: a core can idle while there is work.
     ///
-    /// Tasks are polled as well while a worker waits for something outside of its pool: for another pool, or
-    /// for a closure of `spawn_blocking`, which may wait for any of them. So are jobs from outside of the pool run.
-    /// The policy says nothing about [`block_on`](crate::block_on), which runs whatever there is.
+    /// Tasks are polled as well while a worker waits for something outside of its pool: for another
+    /// pool, or for a closure of `spawn_blocking`, which may wait for any of them. So are jobs from
+    /// outside of the pool run. The policy says nothing about [`block_on`](crate::block_on), which
+    /// runs whatever there is.
     DescendantsOnly,
 }
 

@@ -13,8 +13,8 @@ use crate::team::Worker;
 use blitz_parts::bitmap::{Bitmap, Position, SummaryTree};
 use blitz_parts::task::TaskRef;
 
-/// The state of a pool, read piece by piece while it works: what a watchdog prints. [`Display`](std::fmt::Display)
-/// writes it for people, [`to_json`](Dump::to_json) for programs.
+/// The state of a pool, read piece by piece while it works: what a watchdog prints.
+/// [`Display`](std::fmt::Display) writes it for people, [`to_json`](Dump::to_json) for programs.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
@@ -32,9 +32,9 @@ pub struct Dump {
     pub sleeping: usize,
     /// Workers that run nothing, those that sleep included.
     pub inactive: usize,
-    /// The jobs event counter: even if somebody is about to sleep.
+    /// The jobs event counter: even if a worker is about to sleep.
     pub jec: u32,
-    /// Reasons for the pool to go on: its handle, and jobs that nobody waits for.
+    /// Reasons for the pool to go on: its handle, and detached jobs.
     pub alive: usize,
     /// Reasons for tasks to be polled: the handle, and shielded sections.
     pub task_holds: usize,
@@ -50,7 +50,8 @@ pub struct Dump {
     pub signal: Option<SignalDump>,
     /// Each worker.
     pub workers: Vec<WorkerDump>,
-    /// Tasks that wait, or have waited and not ended; and those that have a slot of the signal tree.
+    /// Tasks that wait, or have waited and not ended; and those that have a slot of the signal
+    /// tree.
     pub tasks: Vec<TaskDump>,
 }
 
@@ -88,8 +89,8 @@ pub struct WorkerDump {
     pub queues: String,
     /// Tasks in its own queues.
     pub queued: usize,
-    /// In the signal scheduler: bit 0, it has tasks that yielded; bit 1, its part of the tree had tasks when it last
-    /// looked.
+    /// In the signal scheduler: bit 0, it has tasks that yielded; bit 1, its part of the tree had
+    /// tasks when it last looked.
     pub status: Option<u64>,
     /// In the signal scheduler: which leaves of its part had tasks when it last looked.
     pub partition_summary: Option<u64>,
@@ -197,7 +198,7 @@ fn in_slots(
         let slot = Some((leaf, word, bit, tenant.id.generation()));
         match find(tenant.address as u64) {
             Some(task) => known(task, slot),
-            // It has never waited, so nobody but the tree and its runner knows it.
+            // It has never waited, so only the tree and its runner know it.
             None => TaskDump {
                 id: None,
                 slot,
