@@ -34,6 +34,6 @@ pub use ops::broadcast::BroadcastContext;
 pub use ops::join::FnContext;
 pub use ops::scope::Scope;
 pub use ops::scope_fifo::ScopeFifo;
-pub use ops::yield_now::Yield;
+pub use ops::yield_job::Yield;
 pub use state::{Histogram, Scheduler, WaitPolicy};
 pub use task::{AbortHandle, JoinHandle, JoinSet, LocalSet, TrySpawnError, spawn_local};

@@ -10,7 +10,7 @@ use crate::ops::join::{FnContext, join_in, join_on};
 use crate::ops::scope::{self, Scope};
 use crate::ops::scope_fifo::{self, ScopeFifo};
 use crate::ops::spawn;
-use crate::ops::yield_now::{self, Yield};
+use crate::ops::yield_job::{self, Yield};
 use crate::task::JoinHandle;
 use crate::team::current;
 use crate::worker::visit;
@@ -313,7 +313,7 @@ where
 /// [`task::yield_now().await`](crate::task::yield_now): therefore the names differ.
 #[doc(alias = "yield_now")]
 pub fn yield_job() -> Option<Yield> {
-    yield_now::yield_job()
+    yield_job::yield_job()
 }
 
 /// Runs one job of the current worker's own, if there is one. `None` outside of a pool.
@@ -322,5 +322,5 @@ pub fn yield_job() -> Option<Yield> {
 /// assert_eq!(blitz::yield_local(), None);
 /// ```
 pub fn yield_local() -> Option<Yield> {
-    yield_now::yield_local()
+    yield_job::yield_local()
 }

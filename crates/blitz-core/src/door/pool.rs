@@ -14,7 +14,7 @@ use crate::ops::join::{self, FnContext};
 use crate::ops::scope::{self, Scope};
 use crate::ops::scope_fifo::{self, ScopeFifo};
 use crate::ops::spawn;
-use crate::ops::yield_now::{Yield, yield_job, yield_local};
+use crate::ops::yield_job::{Yield, yield_job, yield_local};
 use crate::sched::hold::Hold;
 use crate::state::Scheduler;
 use crate::task::{self, JoinHandle, TrySpawnError};

@@ -7,4 +7,4 @@ pub(crate) mod join;
 pub(crate) mod scope;
 pub(crate) mod scope_fifo;
 pub(crate) mod spawn;
-pub(crate) mod yield_now;
+pub(crate) mod yield_job;
