@@ -152,7 +152,7 @@ enum Round {
     Own,
     /// Those of the site's folder that come to it at all, if none does soon.
     OwnAgain,
-    /// Those of other folders that come to it soon.
+    /// Those of other folders that come to it soon, unless a reason is listed: it is one whatever they say.
     Others,
 }
 
@@ -199,7 +199,8 @@ impl Court<'_> {
     }
 
     fn judge(&self, site: &Site) -> io::Result<Verdict> {
-        if self.deadline.is_some() && accepted::reason(&site.folder, &site.key()).is_some() {
+        let is_listed = accepted::reason(&site.folder, &site.key()).is_some();
+        if self.deadline.is_some() && is_listed {
             return Ok(Verdict::Accepted);
         }
         let hint = self.page.killer(site);
@@ -215,7 +216,7 @@ impl Court<'_> {
             let is_left_out = match round {
                 Round::Own => false,
                 Round::OwnAgain => !tried.is_empty(),
-                Round::Others => self.own,
+                Round::Others => self.own || is_listed,
             };
             if is_left_out {
                 continue;
@@ -310,7 +311,7 @@ impl Verdict {
 
 /// Whether each ordering that a model came to was found in the source, too.
 fn reaches_only_known(models: &Models, sites: &[Site], tree: &Tree) -> bool {
-    let known: BTreeSet<&str> = sites.iter().map(|site| site.place.as_str()).collect();
+    let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.place.split(',')).collect();
     let reached = models.tests.iter().flat_map(Model::reached).collect::<BTreeSet<_>>();
     let mut fine = true;
     for place in reached.iter().filter(|place| !known.contains(place.as_str())) {

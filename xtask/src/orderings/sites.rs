@@ -26,7 +26,8 @@ pub struct Site {
     pub operation: String,
     /// `SeqCst`, `Acquire on failure`.
     pub ordering: String,
-    /// As the models name it: `deque/mod.rs:252:21:0`.
+    /// As the models name it: `deque/mod.rs:252:21:0`. Several, with commas between them, if it is an
+    /// ordering of a function that passes on the place of its callers.
     pub place: String,
 }
 
@@ -66,11 +67,12 @@ pub fn find(tree: &Tree) -> Result<Vec<Site>, Vec<Unclear>> {
         .filter(|(path, _)| folder_of(path) != PRIM)
         .map(|(path, file)| Source::new(path, file))
         .collect();
-    let helpers = Helpers::of(&files);
+    let mut helpers = Helpers::of(&files);
     let (mut sites, mut unclear) = (Vec::new(), Vec::new());
     for file in &files {
-        file.collect(&helpers, &mut sites, &mut unclear);
+        file.collect(&mut helpers, &mut sites, &mut unclear);
     }
+    sites.extend(helpers.orderings.into_values().flatten().filter(|site| !site.place.is_empty()));
     sites.sort_by(|a, b| a.folder.cmp(&b.folder));
     number(&mut sites);
     if unclear.is_empty() { Ok(sites) } else { Err(unclear) }
@@ -99,6 +101,8 @@ struct Source<'a> {
     file: &'a File,
     tokens: Vec<Token<'a>>,
     functions: Vec<Function>,
+    /// First and last token of blocks that only canaries run.
+    broken: Vec<(usize, usize)>,
 }
 
 /// One function with a body.
@@ -117,8 +121,9 @@ struct Function {
 
 /// Functions that pass on the place of their callers.
 struct Helpers {
-    /// By folder and name, of those that take an ordering: what else a failed exchange in them acquires.
-    orderings: BTreeMap<(String, String), Option<&'static str>>,
+    /// By folder and name, of those that take an ordering: the one of a failed exchange in them, if it is
+    /// their own.
+    orderings: BTreeMap<(String, String), Option<Site>>,
     /// The names of those that are fences.
     fences: Vec<String>,
 }
@@ -145,7 +150,8 @@ impl<'a> Source<'a> {
     fn new(path: &'a str, file: &'a File) -> Source<'a> {
         let tokens = file.tokens();
         let functions = functions(&tokens);
-        Source { path, file, tokens, functions }
+        let broken = broken_blocks(&tokens);
+        Source { path, file, tokens, functions, broken }
     }
 
     /// The innermost function whose body holds the token at `at`.
@@ -154,18 +160,27 @@ impl<'a> Source<'a> {
         around.max_by_key(|function| function.begin)
     }
 
-    /// The ordering of failed exchanges in a function that takes the other one.
-    fn failure_in(&self, function: &Function) -> Option<&'static str> {
+    /// The ordering of a failed exchange in a function that takes the other one.
+    fn failure_in(&self, function: &Function) -> Option<Site> {
         let calls = (function.body..function.end).filter(|&at| self.is_call(at));
         let mut exchanges = calls.filter(|&at| self.tokens[at].text.starts_with(EXCHANGE));
-        exchanges.find_map(|at| self.orderings(at, function).last().copied().flatten())
+        exchanges.find_map(|at| {
+            let ordering = self.orderings(at, function).last().copied().flatten()?;
+            Some(Site {
+                folder: folder_of(self.path).to_owned(),
+                function: function.title.clone(),
+                operation: self.operation(at, at),
+                ordering: format!("{ordering}{ON_FAILURE}"),
+                place: String::new(),
+            })
+        })
     }
 
     fn is_call(&self, at: usize) -> bool {
         starts_with(&self.tokens, at + 1, &["("]) && (at == 0 || self.tokens[at - 1].text != "fn")
     }
 
-    fn collect(&self, helpers: &Helpers, sites: &mut Vec<Site>, unclear: &mut Vec<Unclear>) {
+    fn collect(&self, helpers: &mut Helpers, sites: &mut Vec<Site>, unclear: &mut Vec<Unclear>) {
         for function in &self.functions {
             let line = self.tokens[function.begin].line;
             if function.takes_ordering && !function.is_tracked && !self.file.is_test(line) {
@@ -180,19 +195,30 @@ impl<'a> Source<'a> {
         for at in (0..self.tokens.len()).filter(|&at| self.is_call(at)) {
             let token = self.tokens[at];
             let Some(function) = self.function_at(at) else { continue };
-            if function.is_tracked || self.file.is_test(token.line) {
+            let is_broken = self.broken.iter().any(|(open, end)| (*open..*end).contains(&at));
+            if function.is_tracked || is_broken || self.file.is_test(token.line) {
                 continue;
             }
-            for found in self.sites_of(at, function, helpers) {
-                let (first, slot, ordering) = found;
-                let place = self.tokens[first];
+            let folder = folder_of(self.path).to_owned();
+            let place = |first: usize| {
+                let token = self.tokens[first];
+                format!("{}:{}:{}", self.path, token.line + 1, token.column + 1)
+            };
+            for (first, slot, ordering) in self.sites_of(at, function, helpers) {
                 sites.push(Site {
-                    folder: folder_of(self.path).to_owned(),
+                    folder: folder.clone(),
                     function: function.title.clone(),
                     operation: self.operation(at, first),
                     ordering,
-                    place: format!("{}:{}:{}:{slot}", self.path, place.line + 1, place.column + 1),
+                    place: format!("{}:{slot}", place(first)),
                 });
+            }
+            let helper = helpers.orderings.get_mut(&(folder, token.text.to_owned()));
+            if let Some(shared) = helper.and_then(Option::as_mut) {
+                if !self.orderings(at, function).is_empty() {
+                    let comma = if shared.place.is_empty() { "" } else { "," };
+                    shared.place += &format!("{comma}{}:1", place(at));
+                }
             }
         }
     }
@@ -215,12 +241,10 @@ impl<'a> Source<'a> {
             return Vec::new();
         }
         let key = (folder_of(self.path).to_owned(), name.to_owned());
-        let failure = match helpers.orderings.get(&key) {
-            Some(failure) => *failure,
-            None => orderings.get(1).copied().flatten(),
-        };
+        let is_helper = helpers.orderings.contains_key(&key);
+        let failure = orderings.get(1).copied().flatten().filter(|_| !is_helper);
         let first = orderings[0].map(|ordering| (at, 0, ordering.to_owned()));
-        let second = failure.map(|ordering| (at, 1, format!("{ordering} on failure")));
+        let second = failure.map(|ordering| (at, 1, format!("{ordering}{ON_FAILURE}")));
         first.into_iter().chain(second).collect()
     }
 
@@ -267,6 +291,7 @@ impl<'a> Source<'a> {
 }
 
 const EXCHANGE: &str = "compare_exchange";
+const ON_FAILURE: &str = " on failure";
 
 /// Orderings from weak to strong, and how they are called here.
 const WORDS: [&str; 5] = ["Relaxed", "Release", "Acquire", "AcqRel", "SeqCst"];
@@ -347,6 +372,14 @@ fn body_of(tokens: &[Token<'_>], mut at: usize) -> Option<usize> {
             _ => at += 1,
         }
     }
+}
+
+/// The blocks of `if broken(…) { … }`: no shipped build has them.
+fn broken_blocks(tokens: &[Token<'_>]) -> Vec<(usize, usize)> {
+    let begins = (0..tokens.len()).filter(|&at| starts_with(tokens, at, &["if", "broken", "("]));
+    let blocks = begins.map(|at| after_group(tokens, at + 2));
+    let blocks = blocks.filter(|&open| starts_with(tokens, open, &["{"]));
+    blocks.map(|open| (open, after_group(tokens, open))).collect()
 }
 
 /// Every `impl` and `trait`: the type's name, where it opens, where it ends.
@@ -454,7 +487,7 @@ mod tests {
                     fn wake(&self) {\nself.exchange(AcqRel, |word| match word { _ => 1 })\n}\n}";
         let expected = [
             "task: State::wake self.exchange AcqRel @ task/state.rs:7:6:0",
-            "task: State::wake self.exchange Acquire on failure @ task/state.rs:7:6:1",
+            "task: State::exchange word.compare_exchange Acquire on failure @ task/state.rs:7:6:1",
         ];
         assert_eq!(found(&[("task/state.rs", code)]), expected);
         let code = code.replace("#[cfg_attr(blitz_loom, track_caller)]\n", "");
@@ -470,8 +503,9 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_the_checkers_wrappers_have_no_sites() {
-        let code = "#[cfg(test)]\nmod tests {\nfn f() { a.load(Acquire); }\n}";
+    fn tests_canaries_and_the_checkers_wrappers_have_no_sites() {
+        let code = "#[cfg(test)]\nmod tests {\nfn f() { a.load(Acquire); }\n}\n\
+                    fn g() { if broken(Step::X) { a.load(Acquire); } }";
         assert!(
             found(&[("ring/mod.rs", code), ("prim.rs", "fn f() { a.load(Acquire); }")]).is_empty()
         );

@@ -132,7 +132,8 @@ impl Models {
 
     /// Runs the model of this name without the ordering at `place`.
     pub fn weaken(&self, model: &str, place: &str, limit: Duration) -> io::Result<Outcome> {
-        let log = place.replace(['/', ':'], "-");
+        let first = place.split(',').next().unwrap_or_default();
+        let log = first.replace(['/', ':'], "-");
         self.run(model, &[(WEAKEN, place.to_owned())], limit, &log)
     }
 
@@ -214,7 +215,7 @@ impl Reach {
 
     /// Whether the model comes to `place`.
     pub fn has(&self, place: &str) -> bool {
-        self.sites.contains(place)
+        place.split(',').any(|place| self.sites.contains(place))
     }
 }
 

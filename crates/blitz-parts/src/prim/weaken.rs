@@ -4,7 +4,8 @@
 //! anew: a variable of the environment names the site whose ordering counts as `Relaxed`, or whose fence
 //! is left out. A site is a place of the source, `deque/mod.rs:252:21:0`: file, line and column of the
 //! call, and 1 instead of 0 for what a failed exchange acquires. A function that passes on the ordering
-//! of its caller is `#[cfg_attr(blitz_loom, track_caller)]`, so that each call of it is a site.
+//! of its caller is `#[cfg_attr(blitz_loom, track_caller)]`, so that each call of it is a site. Commas
+//! separate sites that are weakened together.
 //!
 //! Without the variables every operation is the checker's own.
 
@@ -35,8 +36,10 @@ struct Site {
     slot: u32,
 }
 
-static WEAKENED: LazyLock<Option<Site>> =
-    LazyLock::new(|| std::env::var(WEAKEN).ok().map(|text| Site::parse(&text)));
+static WEAKENED: LazyLock<Vec<Site>> = LazyLock::new(|| {
+    let sites = std::env::var(WEAKEN).unwrap_or_default();
+    sites.split(',').filter(|site| !site.is_empty()).map(Site::parse).collect()
+});
 static RECORDS: LazyLock<bool> = LazyLock::new(|| std::env::var_os(REACHED).is_some());
 
 std::thread_local! {
@@ -67,7 +70,7 @@ impl Site {
 
 /// Whether the models run for `cargo xtask orderings`. Canaries and minimums have no say then.
 pub(super) fn is_on_trial() -> bool {
-    *RECORDS || WEAKENED.is_some()
+    *RECORDS || !WEAKENED.is_empty()
 }
 
 /// How many executions are enough, if the environment says it.
@@ -94,7 +97,7 @@ fn is_weakened(place: &'static Location<'static>, slot: u32) -> bool {
             seen.insert((place.file(), place.line(), place.column(), slot))
         });
     }
-    WEAKENED.as_ref().is_some_and(|site| site.is(place, slot))
+    WEAKENED.iter().any(|site| site.is(place, slot))
 }
 
 /// The ordering that the caller's caller asks for, unless it is the one to weaken.
