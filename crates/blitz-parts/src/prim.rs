@@ -481,6 +481,8 @@ pub enum Step {
     ReadinessLookLocked,
     /// `readiness`: an event is in the word before wakers are taken.
     ReadinessSetFirst,
+    /// `readiness`: an event releases what the system had by then.
+    ReadinessSetRelease,
     /// `readiness`: a clear compares the tick that it has seen with the newest.
     ReadinessTick,
     /// `readiness`: the end is in the word before wakers are taken.

@@ -43,10 +43,10 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | `set`, `end`: exchange of the word, before the lock | AcqRel | O2 | READINESS-1: who took the lock before is found, who takes it after sees the word |
-//! | O2 | the lock | acquire, release | itself | READINESS-1, READINESS-4, READINESS-5 |
+//! | O1 | `set`, `end`: exchange of the word, before the lock | Release | O3 | READINESS-2: a task that sees the tick sees what the system had by then |
+//! | O2 | the lock | acquire, release | itself | READINESS-1, READINESS-4, READINESS-5: a waiter that took the lock before O1's thread is found, one that takes it after sees the word |
 //! | O3 | load before an attempt | Acquire | O1 | READINESS-2: the attempt, a system call, comes after the tick that its clear names |
-//! | O4 | `clear`: exchange of the word | AcqRel | O1 | READINESS-2: compares the tick with the newest |
+//! | O4 | `clear`: exchange of the word | Relaxed | – | READINESS-2: an exchange compares the tick with the newest; no thread reads anything on the strength of a clear, and O3 reads O1's release through it |
 //!
 //! # What this does not do
 //! It wakes nobody itself: wakers go into a batch, for whoever has let go of all locks. It does not know the
@@ -67,7 +67,7 @@ mod waiters;
 pub use ready::{Interest, Ready};
 pub use waiters::Place;
 
-use crate::prim::{AcqRel, Acquire, AtomicU64, Mutex, MutexGuard, Relaxed, Step, Turns, broken};
+use crate::prim::{Acquire, AtomicU64, Mutex, MutexGuard, Relaxed, Release, Step, Turns, broken};
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
@@ -239,7 +239,7 @@ impl Readiness {
                 return;
             }
             self.turns.take();
-            match self.word.compare_exchange(word, cleared, AcqRel, Relaxed) {
+            match self.word.compare_exchange(word, cleared, Relaxed, Relaxed) {
                 Ok(_) => return, // O4
                 Err(now) => word = now,
             }
@@ -274,11 +274,12 @@ impl Readiness {
     }
 
     fn change(&self, change: impl Fn(u64) -> u64) {
+        let order = if broken(Step::ReadinessSetRelease) { Relaxed } else { Release };
         self.turns.take();
         let mut word = self.word.load(Relaxed);
         loop {
             self.turns.take();
-            match self.word.compare_exchange(word, change(word), AcqRel, Relaxed) {
+            match self.word.compare_exchange(word, change(word), order, Relaxed) {
                 Ok(_) => return, // O1
                 Err(now) => word = now,
             }

@@ -67,6 +67,63 @@ impl Pipe {
     }
 }
 
+/// A descriptor whose system calls are ordered by nothing but the word: an attempt may see an old state of the system
+/// unless the reader has acquired what the driver knew. [`Pipe`]'s lock orders attempts by itself, which the
+/// system does not promise. One reader.
+struct Wire {
+    arrived: AtomicUsize,
+    readiness: Readiness,
+}
+
+impl Wire {
+    fn byte_comes(&self, count: usize) {
+        self.arrived.store(count, Relaxed);
+        let mut batch = VecDeque::new();
+        self.readiness.set(Ready::READABLE, &mut batch);
+        batch.into_iter().for_each(Waker::wake);
+    }
+
+    /// Tries until there are more than `taken` bytes or the task has to wait; says which.
+    fn read(&self, taken: usize, bell: &Arc<Bell>) -> bool {
+        let waker = Waker::from(bell.clone());
+        let mut cx = Context::from_waker(&waker);
+        loop {
+            match self.readiness.poll(&mut cx, Interest::READABLE) {
+                Poll::Ready(Ok(_)) if self.arrived.load(Relaxed) > taken => return true,
+                Poll::Ready(Ok(sight)) => self.readiness.clear(sight, Evidence::WouldBlock),
+                Poll::Ready(Err(_)) => panic!("nobody ends it"),
+                Poll::Pending => return false,
+            }
+        }
+    }
+}
+
+/// Bytes that come one after the other, each with its event, against a reader of all of them.
+fn bytes_on_a_wire(count: usize) {
+    let wire = Arc::new(Wire { arrived: AtomicUsize::new(0), readiness: Readiness::new() });
+    let bell = Arc::new(Bell::default());
+    let reader = thread::spawn({
+        let (wire, bell) = (wire.clone(), bell.clone());
+        move || (0..count).take_while(|&taken| wire.read(taken, &bell)).count()
+    });
+    for byte in 1..=count {
+        wire.byte_comes(byte);
+    }
+    let got = reader.join().unwrap();
+    if got < count {
+        assert!(bell.rang(), "the reader is not woken for the byte");
+        assert!((got..count).all(|taken| wire.read(taken, &bell)), "the byte's event was cleared");
+    }
+}
+
+fn one_byte_on_a_wire() {
+    bytes_on_a_wire(1);
+}
+
+fn two_bytes_on_a_wire() {
+    bytes_on_a_wire(2);
+}
+
 /// A reader against a byte that comes, maybe after an event without one.
 fn event_against_reader(false_alarm: bool) {
     let pipe = Pipe::new();
@@ -187,6 +244,21 @@ fn readiness_1_an_event_is_not_missed() {
 #[test]
 fn readiness_1_nor_the_second_of_two() {
     check(500, Some(3), two_events);
+}
+
+#[test]
+fn readiness_2_an_attempt_sees_what_the_event_told_of() {
+    check(50, None, one_byte_on_a_wire);
+}
+
+#[test]
+fn readiness_2_an_attempt_sees_what_the_second_event_told_of() {
+    check(500, Some(3), two_bytes_on_a_wire);
+}
+
+#[test]
+fn canary_an_event_does_not_release() {
+    canary(&[Step::ReadinessSetRelease], None, one_byte_on_a_wire);
 }
 
 #[test]
