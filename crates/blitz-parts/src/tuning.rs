@@ -9,9 +9,9 @@ pub const DEQUE_SLOTS: usize = if MODELLED { 2 } else { 256 };
 
 /// Slots up to which a deque keeps its rings when it is empty; with those that it outgrew before they take 256 KiB at
 /// most. Larger ones are freed when the owner gets sleepy: for 8 million jobs they are 127 MiB. To make them again
-/// costs some nanoseconds for each of the jobs that fill them, of which there are at least half as many as slots. Two
-/// under the model checker, so that a ring for three items is a large one.
-pub const DEQUE_KEEPS: usize = if MODELLED { 2 } else { 16_384 };
+/// costs some nanoseconds for each of the jobs that fill them, of which there are at least half as many as slots. Four
+/// under the model checker, so that a ring for three items is not a large one and one for five is.
+pub const DEQUE_KEEPS: usize = if MODELLED { 4 } else { 16_384 };
 
 /// How often an owner that frees large rings yields to a thief that still reads one, which takes a few instructions
 /// unless the thief has lost its core. After that the rings stay until the owner gets sleepy again.

@@ -11,6 +11,7 @@ pub(super) struct Buffer<T> {
     /// The ring that this one replaced: a thief may have read its address just before (DEQUE-5). Used by whoever may
     /// change the deque's buffer. A raw pointer, because a `Box` would claim that nobody else reads it.
     retired: Cell<*mut Buffer<T>>,
+    /// Of `slots`, the box itself: made and freed by one thread, read by others.
     uses: Witness,
 }
 
@@ -49,7 +50,9 @@ impl<T> Buffer<T> {
     pub(super) fn new(len: usize) -> Box<Buffer<T>> {
         debug_assert!(len.is_power_of_two());
         let slots = (0..len).map(|_| AtomicPtr::new(null_mut())).collect();
-        Box::new(Buffer { slots, retired: Cell::new(null_mut()), uses: Witness::default() })
+        let uses = Witness::default();
+        uses.write();
+        Box::new(Buffer { slots, retired: Cell::new(null_mut()), uses })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -57,13 +60,8 @@ impl<T> Buffer<T> {
     }
 
     pub(super) fn slot(&self, index: isize) -> &AtomicPtr<T> {
-        &self.slots[index as usize & (self.len() - 1)]
-    }
-
-    /// As [`slot`](Buffer::slot), for a thief.
-    pub(super) fn slot_for_thief(&self, index: isize) -> &AtomicPtr<T> {
         self.uses.read();
-        self.slot(index)
+        &self.slots[index as usize & (self.len() - 1)]
     }
 
     /// A buffer with room for `needed` items, with the same items at the same indices.

@@ -65,23 +65,25 @@
 //! | O1 | `newest` stores | Release | O7 | forks and their links are written before they count; who sees an older one because a newer was taken back sees that one's link, too |
 //! | O2 | `end` stores | Release | O5 | the slots below `end` are written |
 //! | O3 | pop: fence between `end` store and `top` load | SeqCst | O4 | owner and thief cannot both miss each other |
-//! | O4 | steal: fence between `top` load and `end` load | SeqCst | O3 | the same |
+//! | O4 | steal: fence between `top` load and `end` load | SeqCst | O3 | the same; it acquires what the load read, which is Relaxed |
 //! | O5 | `end` load in steal | Acquire | O2 | DEQUE-4; `steal_if` judges after it, so by what the owner wrote before |
 //! | O6 | take_back: light fence between `newest` store and `force` load | asymmetric | O8 | either the owner sees that a thief forces or the thief sees the fork gone |
-//! | O7 | `newest` load in force, is_empty | Acquire | O1 | DEQUE-4 |
-//! | O8 | force: heavy fence between `force` exchange and `busy`, `newest` loads | asymmetric | O6, O9 | the same |
+//! | O7 | `newest` load in force | Acquire | O1 | DEQUE-4 |
+//! | O8 | force: heavy fence between `force` exchange and `busy`, `newest` loads | asymmetric | O6, O9, O10 | the same; it begins with a `fence(SeqCst)`, so the exchange is Relaxed and a thief still sees what the one before it has left |
 //! | O9 | light fence between `busy` store and `force` load | asymmetric | O8 | owner and forcing thief exclude each other |
 //! | O10 | `force` store 0 | Release | O11 | the owner sees the thief's `end`, `published` and `guard` |
 //! | O11 | `force` load, before that of `guard` | Acquire | O10 | the same |
 //! | O12 | `buffer` store / load | Release / Acquire | – | a thief sees the copied slots |
-//! | O13 | `top` exchange | SeqCst | O14 | one winner per index |
-//! | O14 | `top` load by the owner | Acquire | O13 | an owner that finds an item taken sees it armed |
+//! | O13 | `top` exchange | SeqCst | O14 | one winner per index; what a thief has read of a slot it read before the slot is free |
+//! | O14 | `top` load before a slot is written again | Acquire | O13 | the same. In pop it is Relaxed: an owner that finds an item taken has armed it itself, or has waited for the thief that did (O11) |
 //! | O15 | `published` store, after that of `end` | Release | O16 | who finds nothing private sees what became public |
-//! | O16 | `published` load in is_empty, before those of `newest` and `end` | Acquire | O15 | the same |
+//! | O16 | `published` load in is_empty, before those of `newest`, `end` and `top` | Acquire | O15 | the same. The other three are Relaxed, in any order: if `published` is older than a fork, then `newest` is that fork or its owner has it back |
 //! | O17 | `busy` store 0 / load in force | Release / Acquire | itself | the thief sees what the owner did while busy |
 //! | O18 | steal: fence between adding to `readers` and loading `buffer` again | after_exchange | O19 | DEQUE-5: either the thief sees the other buffer or the owner sees the thief |
 //! | O19 | shrink: fence between exchanging `buffer` and loading `readers` | after_exchange | O18 | the same |
 //! | O20 | `readers` subtraction / load in shrink | Release / Acquire | each other | what a thief read it read before the buffer is freed |
+//! | O21 | `ring` stores and loads | Relaxed | – | who may use it has it through O10 and O11, O17 or O16 |
+//! | O22 | `buffer` exchange in shrink | Relaxed | O12 | O19 follows. A thief that finds the small ring acquires the store of the large one, whose release sequence the exchange continues and which is younger than the small ring |
 //!
 //! # What this does not do
 //! It wakes nobody and does not decide when to publish, nor when to shrink. The owner waits for a
@@ -105,8 +107,7 @@ pub use owner::{Mark, Owner, Place, Published, TakeBack};
 use crate::barrier;
 use crate::counter::Counter;
 use crate::prim::{
-    AcqRel, Acquire, AtomicIsize, AtomicPtr, AtomicU32, Relaxed, Release, SeqCst, Step, broken,
-    fence,
+    Acquire, AtomicIsize, AtomicPtr, AtomicU32, Relaxed, Release, SeqCst, Step, broken, fence,
 };
 use crate::tuning;
 use buffer::{Buffer, Tagged};
@@ -226,7 +227,7 @@ impl<T> Deque<T> {
     /// Takes the oldest public item, if `valid` holds at a moment when the item is in the deque: what the
     /// owner wrote before it published the item is visible to `valid`.
     pub fn steal_if(&self, valid: impl FnOnce() -> bool) -> Steal<T> {
-        let top = self.top.load(Acquire);
+        let top = self.top.load(Relaxed);
         if !broken(Step::DequeStealFence) {
             fence(SeqCst); // O4
         }
@@ -257,14 +258,14 @@ impl<T> Deque<T> {
     #[inline]
     pub fn has_private(&self) -> bool {
         let published = self.open.published.load(Acquire); // O16
-        self.own.newest.load(Acquire) != published // O7
+        self.own.newest.load(Relaxed) != published
     }
 
     /// How many items a thief could take at some recent moment.
     #[inline]
     pub fn public_len(&self) -> usize {
-        let end = self.open.end.load(Acquire);
-        let top = self.top.load(Acquire);
+        let end = self.open.end.load(Relaxed);
+        let top = self.top.load(Relaxed);
         usize::try_from(end.wrapping_sub(top)).unwrap_or(0)
     }
 
@@ -286,7 +287,7 @@ impl<T> Deque<T> {
             return self.read_large(index);
         }
         // SAFETY: by DEQUE-5 it lives as long as the deque.
-        unsafe { &*current.buffer() }.slot_for_thief(index).load(Relaxed)
+        unsafe { &*current.buffer() }.slot(index).load(Relaxed)
     }
 
     /// The same if the ring is a large one, which its owner may be about to leave.
@@ -299,7 +300,7 @@ impl<T> Deque<T> {
         }
         let current = Tagged::from_word(self.open.buffer.load(Acquire)); // O12
         // SAFETY: the owner has not left it, or sees a reader and does not free it (DEQUE-5).
-        let item = unsafe { &*current.buffer() }.slot_for_thief(index).load(Relaxed);
+        let item = unsafe { &*current.buffer() }.slot(index).load(Relaxed);
         let order = if broken(Step::DequeReaderRelease) { Relaxed } else { Release };
         readers.fetch_sub(1, order); // O20
         item
@@ -308,7 +309,7 @@ impl<T> Deque<T> {
     /// The current ring, for the thread that may change it.
     fn buffer(&self) -> &Buffer<T> {
         // SAFETY: the current buffer is alive, and only the caller could leave it.
-        unsafe { &*self.open.ring.load(Acquire) } // O12
+        unsafe { &*self.open.ring.load(Relaxed) } // O21
     }
 }
 
@@ -338,7 +339,7 @@ impl<T: Linked> Deque<T> {
     /// the owner does so just now, if another thief is in here, or without the heavy fence.
     fn beside_owner<R>(&self, f: impl FnOnce(*mut T) -> R) -> Option<R> {
         let force = &self.own.force;
-        if force.compare_exchange(0, 1, AcqRel, Relaxed).is_err() {
+        if force.compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
             return None;
         }
         let fenced = broken(Step::DequeForceFence) || barrier::heavy(); // O8
@@ -413,7 +414,7 @@ impl<T: Linked> Deque<T> {
     /// Moves to a larger ring if `count` more items do not fit behind `end`.
     #[inline]
     fn make_room(&self, end: isize, count: usize) {
-        let top = self.top.load(Acquire);
+        let top = self.top.load(Acquire); // O14
         let needed = (end - top) as usize + count;
         if needed > self.buffer().len() {
             self.grow(top, end, needed);
@@ -428,7 +429,7 @@ impl<T: Linked> Deque<T> {
         let grown = unsafe { Buffer::replacing(old, top, end, needed) };
         let (len, grown) = (grown.len(), Box::into_raw(grown));
         let order = if broken(Step::DequeGrowRelease) { Relaxed } else { Release };
-        self.open.ring.store(grown, order); // O12
+        self.open.ring.store(grown, Relaxed); // O21
         self.open.buffer.store(Tagged::of(grown, len).into_word(), order); // O12
     }
 }

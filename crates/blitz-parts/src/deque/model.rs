@@ -6,11 +6,13 @@
 
 use super::{Deque, Linked, Place, Steal, TakeBack};
 use crate::prim::{AtomicUsize, Relaxed, Step, Witness, canary, check, check_without, thread};
+use crate::tuning::{DEQUE_KEEPS, DEQUE_SLOTS};
 use core::cell::Cell;
 use core::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-const ITEMS: usize = 4;
+/// As many as make a large ring grow.
+const ITEMS: usize = 2 * DEQUE_KEEPS + 1;
 
 /// An item whose contents show whether its taker saw what was written for it, and whose link is plain memory.
 struct Item {
@@ -254,30 +256,44 @@ fn deque_2_a_pushed_item_lies_above_older_forks() {
     check_without(Step::BarrierLight, 100, None, push_above_a_fork_against_steal);
 }
 
-/// The third item outgrows the buffer while a thief reads it.
-fn grow_against_steal() {
+/// One item more than there are slots outgrows the buffer while a thief reads it.
+fn grow_against_steal(slots: usize) {
     let rig = Rig::new();
-    rig.push(0);
-    rig.push(1);
+    for index in 0..slots {
+        rig.push(index);
+    }
     let thief = thread::spawn({
         let rig = rig.clone();
         move || [rig.steal(), rig.steal()]
     });
-    rig.push(2);
+    rig.push(slots);
     let mut taken: Vec<_> = rig.pop().into_iter().collect();
     taken.extend(thief.join().unwrap().into_iter().flatten());
     taken.extend(rig.rest());
-    assert_each_once(3, taken);
+    assert_each_once(slots + 1, taken);
+}
+
+fn grow_small_against_steal() {
+    grow_against_steal(DEQUE_SLOTS);
+}
+
+fn grow_large_against_steal() {
+    grow_against_steal(2 * DEQUE_KEEPS);
 }
 
 #[test]
 fn deque_5_growth_against_a_slow_thief() {
-    check_without(Step::BarrierLight, 150, Some(3), grow_against_steal);
+    check_without(Step::BarrierLight, 150, Some(3), grow_small_against_steal);
+}
+
+#[test]
+fn deque_5_growth_of_a_large_ring_against_a_slow_thief() {
+    check_without(Step::BarrierLight, 150, Some(3), grow_large_against_steal);
 }
 
 #[test]
 fn canary_growth_without_release() {
-    canary(&[Step::DequeGrowRelease, Step::BarrierLight], Some(3), grow_against_steal);
+    canary(&[Step::DequeGrowRelease, Step::BarrierLight], Some(3), grow_small_against_steal);
 }
 
 /// One private fork; the owner takes it back while a thief forces it into the open.
@@ -592,10 +608,10 @@ fn deque_7_a_failed_steal_has_a_winner() {
 /// A thief reads a slot of a large ring while the owner, who has taken all that is in it, leaves and frees it.
 fn shrink_against_steal() {
     let rig = Rig::new();
-    for index in 0..3 {
+    for index in 0..=DEQUE_KEEPS {
         rig.push(index);
     }
-    let mut taken: Vec<_> = [rig.pop(), rig.pop()].into_iter().flatten().collect();
+    let mut taken: Vec<_> = (0..DEQUE_KEEPS).filter_map(|_| rig.pop()).collect();
     let thief = thread::spawn({
         let rig = rig.clone();
         move || rig.steal()
@@ -605,10 +621,10 @@ fn shrink_against_steal() {
     let owner = unsafe { rig.deque.owner() };
     assert!(owner.is_oversized());
     let freed = owner.shrink();
-    rig.push(3);
+    rig.push(DEQUE_KEEPS + 1);
     taken.extend(thief.join().unwrap());
     taken.extend(rig.rest());
-    assert_each_once(4, taken);
+    assert_each_once(DEQUE_KEEPS + 2, taken);
     assert!(owner.shrink() || freed, "no thief is left");
     assert!(!owner.is_oversized());
 }
@@ -616,6 +632,28 @@ fn shrink_against_steal() {
 #[test]
 fn deque_5_a_large_ring_is_freed_behind_its_last_reader() {
     check_without(Step::BarrierLight, 100, Some(3), shrink_against_steal);
+}
+
+/// A thief that was there before any ring but the first one finds a ring that the owner has gone back to.
+fn shrink_under_an_early_thief() {
+    let rig = Rig::new();
+    let thief = thread::spawn({
+        let rig = rig.clone();
+        move || rig.steal()
+    });
+    for index in 0..=DEQUE_KEEPS {
+        rig.push(index);
+    }
+    let mut taken = rig.rest();
+    // SAFETY: only the model's first thread calls the owner's methods.
+    let _ = unsafe { rig.deque.owner() }.shrink();
+    taken.extend(thief.join().unwrap());
+    assert_each_once(DEQUE_KEEPS + 1, taken);
+}
+
+#[test]
+fn deque_5_a_ring_that_is_used_again_is_seen_whole() {
+    check_without(Step::BarrierLight, 100, Some(2), shrink_under_an_early_thief);
 }
 
 #[test]

@@ -3,9 +3,7 @@
 use super::buffer::{Buffer, Tagged};
 use super::{Deque, Linked};
 use crate::barrier;
-use crate::prim::{
-    AcqRel, Acquire, Relaxed, Release, SeqCst, Step, broken, fence, spin_loop, yield_now,
-};
+use crate::prim::{Acquire, Relaxed, Release, SeqCst, Step, broken, fence, spin_loop, yield_now};
 use crate::tuning;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -191,8 +189,8 @@ impl<'a, T: Linked> Owner<'a, T> {
     /// Takes the newest public item. Only where there are no private forks, which are newer.
     #[inline]
     pub fn pop(self) -> Option<NonNull<T>> {
-        // `top` only grows, so an old reading that says "empty" is right. Acquire: see O14.
-        if self.deque.top.load(Acquire) >= self.deque.open.end.load(Relaxed) {
+        // `top` only grows, so an old reading that says "empty" is right.
+        if self.deque.top.load(Relaxed) >= self.deque.open.end.load(Relaxed) {
             return None;
         }
         self.pop_public()
@@ -207,7 +205,7 @@ impl<'a, T: Linked> Owner<'a, T> {
         if !broken(Step::DequePopFence) {
             fence(SeqCst); // O3
         }
-        let top = deque.top.load(Acquire); // O14
+        let top = deque.top.load(Relaxed);
         if top < index {
             let item = self.read(index);
             self.leave();
@@ -276,8 +274,8 @@ impl<T: Linked> Owner<'_, T> {
         deque.rings.left.set(large);
         if current != small {
             // Thieves that find it know of no item in it: what they read of it goes with an exchange that fails.
-            deque.open.ring.store(small, Release); // O12
-            deque.open.buffer.swap(small, AcqRel); // O12
+            deque.open.ring.store(small, Relaxed); // O21
+            deque.open.buffer.swap(small, Relaxed); // O22
         }
         if !broken(Step::DequeShrinkFence) {
             barrier::after_exchange(); // O19
