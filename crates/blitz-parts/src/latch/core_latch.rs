@@ -1,7 +1,7 @@
 //! The four-state word of a worker; it is the futex word.
 
 use crate::park::futex;
-use crate::prim::{AcqRel, Acquire, AtomicU32, Relaxed, Step, broken};
+use crate::prim::{AcqRel, Acquire, AtomicU32, Relaxed, Release, Step, broken};
 
 const UNSET: u32 = 0;
 const SLEEPY: u32 = 1;
@@ -34,7 +34,7 @@ impl CoreLatch {
 
     /// UNSET → SLEEPY; false if a notice is pending.
     pub fn get_sleepy(&self) -> bool {
-        self.word.compare_exchange(UNSET, SLEEPY, AcqRel, Relaxed).is_ok() // O3
+        self.word.compare_exchange(UNSET, SLEEPY, Release, Relaxed).is_ok() // O8
     }
 
     /// SLEEPY → SLEEPING; false if notified meanwhile.
@@ -44,12 +44,12 @@ impl CoreLatch {
 
     /// Whether no notifier has taken the word out of SLEEPING.
     pub fn is_sleeping(&self) -> bool {
-        self.word.load(Acquire) == SLEEPING
+        self.word.load(Relaxed) == SLEEPING // O9
     }
 
-    /// Whether the worker sleeps or is about to, and was not notified.
+    /// Whether the worker sleeps or is about to, and was not notified. If so, LATCH-6 holds.
     pub fn is_sleepy_or_sleeping(&self) -> bool {
-        matches!(self.word.load(Acquire), SLEEPY | SLEEPING)
+        matches!(self.word.load(Acquire), SLEEPY | SLEEPING) // O8
     }
 
     /// Blocks until a notifier has taken the word out of SLEEPING.
@@ -92,8 +92,9 @@ impl CoreLatch {
     }
 
     /// Whether a notice is pending.
-    pub fn probe(&self) -> bool {
-        self.word.load(Acquire) == SET
+    #[cfg(test)]
+    pub(super) fn probe(&self) -> bool {
+        self.word.load(Relaxed) == SET
     }
 
     /// The second half of the duty [`Notice::MustWake`].

@@ -93,7 +93,7 @@ impl JobLatch {
             if seen & STATE != from {
                 return false;
             }
-            match self.word.compare_exchange(seen, (seen & !STATE) | to, AcqRel, Acquire) {
+            match self.word.compare_exchange(seen, (seen & !STATE) | to, AcqRel, Relaxed) {
                 Ok(_) => return true,
                 Err(now) => seen = now,
             }

@@ -36,6 +36,8 @@
 //!   all decrementers.
 //! - **LATCH-5** Of all notifiers exactly one sees SLEEPING, and it alone has the duty to wake and to
 //!   decrement the sleepers; a worker leaves every path with its word UNSET.
+//! - **LATCH-6** What a worker did before it got SLEEPY is visible to a thread that sees it SLEEPY or SLEEPING: one
+//!   that finds all workers asleep and no work after that is right.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -45,6 +47,10 @@
 //! | O3 | exchanges on the core word | AcqRel | each other | the sleeper sees what its notifier posted |
 //! | O4 | `fetch_sub` of the count | AcqRel | itself | LATCH-4 |
 //! | O5 | runner bits | Relaxed | – | a hint, validated by the reader in other ways |
+//! | O6 | exchange UNSET to WAITING on a once latch | Relaxed | – | a setter that finds WAITING needs nothing of the waiter's, and the waiter leaves through O2 |
+//! | O7 | exchange UNSET to SLEEPING on a job latch, and back | AcqRel; Relaxed if it fails | O1 | a setter that finds SLEEPING sees the worker's word SLEEPY; a worker that finds SET probes (O2) |
+//! | O8 | exchange UNSET to SLEEPY / load by an observer | Release / Acquire | each other | LATCH-6 |
+//! | O9 | load that ends a sleep | Relaxed | – | the worker then acquires by `wake_up` (O3), and passes `sleep`'s fences before it relies on others to look |
 //!
 //! [`OnceLatch::wait`] spins and yields before it blocks where that has paid off so far (`park/habit`): a matter of speed only, so
 //! it is left out under the model checker.

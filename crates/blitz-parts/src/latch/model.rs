@@ -58,6 +58,25 @@ fn canary_probe_without_acquire() {
     canary(&[Step::LatchProbeAcquire], None, job_latch_carries_what_was_written);
 }
 
+/// A worker resets the latch and looks: it sees what the setter wrote, or finds the latch set again.
+fn reset_against_set() {
+    let sleep = one_bed();
+    let rig = Rig::new(JobLatch::new(NonNull::from(sleep.bed(0).expect("one bed"))));
+    let setter = thread::spawn({
+        let rig = rig.clone();
+        move || rig.write_and_set()
+    });
+    rig.latch.reset();
+    let seen = rig.written.load(Relaxed);
+    setter.join().unwrap();
+    assert!(seen == 1 || rig.latch.probe(), "the worker misses what the latch was set for");
+}
+
+#[test]
+fn latch_1_a_reset_sees_what_was_written_before_set() {
+    check(3, None, reset_against_set);
+}
+
 /// The waiter frees a latch as soon as it sees it set, while the setter may still be inside `set`.
 /// The checker complains of a word that is used while, or after, it goes.
 fn the_waiter_frees_the_latch() {
@@ -191,6 +210,27 @@ fn one_notifier_has_the_duty() {
 #[test]
 fn latch_5_one_notifier_wakes_a_sleeping_worker() {
     check(15_000, None, one_notifier_has_the_duty);
+}
+
+/// A worker posts something and goes to sleep; an observer that finds it asleep sees what it posted.
+fn an_observer_of_a_sleeper() {
+    let rig = Arc::new((CoreLatch::new(), AtomicUsize::new(0)));
+    let worker = thread::spawn({
+        let rig = rig.clone();
+        move || {
+            rig.1.store(1, Relaxed);
+            assert!(rig.0.get_sleepy() && rig.0.fall_asleep());
+        }
+    });
+    if rig.0.is_sleepy_or_sleeping() {
+        assert_eq!(rig.1.load(Relaxed), 1, "what the sleeper posted");
+    }
+    worker.join().unwrap();
+}
+
+#[test]
+fn latch_6_an_observer_sees_what_a_sleeper_did() {
+    check(3, None, an_observer_of_a_sleeper);
 }
 
 #[test]

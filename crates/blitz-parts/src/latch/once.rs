@@ -2,7 +2,7 @@
 
 use super::Latch;
 use crate::park::{futex, habit};
-use crate::prim::{AcqRel, Acquire, AtomicU32, Step, broken};
+use crate::prim::{AcqRel, Acquire, AtomicU32, Relaxed, Step, broken};
 use std::sync::Arc;
 
 const UNSET: u32 = 0;
@@ -36,8 +36,8 @@ impl OnceLatch {
             return;
         }
         while !self.probe() {
-            // Only this thread leaves UNSET for WAITING; a failure means SET.
-            let _ = self.word.compare_exchange(UNSET, WAITING, AcqRel, Acquire);
+            // Only this thread leaves UNSET for WAITING; a failure means SET. Either way the probe acquires.
+            let _ = self.word.compare_exchange(UNSET, WAITING, Relaxed, Relaxed);
             futex::wait(&self.word, WAITING);
         }
     }
