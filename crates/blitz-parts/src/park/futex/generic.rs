@@ -3,7 +3,7 @@
 //! For systems without a futex. Two words in one bucket only cost each other spurious returns, since
 //! `wake_one` wakes the whole bucket.
 
-use crate::prim::{Acquire, AtomicU32};
+use crate::prim::{AtomicU32, Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The backend's name.
@@ -28,7 +28,7 @@ fn bucket(word: &AtomicU32) -> &'static Bucket {
 pub fn wait(word: &AtomicU32, expected: u32) {
     let bucket = bucket(word);
     let guard = bucket.lock.lock().unwrap_or_else(PoisonError::into_inner);
-    if word.load(Acquire) == expected {
+    if word.load(Relaxed) == expected {
         // O1: a waker changes the word first and takes the lock second.
         drop(bucket.changed.wait(guard).unwrap_or_else(PoisonError::into_inner));
     }

@@ -15,7 +15,7 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | the re-read in `wait` | Acquire, under the bucket's lock | O2 | FUTEX-1 |
+//! | O1 | the re-read in `wait` | Relaxed, under the bucket's lock | O2 | FUTEX-1: the lock orders it; callers acquire for themselves |
 //! | O2 | `wake` | takes the bucket's lock after the word was changed | O1 | FUTEX-1 |
 //!
 //! # What this does not do

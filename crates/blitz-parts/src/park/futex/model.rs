@@ -2,7 +2,7 @@
 //!
 //! As weak as the weakest backend: the lock is all that orders, where Linux adds full barriers.
 
-use crate::prim::{Acquire, AtomicU32, Condvar, Mutex, Step, broken, lazy_static};
+use crate::prim::{AtomicU32, Condvar, Mutex, Relaxed, Step, broken, lazy_static};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ fn key(word: &AtomicU32) -> usize {
 }
 
 pub(super) fn wait(word: &AtomicU32, expected: u32) {
-    let too_early = broken(Step::FutexRecheck).then(|| word.load(Acquire));
+    let too_early = broken(Step::FutexRecheck).then(|| word.load(Relaxed));
     let mut table = WAITING.lock().unwrap();
-    if too_early.unwrap_or_else(|| word.load(Acquire)) == expected {
+    if too_early.unwrap_or_else(|| word.load(Relaxed)) == expected {
         let changed = table.entry(key(word)).or_insert_with(|| Arc::new(Condvar::new())).clone();
         drop(changed.wait(table).unwrap());
     }

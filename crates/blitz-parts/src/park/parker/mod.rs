@@ -27,6 +27,7 @@
 //! |---|---|---|---|---|
 //! | O1 | `unpark`: swap to NOTIFIED | AcqRel | O2 | PARK-2 |
 //! | O2 | `park`: swap to UNPARKED on the way out | AcqRel | O1 | PARK-2; a plain store would let an `unpark` in between go unseen |
+//! | O3 | `park`: exchange to PARKED, loads before and after it | Relaxed | – | every way out passes O2 |
 //!
 //! # What this does not do
 //! One thread parks at a time. There are no timeouts.
@@ -40,7 +41,7 @@ mod model;
 mod test;
 
 use super::{futex, habit};
-use crate::prim::{AcqRel, Acquire, AtomicU32, Relaxed, Step, broken};
+use crate::prim::{AcqRel, AtomicU32, Relaxed, Step, broken};
 
 const UNPARKED: u32 = 0;
 const PARKED: u32 = 1;
@@ -64,8 +65,8 @@ impl Parker {
         if habit::spin_until(|| self.word.load(Relaxed) == NOTIFIED) {
             return self.leave();
         }
-        if self.word.compare_exchange(UNPARKED, PARKED, AcqRel, Acquire).is_ok() {
-            while self.word.load(Acquire) == PARKED {
+        if self.word.compare_exchange(UNPARKED, PARKED, Relaxed, Relaxed).is_ok() {
+            while self.word.load(Relaxed) == PARKED {
                 futex::wait(&self.word, PARKED);
             }
         }
