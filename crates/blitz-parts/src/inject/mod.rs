@@ -24,6 +24,7 @@
 //! |---|---|---|---|---|
 //! | O1 | exchange in `push` | AcqRel | O2 | INJECT-3, also for the jobs below |
 //! | O2 | `swap(null)` | AcqRel | O1 | INJECT-3 |
+//! | O3 | `is_empty` | Relaxed | – | it only says whether O2 is worth it; a worker that is about to sleep looks after a fence (`sleep`) |
 //!
 //! # What this does not do
 //! It wakes nobody. It never takes one job alone: a taker that pops its node with an exchange could
@@ -38,7 +39,7 @@ mod model;
 mod test;
 
 use crate::job::{Header, Work};
-use crate::prim::{AcqRel, Acquire, AtomicPtr, Relaxed, Step, broken};
+use crate::prim::{AcqRel, AtomicPtr, Relaxed, Step, broken};
 use core::ptr::{NonNull, null_mut};
 
 /// A stack of jobs posted by any thread.
@@ -102,7 +103,7 @@ impl Injector {
     /// Whether no job waits, at some recent moment.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.head.load(Acquire).is_null()
+        self.head.load(Relaxed).is_null() // O3
     }
 }
 
