@@ -1,9 +1,11 @@
 //! Atomics come from `prim.rs`, so that the model checker sees each of them; statistics and tables
-//! that take no part in a protocol are the exceptions.
+//! that take no part in a protocol are the exceptions. And each lies in the folder of a protocol, with its
+//! invariants and its model, or is listed here with the reason why it needs none.
 
 use super::Report;
+use super::parts::{PROTOCOLS, SOURCES};
 use crate::source::{Token, starts_with};
-use crate::tree::Tree;
+use crate::tree::{File, Tree};
 
 /// Files of the library that may name the standard atomics.
 const ATOMICS: &[&str] = &[
@@ -13,6 +15,29 @@ const ATOMICS: &[&str] = &[
     "crates/blitz-parts/src/counter.rs",
     "crates/blitz-parts/src/slots.rs",
     "crates/blitz-parts/src/sleep/bed.rs",
+];
+
+/// Files of the library that name an atomic outside of every protocol, and why it needs no model.
+const OUTSIDE: &[(&str, &str)] = &[
+    ("crates/blitz-parts/src/prim.rs", "it is where atomics come from"),
+    ("crates/blitz-core/src/door/backend.rs", "whether any clock was ever stopped: set once"),
+    ("crates/blitz-parts/src/prim/randomised.rs", "as above, under shuttle"),
+    ("crates/blitz-parts/src/prim/stand_ins.rs", "as above, what shuttle lacks"),
+    ("crates/blitz-parts/src/prim/weaken.rs", "as above, for `xtask orderings`"),
+    ("crates/blitz-parts/src/counter.rs", "statistics: no thread decides anything by them"),
+    ("crates/blitz-parts/src/slots.rs", "a table that only grows, each slot set once"),
+    ("crates/blitz-parts/src/stock/block.rs", "it names the alignment of one and has none"),
+    ("crates/blitz-io/src/batch.rs", "written with the driver's lease, and a hint without it"),
+    (
+        "crates/blitz-io/src/signal/hook.rs",
+        "a count that a signal handler raises; a socket notifies",
+    ),
+    ("crates/blitz-io/src/timers/clock.rs", "the clock of tests: one word, moved by exchanges"),
+    ("crates/blitz-io/src/timers/estimate.rs", "a rate that was measured; each value will do"),
+    (
+        "crates/blitz-io/src/timers/mod.rs",
+        "a tick that is never later than now; an old one will do",
+    ),
 ];
 
 /// The checkers, and the files that may name them.
@@ -27,6 +52,7 @@ const PRIM: &[&str] = &[
 const FREE: &[&str] = &["bench/", "tools/", "xtask/"];
 
 pub fn check(tree: &Tree, report: &mut Report) {
+    outside(tree, report);
     for file in tree.rust() {
         if FREE.iter().any(|folder| file.path.starts_with(folder)) {
             continue;
@@ -48,7 +74,7 @@ pub fn check(tree: &Tree, report: &mut Report) {
         }
     }
     for path in ATOMICS {
-        let uses = |file: &crate::tree::File| {
+        let uses = |file: &File| {
             let tokens = file.tokens();
             (0..tokens.len()).any(|at| names_std_atomics(&tokens, at))
         };
@@ -56,6 +82,39 @@ pub fn check(tree: &Tree, report: &mut Report) {
             report.about(path, "listed as a file with std atomics, and has none");
         }
     }
+}
+
+/// Finds atomics that are in no protocol's folder and not listed, and files that are listed for nothing.
+fn outside(tree: &Tree, report: &mut Report) {
+    let is_protocols = |path: &str| {
+        PROTOCOLS.iter().any(|(name, _)| path.starts_with(&format!("{SOURCES}/{name}/")))
+    };
+    let shipped = |path: &str| ["crates/", "shims/"].iter().any(|folder| path.starts_with(folder));
+    for file in tree.rust().filter(|file| shipped(&file.path) && !is_protocols(&file.path)) {
+        let listed = OUTSIDE.iter().any(|(path, _)| *path == file.path);
+        if let Some(line) = own_atomic(file).filter(|_| !listed) {
+            let message = "an atomic outside of every part: move it into one, or list the reason";
+            report.at(&file.path, line, message);
+        }
+    }
+    for (path, reason) in OUTSIDE {
+        if tree.file(path).is_none_or(|file| own_atomic(file).is_none()) {
+            report.about(path, format!("listed as a file with an atomic ({reason}), and has none"));
+        }
+    }
+}
+
+/// The line of the first atomic that a file names outside of its tests and examples.
+fn own_atomic(file: &File) -> Option<usize> {
+    let named = |token: &Token<'_>| {
+        token
+            .text
+            .strip_prefix("Atomic")
+            .is_some_and(|kind| kind.starts_with(|letter: char| letter.is_ascii_uppercase()))
+    };
+    let tokens = file.tokens();
+    let found = tokens.iter().find(|token| named(token) && !file.is_test(token.line));
+    found.filter(|_| !file.path.contains("/examples/")).map(|token| token.line)
 }
 
 /// Whether the token at `at` is an `atomic` that some path or import of the standard library leads to.
@@ -73,12 +132,14 @@ fn names_std_atomics(tokens: &[Token<'_>], at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::ATOMICS;
+    use super::{ATOMICS, OUTSIDE};
     use crate::tidy::tests::run;
 
     fn house<'a>(extra: &[(&'a str, &'a str)]) -> Vec<String> {
         let mut files: Vec<_> =
             ATOMICS.iter().map(|path| (*path, "use core::sync::atomic::AtomicU8;")).collect();
+        let outside = OUTSIDE.iter().filter(|(path, _)| !ATOMICS.contains(path));
+        files.extend(outside.map(|(path, _)| (*path, "use blitz_parts::prim::AtomicBool;")));
         files.extend_from_slice(extra);
         run("atomics", &files)
     }
@@ -86,8 +147,8 @@ mod tests {
     #[test]
     fn direct_and_nested_imports_are_found() {
         let found = house(&[
-            ("crates/a/src/a.rs", "use std::sync::atomic::AtomicBool;"),
-            ("crates/a/src/b.rs", "use std::{\n    sync::{Arc, atomic::AtomicBool},\n};"),
+            ("crates/a/src/a.rs", "use std::sync::atomic::fence;"),
+            ("crates/a/src/b.rs", "use std::{\n    sync::{Arc, atomic::fence},\n};"),
             ("crates/a/src/c.rs", "fn f() { loom::model(f) }"),
             ("crates/a/src/d.rs", "use shuttle::thread;"),
         ]);
@@ -112,6 +173,20 @@ mod tests {
 
     #[test]
     fn an_exception_that_nobody_needs_is_found() {
-        assert_eq!(run("atomics", &[]).len(), ATOMICS.len());
+        assert_eq!(run("atomics", &[]).len(), ATOMICS.len() + OUTSIDE.len());
+    }
+
+    #[test]
+    fn an_atomic_outside_of_every_part_is_found() {
+        let line = "use blitz_parts::prim::AtomicU64;";
+        let found = house(&[
+            ("crates/a/src/a.rs", line),
+            ("crates/blitz-parts/src/sleep/a.rs", line),
+            ("crates/blitz-parts/src/nap/a.rs", "// AtomicBool\nstruct Nap(AtomicBool);"),
+            ("crates/a/src/b.rs", "fn f() -> Atomicity { Atomic }"),
+        ]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("crates/a/src/a.rs:1:"), "{found:?}");
+        assert!(found[1].starts_with("crates/blitz-parts/src/nap/a.rs:2:"), "{found:?}");
     }
 }

@@ -50,7 +50,11 @@ pub const RULES: &[(&str, &str, Rule)] = &[
         "each ordering is in docs/orderings.md, each reason has its ordering",
         orderings::check,
     ),
-    ("atomics", "atomics come from prim.rs, which alone names loom and shuttle", atomics::check),
+    (
+        "atomics",
+        "atomics come from prim.rs and lie in parts; prim.rs alone names loom",
+        atomics::check,
+    ),
     ("threads", "blitz-core takes locks, threads and time from prim.rs", threads::check),
     ("cfg", "platforms and the model checker are told apart in few files", cfgs::check),
     ("unsafe", "unsafe stays in blitz-parts and in listed files of blitz-core", unsafety::check),

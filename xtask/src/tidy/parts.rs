@@ -4,12 +4,13 @@
 use super::Report;
 use crate::tree::Tree;
 
-const SOURCES: &str = "crates/blitz-parts/src";
+pub(super) const SOURCES: &str = "crates/blitz-parts/src";
 
 /// Every protocol, and whether it needs a model of its own.
-const PROTOCOLS: &[(&str, bool)] = &[
+pub(super) const PROTOCOLS: &[(&str, bool)] = &[
     ("alarm", true),
-    ("barrier", false), // Under the model checker both halves are plain fences.
+    ("barrier", true),
+    ("bitmap", true),
     ("deque", true),
     ("guests", true),
     ("inject", true),
