@@ -99,15 +99,16 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         },
     );
     ladder.step("loom", "every model in every interleaving, every canary", |job| {
-        job.run(&mut commands::clippy_under("loom"))?;
+        job.run(&mut commands::clippy_under("loom", "blitz-parts"))?;
         job.run(&mut commands::loom(None))?;
         passed()
     });
     ladder.step("orderings", "does a model need each ordering of what has changed?", |job| {
         command(job, &["run", "--quiet", "--package", "xtask", "--", "orderings", "--changed"])
     });
-    ladder.step("shuttle", "a runtime of the parts in random schedules, its canaries", |job| {
-        job.run(&mut commands::clippy_under("shuttle"))?;
+    ladder.step("shuttle", "pools in random schedules, their canaries", |job| {
+        job.run(&mut commands::clippy_under("shuttle", "blitz-parts"))?;
+        job.run(&mut commands::clippy_under("shuttle", "blitz-core"))?;
         job.run(&mut commands::shuttle(None))?;
         passed()
     });

@@ -48,32 +48,32 @@ fn apart(mut command: Command, folder: &str) -> Command {
 
 /// The models of blitz-parts, or those whose name contains `filter`.
 pub fn loom(filter: Option<&str>) -> Command {
-    let mut command = modelled("loom", &["test", "--release", "--lib"]);
+    let mut command = modelled("loom", "blitz-parts", &["test", "--release", "--lib"]);
     command.args(filter);
     command
 }
 
-/// The runtime of blitz-parts under random schedules, or the models whose path begins with `filter`. The
+/// The pools of blitz-core under random schedules, or the programs whose path begins with `filter`. The
 /// other tests of the library are compiled, too, and do not work: shuttle's atomics need a schedule.
 pub fn shuttle(filter: Option<&str>) -> Command {
-    let mut command = modelled("shuttle", &["test", "--release", "--lib"]);
+    let mut command = modelled("shuttle", "blitz-core", &["test", "--release", "--lib"]);
     command.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
-    command.arg(format!("compose::runtime::{}", filter.unwrap_or_default()));
+    command.arg(format!("check::{}", filter.unwrap_or_default()));
     command
 }
 
-/// Clippy for what only the checker of this name compiles.
-pub fn clippy_under(checker: &str) -> Command {
-    let mut command = modelled(checker, &["clippy", "--lib", "--tests"]);
+/// Clippy for what only the checker of this name compiles of `package`.
+pub fn clippy_under(checker: &str, package: &str) -> Command {
+    let mut command = modelled(checker, package, &["clippy", "--lib", "--tests"]);
     command.args(["--", "-D", "warnings"]);
     command
 }
 
-/// A cargo command for blitz-parts under the checker of this name.
-fn modelled(checker: &str, arguments: &[&str]) -> Command {
+/// A cargo command for `package` under the checker of this name.
+fn modelled(checker: &str, package: &str, arguments: &[&str]) -> Command {
     let mut command = apart(cargo(), checker);
     command.env("RUSTFLAGS", format!("--cfg blitz_{checker}"));
-    command.args(arguments).args(["--package", "blitz-parts"]);
+    command.args(arguments).args(["--package", package]);
     command
 }
 

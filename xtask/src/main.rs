@@ -37,7 +37,7 @@ cargo xtask coverage-check   whether docs/coverage.md names files and tests that
 cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
 cargo xtask orderings        weakens each ordering and fence of blitz-parts in turn: some model has to fail
     [FOLDER…] [--changed] [--own] [--only TEXT] [--jobs N]
-cargo xtask shuttle [FILTER] a runtime of the parts in random schedules (the models whose path begins with FILTER)
+cargo xtask shuttle [FILTER] pools in random schedules (the programs whose path begins with FILTER)
 cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
 cargo xtask tsan [FILTER]    the same under ThreadSanitizer; the nightly needs its component rust-src
 cargo xtask compare FOLDER   this checkout's speed beside that of the checkout in FOLDER, in turns

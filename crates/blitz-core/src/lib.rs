@@ -1,6 +1,8 @@
 //! Workers, fork-join, tasks and sleep of the Blitz runtime. Use it through `blitz-rt`.
 
 mod base;
+#[cfg(all(test, blitz_shuttle))]
+mod check;
 mod door;
 mod ops;
 mod sched;

@@ -4,14 +4,9 @@
 
 pub mod alarm;
 pub mod barrier;
+pub mod bitmap;
 #[cfg(all(test, blitz_loom))]
 mod compose;
-#[cfg(all(test, blitz_shuttle))]
-mod compose {
-    //! Beside it are the models for loom, which are not compiled here.
-    mod runtime;
-}
-pub mod bitmap;
 pub mod counter;
 pub mod cycles;
 pub mod deque;

@@ -63,6 +63,12 @@ mod real {
         core::hint::spin_loop();
     }
 
+    /// Lets others have the core, between two idle rounds.
+    #[inline]
+    pub fn relax() {
+        yield_now();
+    }
+
     /// Tells the processor that what is at this address will be used soon; any address will do.
     #[inline(always)]
     pub fn prefetch<T>(at: *const T) {
@@ -263,6 +269,11 @@ mod modelled {
     pub use loom::sync::{Condvar, Mutex, MutexGuard};
     pub use loom::thread::yield_now;
     pub use loom::{lazy_static, thread};
+    pub use std::time::Instant;
+
+    /// Stands between two idle rounds. Loom would run a thread that yields only when all others are stuck,
+    /// and so never see it fall asleep beside them; here the worker goes on at once.
+    pub fn relax() {}
 
     /// Stands beside plain memory that threads hand to each other; the checker fails a model in which a
     /// write is not ordered with every other access.
@@ -535,28 +546,62 @@ pub enum Step {
     TaskReleaseRelease,
     /// `task`: who finds itself the last acquires.
     TaskFreeAcquire,
-    /// `compose/runtime`: a job is kept private only while somebody who looks for work is awake.
+    /// `core/worker`: a fork is kept private only while a worker that looks for work is awake.
     RuntimeKeepsFromAwake,
-    /// `compose/runtime`: a task that yields behind another one is told of.
+    /// `core/sched`: a task that yields behind another one is announced.
     RuntimeYieldTells,
-    /// `compose/runtime`: who runs something else before its own tasks tells of them.
+    /// `core/worker`: a worker that runs something else before its own tasks announces them.
     RuntimeFairTells,
-    /// `compose/runtime`: who takes tasks of the tree behind another one tells of them.
+    /// `core/sched`: a worker that takes tasks of the tree behind another one announces them.
     RuntimeBehindTells,
-    /// `compose/runtime`: a wait that ends tells of a task that yielded in it.
+    /// `core/worker`: a wait for anything that ends announces a task that yielded in it.
     RuntimeWaitTells,
-    /// `compose/runtime`: who ends another runtime tells of a task that yielded meanwhile.
+    /// `core/worker`: a wait within limits that ends announces a task that yielded in it.
     RuntimeHelpTells,
-    /// `compose/runtime`: a worker that waits and polls no tasks hands its own to the others.
+    /// `core/worker`: a worker that waits and polls no tasks hands its own to the others.
     RuntimeGivesAway,
-    /// `compose/runtime`: a worker that waits and helps few hears of jobs from outside.
+    /// `core/team`: a worker that waits and looks for no work hears of jobs from outside.
     RuntimeGuestTold,
-    /// `compose/runtime`: a worker that waits, looks for no work and polls tasks hears of these.
+    /// `core/team`: a worker that waits, looks for no work and polls tasks hears of these.
     RuntimeTaskGuestTold,
-    /// `compose/runtime`: who is told to wake somebody for a signalled task does.
+    /// `core/sched`: a sleeper for which there is a permit is woken for a signalled task.
     RuntimeSignalTells,
-    /// `compose/runtime`: a worker counts as a sleeper of the signal tree before it looks for the last time.
+    /// `core/worker`: a worker counts as a sleeper of the signal tree before it looks for the last time.
     RuntimeSleeperFirst,
+    /// `core/worker`: a worker with mail does not sleep.
+    WorkerSeesMail,
+    /// `core/driver`: a worker calls the wakers that a dispatch has kept.
+    DriverCallsKept,
+    /// `core/driver`: a worker that leaves the driver tells the watch.
+    DriverLeaveTells,
+    /// `core/driver`: the last worker that goes to sleep tells the driver.
+    DriverIdleTold,
+    /// `core/worker`: a worker that waits while the pool ends polls the driver.
+    DriverPolledAtEnd,
+    /// `core/task`: a worker that polled a task of a closed pool looks for sections that were forgotten.
+    SectionsWorkersLook,
+    /// `core/shutdown`: the drop of a pool looks for sections that were forgotten.
+    SectionsDropLooks,
+    /// `core/task`: tasks are not cancelled during a shielded section.
+    ShieldHoldsTasks,
+    /// `core/adoption`: an adopted thread looks under the lock whether the pool's handle is gone.
+    AdoptionLooksLocked,
+    /// `core/adoption`: an adopted thread that leaves an operation hands its tasks to the others.
+    AdoptionGivesAway,
+    /// `core/adoption`: a thread that waits for a pool replaces a lent thread that is away.
+    AdoptionReplacesLent,
+    /// `core/adoption`: a lent thread that leaves an operation makes room for a thread that waits.
+    AdoptionMakesRoom,
+    /// `core/team`: the end of a team sets the latch of a worker of another team that waits for it.
+    EndAwaitedTold,
+    /// `core/ops`: a scope says that a job comes from outside before it posts the job.
+    ScopeInjectedFirst,
+    /// `core/blocking`: a thread is started unless as many are idle as closures wait.
+    BlockingCountsIdle,
+    /// `core/blocking`: the end of a pool wakes the threads that wait for closures.
+    BlockingStopTells,
+    /// `core/task/local`: a task that comes into the inbox of a set wakes the driver of the set.
+    LocalPostWakes,
     /// `alarm`: the fence between lowering the earliest tick and reading until when the driver blocks.
     AlarmAddFence,
     /// `alarm`: the fence between announcing until when the driver blocks and looking again.

@@ -22,7 +22,7 @@ pub const SHRINK_TURNS: u32 = if MODELLED { 0 } else { 16 };
 pub const ROUNDS_UNTIL_SLEEPY: u32 = if MODELLED { 0 } else { 32 };
 
 /// Idle rounds between two looks into the driver: a look is a system call, a round a yield or less.
-pub const ROUNDS_PER_DRIVER_POLL: u32 = 16;
+pub const ROUNDS_PER_DRIVER_POLL: u32 = if MODELLED { 2 } else { 16 };
 
 /// Rounds between the announcement and the attempt to sleep (seed 000/001: one more yield); none under
 /// the model checker, where it would only multiply the interleavings.
@@ -41,9 +41,9 @@ pub const FORCE_WAIT_SPINS: u32 = 64;
 /// Jobs that a worker keeps private after a publication in vain, at first and at most. The first is
 /// what a loop over a few items pushes; the last makes the vain ones cheap, while a thief that stays
 /// awake for it forces a job of one that has stopped pushing.
-pub const BACKOFF_MIN: u32 = 8;
+pub const BACKOFF_MIN: u32 = if MODELLED { 1 } else { 8 };
 /// See [`BACKOFF_MIN`].
-pub const BACKOFF_MAX: u32 = 256;
+pub const BACKOFF_MAX: u32 = if MODELLED { 2 } else { 256 };
 
 /// Spins of a worker that finds its fork stolen, before it looks for something else to do: a small one is
 /// done sooner, and a worker that counts as idle meanwhile would be offered parts of that very fork.
@@ -105,7 +105,7 @@ pub const PATIENCE_MIN: u32 = 8;
 
 /// Yields of a worker that waits for descendants only, before it parks: as patient as a worker that
 /// looks for anything.
-pub const DESCENDANT_YIELDS: u32 = 32;
+pub const DESCENDANT_YIELDS: u32 = if MODELLED { 1 } else { 32 };
 
 /// How far a waiter follows the chain of thieves. Each hop is a few cache misses; chains longer than
 /// this are rarer than a successful ordinary steal.
@@ -116,7 +116,7 @@ pub const LEAPFROG_HOPS: usize = 8;
 pub const SLEEP_SHORT: Duration = Duration::from_micros(50);
 
 /// Polls of a worker between two rounds of maintenance (seed 003).
-pub const BUDGET_PER_TICK: u32 = 128;
+pub const BUDGET_PER_TICK: u32 = if MODELLED { 8 } else { 128 };
 
 /// Units of cooperative budget that a task has per poll: as many as the worker has polls per tick.
 pub const BUDGET_PER_POLL: u32 = 128;
@@ -125,16 +125,16 @@ pub const BUDGET_PER_POLL: u32 = 128;
 pub const QUEUE_LATENCY_TARGET: Duration = Duration::from_millis(1);
 
 /// Fewest and most polls between two looks at the global queue (seed 003).
-pub const INTERVAL_MIN: u32 = 8;
+pub const INTERVAL_MIN: u32 = if MODELLED { 2 } else { 8 };
 /// See [`INTERVAL_MIN`].
-pub const INTERVAL_MAX: u32 = 255;
+pub const INTERVAL_MAX: u32 = if MODELLED { 4 } else { 255 };
 
 /// What a poll is taken to last before one was measured: the default row of seed 003's table.
 pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
 
 /// One poll in this many is timed: two readings of the clock cost as much as three short polls. The interval
 /// is not computed more often than that, and one slow poll in the sample makes it short.
-pub const POLLS_PER_SAMPLE: u32 = 128;
+pub const POLLS_PER_SAMPLE: u32 = if MODELLED { 4 } else { 128 };
 
 /// Entries for which a queue keeps its memory when it is emptied: what an ordinary burst needs. The memory of a
 /// longer one goes with its last entries: to make it again costs little beside as many of them. Chains of tasks, rows of
@@ -179,11 +179,11 @@ pub const WATCH_BRISK_POLLS: u64 = 32;
 
 /// Looks at empty LIFO slots after which the watch sleeps until one is used again: seldom enough that
 /// waking it is no cost, soon enough that an idle pool is quiet at once.
-pub const WATCH_LOOKS_IDLE: u32 = 16;
+pub const WATCH_LOOKS_IDLE: u32 = if MODELLED { 2 } else { 16 };
 
 /// How often the watch is needed between two attempts to start its thread, once one has failed: an attempt costs as
 /// much as hundreds of polls, and workers may need the watch after each.
-pub const WATCH_MISSED: u32 = 1_024;
+pub const WATCH_MISSED: u32 = if MODELLED { 2 } else { 1_024 };
 
 /// Threads for closures that block, by default: blocked threads cost memory only, and a closure that has
 /// to wait for one may be what another waits for.

@@ -124,11 +124,13 @@ fn in_the_drop_of_a_future() {
 #[test]
 fn in_the_drop_of_an_output() {
     let heard = heard("in_the_drop_of_an_output", |runtime| {
-        let detached = runtime.spawn(async {
-            blitz::task::yield_now().await;
+        let (go, wait) = blitz::sync::oneshot::channel();
+        drop(runtime.spawn(async {
+            wait.await.unwrap();
             Bomb("output of a detached task")
-        });
-        drop(detached);
+        }));
+        // Only now: the handle of a task that has ended would drop the output here.
+        go.send(()).unwrap();
         // Fetched or not, what the owner of the handle drops panics where it does so.
         let fetched = runtime.spawn(async { Bomb("fetched") }).join().unwrap();
         let caught = |drop: &mut dyn FnMut()| {

@@ -258,6 +258,14 @@ impl PoolBuilder {
         self
     }
 
+    /// As [`use_current_thread`](PoolBuilder::use_current_thread), until another thread needs the
+    /// pool: what [`start_paused`](PoolBuilder::start_paused) does.
+    #[cfg(all(test, blitz_shuttle))]
+    pub(crate) fn lend_current_thread(mut self) -> Self {
+        self.config.lends_thread = true;
+        self.use_current_thread()
+    }
+
     /// Lets the drop of the pool return at once. The threads end by themselves once every job that
     /// was spawned into the pool is done. Default: the drop waits for both.
     ///

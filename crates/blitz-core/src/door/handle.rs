@@ -130,7 +130,7 @@ impl Handle {
         }
     }
 
-    pub(super) fn team(&self) -> &Team {
+    pub(crate) fn team(&self) -> &Team {
         &self.team
     }
 }

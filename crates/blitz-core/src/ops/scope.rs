@@ -8,7 +8,7 @@ use blitz_parts::deque::Mark;
 use blitz_parts::guests::Injected;
 use blitz_parts::job::{Header, HeapJob, Work};
 use blitz_parts::latch::{CountLatch, Latch};
-use blitz_parts::prim::Mutex;
+use blitz_parts::prim::{Mutex, Step, broken};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
@@ -175,7 +175,9 @@ impl<'scope> ScopeCore<'scope> {
             _ => {
                 // Once injected, the job may run and the scope end: keep what is still needed.
                 let team = self.team.clone();
-                self.injected.set();
+                if !broken(Step::ScopeInjectedFirst) {
+                    self.injected.set();
+                }
                 team.inject(work);
             }
         }

@@ -25,6 +25,7 @@ use crate::state::{BitmapMarks, OwnBitmap};
 use crate::team::Team;
 use blitz_parts::bitmap::{Bitmap, Marked, Position, Scan, Sleeper, SummaryTree, Told};
 use blitz_parts::counter::Counter;
+use blitz_parts::prim::{Step, broken};
 use blitz_parts::task::{Header, Place, Runnable};
 use blitz_parts::tuning::{RING_SLOTS, SIGNAL_BATCH};
 use std::ptr::NonNull;
@@ -47,7 +48,9 @@ fn act_on(team: &Team, told: Told) {
         Told::Nobody => {}
         Told::WakeOne => {
             team.bitmap_totals.permits_given.add_shared(1);
-            team.sleep().wake_one();
+            if !broken(Step::RuntimeSignalTells) {
+                team.sleep().wake_one();
+            }
         }
         // The team has ended, and with it the task.
         Told::Closed => team.tasks.cancel_rest(),
@@ -133,7 +136,9 @@ impl<'a> Tasks<'a> {
             part.own.queue_turns.set(1 + self.take_behind(part));
             // Tasks that yielded are not announced while this worker polls them next; now another
             // poll comes first. And no thread could see those behind the task on their way.
-            self.notify_of_ring();
+            if !broken(Step::RuntimeBehindTells) {
+                self.notify_of_ring();
+            }
             return Some(task);
         }
         part.own.queue_turns.set(1);

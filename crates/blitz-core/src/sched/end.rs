@@ -6,6 +6,7 @@ use super::cancel::cancel_tasks_soon;
 use super::hold::Hold;
 use crate::team::Team;
 use blitz_parts::life::{Held, TasksReleased};
+use blitz_parts::prim::{Step, broken};
 use std::sync::Arc;
 
 /// Holds the team for a thread that is no worker of it. `None` if the team is ending or has ended: holds
@@ -38,7 +39,7 @@ pub(crate) fn release_with_tasks(team: &Team) {
 
 /// As [`end_orphaned_sections`], if the handle is gone.
 pub(crate) fn end_orphaned_sections_if_closing(team: &Team) {
-    if team.is_closing() {
+    if team.is_closing() && !broken(Step::SectionsWorkersLook) {
         end_orphaned_sections(team);
     }
 }
@@ -46,7 +47,7 @@ pub(crate) fn end_orphaned_sections_if_closing(team: &Team) {
 /// The same for a worker that gets idle: it may have polled the task of a forgotten shield to its end
 /// (LIFE-6).
 pub(crate) fn end_orphaned_sections_when_idle(team: &Team) {
-    if team.life.is_closing_at_last() {
+    if team.life.is_closing_at_last() && !broken(Step::SectionsWorkersLook) {
         end_orphaned_sections(team);
     }
 }

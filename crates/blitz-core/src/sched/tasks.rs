@@ -8,7 +8,7 @@ use super::watch;
 use crate::base::Id;
 use crate::base::context::Polling;
 use crate::team::Worker;
-use blitz_parts::prim::Instant;
+use blitz_parts::prim::{Instant, Step, broken};
 use blitz_parts::queue::Chain;
 use blitz_parts::task::{Ran, Runnable};
 use blitz_parts::tuning::{DRIVER_TASKS_PART, LIFO_POLLS_MAX};
@@ -169,8 +169,8 @@ impl Tasks<'_> {
         if let Ran::Again(task) = ran {
             // Alone it is for this worker; behind another one, which may block, another worker might
             // take it.
-            let notify = !self.queues.ring.is_empty() || self.queues.has_lifo();
-            self.put_back(task, notify);
+            let behind = !self.queues.ring.is_empty() || self.queues.has_lifo();
+            self.put_back(task, behind && !broken(Step::RuntimeYieldTells));
             if let Some(marks) = &self.queues.bitmap {
                 marks.waker.mark_yield();
             }

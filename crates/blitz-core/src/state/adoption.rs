@@ -21,7 +21,7 @@
 
 #![forbid(unsafe_code)]
 
-use blitz_parts::prim::{Mutex, MutexGuard};
+use blitz_parts::prim::{Mutex, MutexGuard, Step, broken};
 use std::sync::PoisonError;
 
 /// Whether the thread that built the pool is its first worker.
@@ -68,13 +68,16 @@ impl Adoption {
     /// caller, still the worker, answers for it.
     pub(crate) fn stand_up(
         &self,
-        closing: impl FnOnce() -> bool,
+        closing: impl Fn() -> bool,
         makes_room: bool,
         rise: impl FnOnce(),
     ) -> bool {
+        let too_early = broken(Step::AdoptionLooksLocked).then(&closing);
         let mut place = self.lock();
         // Asked under the lock: a thread that drops the handle says so before it calls `end`.
-        let leaves = closing() || makes_room && place.waiting > 0;
+        let is_closing = too_early.unwrap_or_else(closing);
+        let makes_room = makes_room && !broken(Step::AdoptionMakesRoom);
+        let leaves = is_closing || makes_room && place.waiting > 0;
         if leaves {
             place.state = State::Over;
         } else {

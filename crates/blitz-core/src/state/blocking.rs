@@ -12,7 +12,7 @@
 #![forbid(unsafe_code)]
 
 use crate::base::context::Aside;
-use blitz_parts::prim::{Condvar, Instant, Mutex, MutexGuard, thread, thread_local};
+use blitz_parts::prim::{Condvar, Instant, Mutex, MutexGuard, Step, broken, thread, thread_local};
 use blitz_parts::trim::outgrown;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -65,7 +65,12 @@ impl Blocking {
         state.queue.push_back(errand);
         state.unfinished += 1;
         shop.news.notify_one();
-        if state.queue.len() <= state.idle || state.threads >= shop.threads_max {
+        let is_served = if broken(Step::BlockingCountsIdle) {
+            state.idle > 0
+        } else {
+            state.queue.len() <= state.idle
+        };
+        if is_served || state.threads >= shop.threads_max {
             return;
         }
         state.threads += 1;
@@ -109,7 +114,9 @@ impl Blocking {
     /// The pool ends: so do the threads, once they have nothing to do.
     pub(crate) fn stop(&self) {
         self.shared.lock().stopping = true;
-        self.shared.news.notify_all();
+        if !broken(Step::BlockingStopTells) {
+            self.shared.news.notify_all();
+        }
     }
 
     /// Waits for the threads to end.

@@ -7,6 +7,7 @@ use crate::base::context;
 use crate::sched::end::release_with_tasks;
 use crate::team::Team;
 use crate::team::current;
+use blitz_parts::prim::{Step, broken};
 use blitz_parts::task::TaskRef;
 use pin_project_lite::pin_project;
 use std::future::Future;
@@ -128,8 +129,12 @@ impl TaskHold {
     /// Not once the pool is dropped, or tasks could go from one shield to the next for ever; but what is
     /// inside of a shield already goes on.
     fn try_new(team: &Team, task: &TaskRef) -> Option<TaskHold> {
-        team.try_hold_tasks(|| task.is_shielded())
-            .then(|| TaskHold { team: team.arc(), key: team.sections.add(task.clone()) })
+        let held = if broken(Step::ShieldHoldsTasks) {
+            team.life.hold_at_work()
+        } else {
+            team.try_hold_tasks(|| task.is_shielded())
+        };
+        held.then(|| TaskHold { team: team.arc(), key: team.sections.add(task.clone()) })
     }
 }
 
@@ -137,7 +142,11 @@ impl Drop for TaskHold {
     fn drop(&mut self) {
         // Unless the hold was given back when the task had ended.
         if self.team.sections.remove(self.key) {
-            release_with_tasks(&self.team);
+            if broken(Step::ShieldHoldsTasks) {
+                self.team.release();
+            } else {
+                release_with_tasks(&self.team);
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 use super::{AnyLatch, Team};
 use blitz_parts::latch::OnceLatch;
 use blitz_parts::life::{Released, TasksHeld};
+use blitz_parts::prim::{Step, broken};
 use std::sync::PoisonError;
 
 impl Team {
@@ -57,7 +58,7 @@ impl Team {
 
     /// Counts a worker thread, the handle or the last reason to go on out: it is at its end.
     pub(crate) fn count_out(&self) {
-        if self.life.count_out() {
+        if self.life.count_out() && !broken(Step::EndAwaitedTold) {
             // The waiter puts its latch there before it probes.
             let latch = self.end_awaited.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(latch) = latch {

@@ -25,7 +25,7 @@ use blitz_parts::guests::Guests;
 use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::life::Life;
-use blitz_parts::prim::{Mutex, thread};
+use blitz_parts::prim::{Mutex, Step, broken, thread};
 use blitz_parts::sleep::{Counters, Sleep};
 use blitz_parts::slots::Slots;
 use crossbeam_utils::CachePadded;
@@ -183,14 +183,18 @@ impl Team {
         let was_empty = self.injector.push(work);
         self.sleep.new_jobs(1, was_empty);
         // After the fence in `new_jobs` (GUESTS-1).
-        self.guests.tell_of_job(|worker| self.notify_guest(worker));
+        if !broken(Step::RuntimeGuestTold) {
+            self.guests.tell_of_job(|worker| self.notify_guest(worker));
+        }
     }
 
     /// Notifies the guests that hear of tasks of one that was just put where all workers look. The
     /// caller has fenced since.
     #[inline]
     pub(crate) fn notify_guests_of_task(&self) {
-        self.guests.tell_of_task(|worker| self.notify_guest(worker));
+        if !broken(Step::RuntimeTaskGuestTold) {
+            self.guests.tell_of_task(|worker| self.notify_guest(worker));
+        }
     }
 
     fn notify_guest(&self, worker: usize) {

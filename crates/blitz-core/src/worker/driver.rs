@@ -33,6 +33,7 @@ use super::work::has_work;
 use crate::base::context::Aside;
 use crate::sched::watch;
 use crate::team::{Owner, PoolView, Team, Worker};
+use blitz_parts::prim::{Step, broken};
 use blitz_parts::sleep::DriverLease;
 use std::sync::Arc;
 
@@ -118,7 +119,7 @@ impl Owner<'_> {
         if !self.tasks().has_few_tasks() {
             self.tasks().notify_of_ring();
         }
-        if keeps { Visit::Wakers } else { Visit::Tasks }
+        if keeps && !broken(Step::DriverCallsKept) { Visit::Wakers } else { Visit::Tasks }
     }
 
     /// Calls the wakers that the driver keeps. They are anybody's code: one that panics keeps no other from
@@ -153,13 +154,17 @@ impl Owner<'_> {
     /// to run something long.
     fn leave(self, lease: DriverLease<'_>) {
         drop(lease);
-        watch::lease_is_free(self.team());
+        if !broken(Step::DriverLeaveTells) {
+            watch::lease_is_free(self.team());
+        }
     }
 
     /// This worker is about to sleep: if it is the last one, the driver may want to know.
     pub(crate) fn tell_idle_driver(self) {
         if let Some(driver) = self.team().driver().filter(|_| all_inactive(self.team())) {
-            driver.pool_is_idle();
+            if !broken(Step::DriverIdleTold) {
+                driver.pool_is_idle();
+            }
         }
     }
 }

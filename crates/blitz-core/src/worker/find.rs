@@ -14,6 +14,7 @@ use super::work::has_work_but_tasks_of;
 use crate::sched::end::end_orphaned_sections_if_closing;
 use crate::team::{Owner, Worker};
 use blitz_parts::job::Work;
+use blitz_parts::prim::{Step, broken};
 use blitz_parts::task::Runnable;
 
 /// How hard to look.
@@ -119,7 +120,9 @@ impl Owner<'_> {
             _ => queued().or_else(own).or_else(injected),
         }?;
         // What is found here runs before the own tasks, and may run for long.
-        self.tasks().notify_of_ring();
+        if !broken(Step::RuntimeFairTells) {
+            self.tasks().notify_of_ring();
+        }
         Some(found)
     }
 

@@ -6,7 +6,7 @@ use crate::team::{Owner, Team, Worker, current, taken};
 use blitz_parts::barrier;
 use blitz_parts::deque::{Mark, Place, Published, TakeBack};
 use blitz_parts::job::{Header, Work};
-use blitz_parts::prim::{SeqCst, fence};
+use blitz_parts::prim::{SeqCst, Step, broken, fence};
 use blitz_parts::trim::outgrown;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -168,7 +168,8 @@ impl Jobs<'_> {
             let idle = self.team().sleep().counters().load().awake_but_idle();
             // A worker that is awake forces our jobs into the open before it sleeps; one that sleeps has
             // to be notified.
-            if idle > 0 && self.own().backoff.keeps(self.worker().deque.stolen()) {
+            let may_keep = idle > 0 || broken(Step::RuntimeKeepsFromAwake);
+            if may_keep && self.own().backoff.keeps(self.worker().deque.stolen()) {
                 return;
             }
             // Half of the jobs: the owner gets to the older half late, if ever, and the next thief finds
@@ -224,7 +225,9 @@ impl Jobs<'_> {
         drop(outgrown(&mut opened));
         // No other worker was notified of this mail, nor of a task that is alone in the ring: the task
         // would wait for the mail although others sleep.
-        self.tasks().notify_of_ring();
+        if !broken(Step::RuntimeFairTells) {
+            self.tasks().notify_of_ring();
+        }
         Some(first)
     }
 

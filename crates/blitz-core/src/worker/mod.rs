@@ -21,6 +21,8 @@ pub(crate) use jobs::push_or_inject;
 pub(crate) use latch::mark;
 pub(crate) use mail::post;
 pub(crate) use shutdown::{give_up, shut_down};
+#[cfg(all(test, blitz_shuttle))]
+pub(crate) use stack::with_room;
 pub(crate) use stack::{Room, room};
 pub(crate) use thread::{never_run, run_start_handler, run_worker};
 pub(crate) use visit::{need_worker, visit, wait_outside};

@@ -21,6 +21,7 @@ use crate::sched::end::end_orphaned_sections_when_idle;
 use crate::team::Owner;
 use blitz_parts::job::Work;
 use blitz_parts::latch::JobLatch;
+use blitz_parts::prim::{Step, broken};
 use blitz_parts::sleep::Idle;
 
 impl Owner<'_> {
@@ -78,8 +79,9 @@ impl Owner<'_> {
         let mut sleeper = None;
         let lease = self.tasks().while_parking(|| {
             let look = || {
+                let too_early = broken(Step::RuntimeSleeperFirst).then(|| self.sees_work());
                 sleeper = self.tasks().lie_down();
-                self.sees_work()
+                too_early.unwrap_or_else(|| self.sees_work())
             };
             self.team().sleep().no_work_found(self.bed(), idle, latch, look)
         });
@@ -89,7 +91,8 @@ impl Owner<'_> {
 
     /// Whether there is a reason for this worker not to sleep: what it looks at last.
     fn sees_work(self) -> bool {
-        let sees = self.has_mail() || has_work(self.team());
+        let sees_mail = self.has_mail() && !broken(Step::WorkerSeesMail);
+        let sees = sees_mail || has_work(self.team());
         if !sees {
             self.tell_idle_driver();
         }

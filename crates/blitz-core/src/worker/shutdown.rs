@@ -32,6 +32,7 @@ use crate::base::context::Aside;
 use crate::sched::cancel::leave;
 use crate::sched::end::{end_orphaned_sections, release_with_tasks};
 use crate::team::{AnyLatch, Owner, Team, current};
+use blitz_parts::prim::{Step, broken};
 use std::sync::{Arc, PoisonError};
 
 /// Ends the workers of a team whose builder could not start a thread. `unstarted` of them never ran.
@@ -58,7 +59,9 @@ pub(crate) fn shut_down(team: &Team) {
     release_with_tasks(team);
     // Either this sees that a task has ended, or the worker that polled it sees that the handle is gone
     // (LIFE-6).
-    end_orphaned_sections(team);
+    if !broken(Step::SectionsDropLooks) {
+        end_orphaned_sections(team);
+    }
     if current().is_some_and(|owner| owner.is_in(team)) {
         // Inside of one of the pool's own operations, whose frames need the worker until they end. A
         // thread that the pool has adopted hands over then.

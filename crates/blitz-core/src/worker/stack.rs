@@ -83,6 +83,26 @@ fn room_in_new_bounds(known: Option<Bounds>, here: usize) -> Room {
     bounds.room_at(here)
 }
 
+/// Calls `f` as if the stack had `room` on top of the caller, however deep `f` goes.
+#[cfg(all(test, blitz_shuttle))]
+pub(crate) fn with_room<R>(room: Room, f: impl FnOnce() -> R) -> R {
+    /// So large that no frame matters.
+    const EIGHTH: usize = 1 << 30;
+    let eighths = match room {
+        Room::Own => 0,
+        Room::Mail => STACK_LEFT_BY_MAIL,
+        Room::Needed => STACK_LEFT_BY_NEEDED,
+        Room::Older => STACK_LEFT_BY_OLDER,
+        Room::Strangers => STACK_LEFT_BY_STRANGERS,
+    };
+    let lowest = stack::pointer() - eighths * EIGHTH - EIGHTH / 2;
+    let bounds = Bounds { lowest, end: lowest + 8 * EIGHTH, assumed: true };
+    let before = BOUNDS.with(|known| known.replace(Some(bounds)));
+    let result = f();
+    BOUNDS.with(|known| known.set(before));
+    result
+}
+
 impl Bounds {
     fn of_current_thread(size: Option<usize>) -> Bounds {
         match stack::bounds() {

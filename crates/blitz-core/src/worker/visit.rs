@@ -4,6 +4,7 @@ use super::adopted::{adopting, is_adopted_by};
 use super::stack;
 use super::thread::{hand_over, stand_in_for_adopted, start_successor};
 use crate::team::{Team, WorkerScope, current};
+use blitz_parts::prim::{Step, broken};
 use std::sync::Arc;
 
 /// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every operation
@@ -35,7 +36,9 @@ impl Drop for Visit {
     fn drop(&mut self) {
         let Some(owner) = current() else { return };
         // No thread polls these until the next visit, if there is one.
-        owner.tasks().give_away();
+        if !broken(Step::AdoptionGivesAway) {
+            owner.tasks().give_away();
+        }
         let (team, scope) = (&self.team, &mut self.scope);
         let mut stand_up = |makes_room| {
             team.adoption.stand_up(|| team.is_closing(), makes_room, || drop(scope.take()))
@@ -76,7 +79,9 @@ pub(crate) fn wait_outside(team: &Team) -> Option<Outside<'_>> {
         return None;
     }
     team.adoption.begin_waiting();
-    replace_lent(team);
+    if !broken(Step::AdoptionReplacesLent) {
+        replace_lent(team);
+    }
     Some(Outside(team))
 }
 

@@ -15,7 +15,7 @@ use blitz_parts::deque::Mark;
 use blitz_parts::guests::{self, Injected};
 use blitz_parts::job::{Header, Work};
 use blitz_parts::latch::{JobLatch, Runner};
-use blitz_parts::prim::yield_now;
+use blitz_parts::prim::{Step, broken, yield_now};
 use blitz_parts::sleep::Idle;
 use blitz_parts::tuning;
 
@@ -126,7 +126,7 @@ impl Owner<'_> {
                 stop_looking(&mut idle);
                 cancel_waiting_tasks(self.team());
                 // Or for the outside world, and nobody sleeps in the driver any more.
-                if !self.poll_driver() {
+                if broken(Step::DriverPolledAtEnd) || !self.poll_driver() {
                     yield_now();
                 }
                 continue;
@@ -147,7 +147,9 @@ impl Owner<'_> {
         stop_looking(&mut idle);
         // A task that yielded in here is alone in the ring, of which nobody was told, and what goes on now
         // may block.
-        self.tasks().notify_of_ring();
+        if !broken(Step::RuntimeWaitTells) {
+            self.tasks().notify_of_ring();
+        }
     }
 
     /// Runs one thing, if there is any, on behalf of a caller that waits no longer but lets others go first.
@@ -233,7 +235,7 @@ impl Owner<'_> {
                 rounds = 0;
             }
         }
-        if limits.tasks {
+        if limits.tasks && !broken(Step::RuntimeHelpTells) {
             // As at the end of every wait that polls.
             self.tasks().notify_of_ring();
         }
@@ -307,7 +309,7 @@ impl Owner<'_> {
     fn park_within(self, latch: &JobLatch, limits: Limits<'_>) {
         let (team, polls) = (self.team(), self.polls_within(limits));
         end_orphaned_sections_when_idle(team);
-        if !polls {
+        if !polls && !broken(Step::RuntimeGivesAway) {
             // Others poll them; this worker might come back to them late.
             self.tasks().give_away();
         }
@@ -326,7 +328,9 @@ impl Owner<'_> {
         let see_to_driver = || match lease {
             Some(lease) => self.dispatch(lease),
             // No worker sleeps in the driver while the pool ends.
-            None if team.sleep().is_stopping() => self.visit_driver(),
+            None if team.sleep().is_stopping() && !broken(Step::DriverPolledAtEnd) => {
+                self.visit_driver()
+            }
             None => Visit::Nothing,
         };
         if !polls {

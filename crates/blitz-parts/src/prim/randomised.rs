@@ -8,11 +8,19 @@ pub use shuttle::thread::yield_now;
 pub use shuttle::{lazy_static, thread_local};
 
 use super::checked::{execute, with_broken};
-use super::stand_ins::reset_clock;
+use super::stand_ins::reset_system;
 use shuttle::scheduler::{
     PctScheduler, RandomScheduler, Scheduler, UncontrolledNondeterminismCheckScheduler,
 };
 use std::sync::Arc;
+
+/// Stands between two idle rounds. Now and then it yields: a thread of high priority would otherwise keep
+/// others from what it waits for. If it always did, it would fall asleep beside no other thread.
+pub fn relax() {
+    if any_below(4) == 0 {
+        yield_now();
+    }
+}
 
 /// Before its memory is freed the atomic gets a value by which late users are known.
 pub fn poison(atomic: &mut AtomicU64, value: u64) {
@@ -71,14 +79,14 @@ fn run<M: Fn() + Sync + Send + 'static>(
     model: Arc<M>,
 ) -> usize {
     let mut config = shuttle::Config::new();
-    config.stack_size = 1 << 17;
+    config.stack_size = 1 << 18;
     config.failure_persistence = shuttle::FailurePersistence::None;
     config.max_steps = shuttle::MaxSteps::FailAfter(STEPS_MAX);
     config.silence_warnings = true;
     // What other threads would do beside one that has failed says nothing.
     config.ungraceful_shutdown_config.immediately_return_on_panic = true;
     shuttle::Runner::new(scheduler, config).run(move || {
-        reset_clock();
+        reset_system();
         execute(&*model);
     })
 }

@@ -6,7 +6,9 @@
 
 use super::randomised::any_below;
 use shuttle::sync::{Mutex, MutexGuard};
-use std::cell::Cell;
+use shuttle::thread::ThreadId;
+use std::cell::{Cell, RefCell};
+use std::ops::{Add, AddAssign, Sub};
 use std::sync::{Arc, LockResult, PoisonError};
 use std::time::Duration;
 
@@ -14,20 +16,30 @@ std::thread_local! {
     // All threads of a model run on one OS thread.
     static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     static STANDS_STILL: Cell<bool> = const { Cell::new(false) };
+    static STARTS_NONE: Cell<bool> = const { Cell::new(false) };
+    /// The threads that were unparked.
+    static UNPARKED: RefCell<Vec<ThreadId>> = const { RefCell::new(Vec::new()) };
 }
 
 /// By how much the clock is ahead whenever a thread looks at it.
 const TICK: Duration = Duration::from_micros(1);
 
 /// An execution begins.
-pub(super) fn reset_clock() {
+pub(super) fn reset_system() {
     NOW.set(Duration::ZERO);
     STANDS_STILL.set(false);
+    STARTS_NONE.set(false);
+    UNPARKED.take();
 }
 
 /// No timeout is over until the end of this execution.
 pub fn let_time_stand_still() {
     STANDS_STILL.set(true);
+}
+
+/// No builder starts a thread until the end of this execution, as on a system that has too many.
+pub fn let_no_thread_start() {
+    STARTS_NONE.set(true);
 }
 
 fn let_pass(time: Duration) {
@@ -61,6 +73,28 @@ impl Instant {
     }
 }
 
+impl Add<Duration> for Instant {
+    type Output = Instant;
+
+    fn add(self, time: Duration) -> Instant {
+        Instant(self.0 + time)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, time: Duration) {
+        self.0 += time;
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+
+    fn sub(self, earlier: Instant) -> Duration {
+        self.saturating_duration_since(earlier)
+    }
+}
+
 /// The time since the execution began.
 pub fn since_start() -> Duration {
     Instant::now().0
@@ -70,10 +104,24 @@ pub fn since_start() -> Duration {
 /// a turn.
 pub fn park_for(time: Duration) {
     if STANDS_STILL.get() {
-        return shuttle::thread::park();
+        // A park may end for no reason.
+        while !take_unparked() {
+            shuttle::thread::park();
+        }
+        return;
     }
     shuttle::thread::yield_now();
     let_pass(time);
+}
+
+/// Whether the current thread was unparked since it last asked.
+fn take_unparked() -> bool {
+    let current = shuttle::thread::current().id();
+    UNPARKED.with_borrow_mut(|unparked| {
+        let before = unparked.len();
+        unparked.retain(|id| *id != current);
+        unparked.len() < before
+    })
 }
 
 /// As [`std::sync::Condvar`].
@@ -210,10 +258,28 @@ pub mod thread {
         NonZeroUsize::new(2).ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
+    /// As [`std::thread::Thread`].
+    #[derive(Clone, Debug)]
+    pub struct Thread(shuttle::thread::Thread);
+
+    impl Thread {
+        /// As there.
+        pub fn unpark(&self) {
+            super::UNPARKED.with_borrow_mut(|unparked| unparked.push(self.0.id()));
+            self.0.unpark();
+        }
+    }
+
+    /// As [`std::thread::current`].
+    pub fn current() -> Thread {
+        Thread(shuttle::thread::current())
+    }
+
     /// As [`std::thread::JoinHandle`].
     #[derive(Debug)]
     pub struct JoinHandle<T> {
         handle: shuttle::thread::JoinHandle<T>,
+        thread: Thread,
         finished: Arc<AtomicBool>,
     }
 
@@ -228,7 +294,7 @@ pub mod thread {
 
         /// As there.
         pub fn thread(&self) -> &Thread {
-            self.handle.thread()
+            &self.thread
         }
 
         /// As there.
@@ -245,7 +311,7 @@ pub mod thread {
     {
         match Builder::new().spawn(f) {
             Ok(handle) => handle,
-            Err(error) => unreachable!("a model's threads always start: {error}"),
+            Err(error) => panic!("no thread starts: {error}"),
         }
     }
 
@@ -274,12 +340,15 @@ pub mod thread {
         /// As there.
         ///
         /// # Errors
-        /// None: a model's threads always start.
+        /// If no thread [is to start](super::let_no_thread_start).
         pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
         where
             F: FnOnce() -> T + Send + 'static,
             T: Send + 'static,
         {
+            if super::STARTS_NONE.get() {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
             let finished = Arc::new(AtomicBool::new(false));
             let ends = finished.clone();
             let handle = self.0.spawn(move || {
@@ -287,7 +356,8 @@ pub mod thread {
                 ends.store(true, Relaxed);
                 result
             })?;
-            Ok(JoinHandle { handle, finished })
+            let thread = Thread(handle.thread().clone());
+            Ok(JoinHandle { handle, thread, finished })
         }
     }
 }

@@ -4,11 +4,11 @@ use super::Counters;
 use super::driver::{Driver, DriverSlot};
 use crate::counter::Counter;
 use crate::latch::{CoreLatch, Notice};
-use crate::prim::{self, AtomicBool, Step, broken};
+use crate::prim::{self, AtomicBool, Instant, Step, broken};
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicU32, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One worker's place to sleep.
 #[derive(Debug)]

@@ -116,7 +116,7 @@ use crate::barrier;
 use crate::latch::JobLatch;
 use crate::prim::{
     AcqRel, Acquire, AtomicBool, AtomicU64, MODELLED, Relaxed, Release, SeqCst, Step, broken,
-    fence, spin_loop, yield_now,
+    fence, relax, spin_loop,
 };
 use crate::slots::Slots;
 use crate::tuning;
@@ -620,13 +620,5 @@ impl Sleep {
         for bed in self.beds.iter() {
             bed.set();
         }
-    }
-}
-
-/// A yield between two idle rounds. The checker would run a thread that yields only when all others
-/// are stuck, and so never see it fall asleep beside them; there the worker goes on at once.
-fn relax() {
-    if !MODELLED {
-        yield_now();
     }
 }

@@ -8,7 +8,7 @@ use crate::base::panic::{Payload, discard};
 use crate::task::JoinHandle;
 use crate::team::Team;
 use crate::worker;
-use blitz_parts::prim::{Mutex, MutexGuard, thread_local, yield_now};
+use blitz_parts::prim::{Mutex, MutexGuard, Step, broken, thread_local, yield_now};
 use blitz_parts::task::{self, LateReport, Owned, Place, Ran, Runnable, Scheduler};
 use blitz_parts::trim::outgrown;
 use std::cell::{Cell, RefCell};
@@ -152,6 +152,9 @@ impl Inbox {
     fn post(&self, task: Runnable) {
         let mut state = self.lock();
         state.queue.push_back(task);
+        if broken(Step::LocalPostWakes) {
+            return;
+        }
         // Not those that come back meanwhile.
         for _ in 0..state.waiting.len() {
             let Some((_, waker)) = state.waiting.pop_front() else { break };

@@ -1,9 +1,9 @@
 //! Tasks of one signal word that wait for each other in polls that block.
 
-use super::Runtime;
-use super::futures::{Gate, yield_now};
-use super::wait::{Event, block_on};
-use crate::prim::{Step, canary, check, thread};
+use super::futures::{Event, Gate, yield_now};
+use super::{Runtime, canary, check};
+use crate::block_on;
+use blitz_parts::prim::{Step, thread};
 
 /// Two tasks of one signal word are woken while their worker is busy. The first blocks until the second has run.
 fn behind_a_blocker() {
@@ -36,10 +36,10 @@ fn behind_a_blocker() {
 
 #[test]
 fn who_is_behind_a_blocker_runs_elsewhere() {
-    check(4_000, Some(3), behind_a_blocker);
+    check(4_000, behind_a_blocker);
 }
 
 #[test]
 fn canary_who_takes_those_behind_a_task_does_not_tell() {
-    canary(&[Step::RuntimeBehindTells], Some(3), behind_a_blocker);
+    canary(Step::RuntimeBehindTells, behind_a_blocker);
 }

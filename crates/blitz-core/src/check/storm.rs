@@ -1,11 +1,13 @@
 //! Random programs: tasks and jobs that do whatever comes, on any number of workers.
 
-use super::futures::{Gate, Handle, yield_now};
-use super::wait::{Event, block_on, block_on_at_the_limit};
-use super::{Runtime, post_job, shield, spawn, spawn_job, worker};
-use crate::prim::{Mutex, any_below, check, check_replay, thread};
-use crate::task::TaskRef;
-use core::pin::Pin;
+use super::futures::{Event, Gate, Handle, yield_now};
+use super::helping::block_on_at_the_limit;
+use super::{Runtime, balanced, check, post_job, spawn, spawn_job};
+use crate::block_on;
+use crate::task::{AbortHandle, shield};
+use blitz_parts::prim::{Mutex, any_below, check_replay, thread};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// How many tasks a program may spawn besides its first ones.
@@ -17,7 +19,7 @@ const GATES: usize = 4;
 struct World {
     gates: [Gate; GATES],
     /// Everybody who can be aborted.
-    tasks: Mutex<Vec<TaskRef>>,
+    tasks: Mutex<Vec<AbortHandle>>,
     spawns_left: Mutex<usize>,
     /// How many more tasks may block their workers: one worker is left for what they wait for.
     blocks_left: Mutex<usize>,
@@ -34,7 +36,7 @@ impl Drop for World {
 impl World {
     fn new(blocks: usize, over: Gate) -> Arc<World> {
         Arc::new(World {
-            gates: core::array::from_fn(|_| Gate::new()),
+            gates: std::array::from_fn(|_| Gate::new()),
             tasks: Mutex::new(Vec::new()),
             spawns_left: Mutex::new(SPAWNS),
             blocks_left: Mutex::new(blocks),
@@ -47,7 +49,7 @@ impl World {
     }
 
     fn enlist<T>(&self, task: &Handle<T>) {
-        self.tasks.lock().unwrap().push(task.task());
+        self.tasks.lock().unwrap().push(task.abort_handle());
     }
 
     fn spawn(self: &Arc<World>) -> Option<Handle<()>> {
@@ -115,9 +117,10 @@ impl World {
                 .await;
             }
             11 => {
-                let gate = self.gate();
-                let worker = worker::current().expect("called on a worker");
-                worker.help_until(|| gate.is_open());
+                let gate = self.gate().clone();
+                let other = Runtime::new(1);
+                other.spawn_job(move || block_on(gate.passed()));
+                other.shut_down();
             }
             _ => self.block(),
         }
@@ -159,7 +162,7 @@ fn take_one(left: &Mutex<usize>) -> Option<()> {
 
 /// Starts a program; the gates are opened by a foreign thread, one after the other.
 fn begin(runtime: &Runtime, world: Arc<World>) -> ([Handle<()>; ROOTS], thread::JoinHandle<()>) {
-    let roots = core::array::from_fn(|_| {
+    let roots = std::array::from_fn(|_| {
         let root = runtime.spawn(world.clone().live());
         world.enlist(&root);
         root
@@ -195,16 +198,16 @@ fn cut_off() {
 
 #[test]
 fn random_programs_end() {
-    check(20_000, Some(4), to_the_end);
+    check(20_000, to_the_end);
 }
 
 #[test]
 fn random_programs_are_cut_off() {
-    check(20_000, Some(4), cut_off);
+    check(20_000, cut_off);
 }
 
 #[test]
 fn a_seed_always_leads_to_the_same_execution() {
-    check_replay(to_the_end);
-    check_replay(cut_off);
+    check_replay(balanced(to_the_end));
+    check_replay(balanced(cut_off));
 }

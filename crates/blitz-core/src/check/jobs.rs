@@ -1,15 +1,10 @@
 //! Jobs beside tasks: each spawns the other, and waits for the other.
 
-use super::futures::{Gate, yield_now};
-use super::wait::{Event, block_on};
-use super::{Runtime, spawn, spawn_job, worker};
-use crate::prim::{AtomicUsize, Relaxed, Step, canary, check};
+use super::futures::{Event, Gate, yield_now};
+use super::{Runtime, canary, check, spawn, spawn_job};
+use crate::{block_on, join};
+use blitz_parts::prim::{AtomicUsize, Relaxed, Step};
 use std::sync::Arc;
-
-/// `join` on the worker that the caller runs on.
-fn join(a: impl FnOnce(), b: impl FnOnce() + Send) {
-    worker::current().expect("called on a worker").join(a, b);
-}
 
 /// Jobs from outside spawn tasks and jobs; tasks spawn jobs and wait for them.
 fn jobs_and_tasks() {
@@ -36,7 +31,7 @@ fn jobs_and_tasks() {
 
 #[test]
 fn jobs_and_tasks_spawn_each_other() {
-    check(1_000, Some(3), jobs_and_tasks);
+    check(1_000, jobs_and_tasks);
 }
 
 /// Tasks and jobs call `block_on` for tasks: the worker helps meanwhile.
@@ -60,12 +55,12 @@ fn waiting_inside() {
 
 #[test]
 fn sleep_5_a_worker_that_waits_for_a_task_is_woken() {
-    check(2_000, Some(3), waiting_inside);
+    check(2_000, waiting_inside);
 }
 
 #[test]
 fn canary_the_latch_wakes_nobody() {
-    canary(&[Step::LatchSetWake], Some(3), waiting_inside);
+    canary(Step::LatchSetWake, waiting_inside);
 }
 
 /// The only worker waits for a foreign thread.
@@ -86,12 +81,12 @@ fn waiting_alone() {
 
 #[test]
 fn sleep_5_the_only_worker_is_woken() {
-    check(2_000, Some(3), waiting_alone);
+    check(2_000, waiting_alone);
 }
 
 #[test]
 fn canary_the_latch_is_marked_first() {
-    canary(&[Step::SleepLatchAfterWord], Some(3), waiting_alone);
+    canary(Step::SleepLatchAfterWord, waiting_alone);
 }
 
 /// A job forks two others, which stay private unless somebody wants them, and blocks until they have run.
@@ -117,7 +112,7 @@ fn leaf() {
 
 #[test]
 fn sleep_4_private_jobs_of_a_blocked_worker_are_found() {
-    check(3_000, Some(3), leaf);
+    check(3_000, leaf);
 }
 
 /// Forks that are taken back or stolen, with jobs spawned above them, beside tasks.
@@ -150,10 +145,10 @@ fn forks() {
 
 #[test]
 fn deque_1_forks_with_jobs_above_them_run_once() {
-    check(2_000, Some(3), forks);
+    check(2_000, forks);
 }
 
 #[test]
 fn canary_jobs_are_kept_from_sleepers() {
-    canary(&[Step::RuntimeKeepsFromAwake], Some(3), leaf);
+    canary(Step::RuntimeKeepsFromAwake, leaf);
 }

@@ -1,13 +1,14 @@
-//! Futures for the models, and the wrapper that follows each of them to its end.
+//! Futures for the programs, and the wrapper that follows each of them to its end.
 
 use super::ledger::{Ledger, Record};
-use crate::prim::Mutex;
-use crate::task::{Failure, Join, Payload, TaskRef};
-use core::pin::Pin;
-use core::task::{Context, Poll, Waker, ready};
-use std::future::poll_fn;
+use crate::JoinHandle;
+use crate::task::{self, AbortHandle};
+use blitz_parts::prim::{Condvar, Mutex, any_below};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll, Waker, ready};
 
 /// A spawned future, and the record of what becomes of it.
 pub(super) struct Followed<T> {
@@ -16,15 +17,14 @@ pub(super) struct Followed<T> {
 }
 
 impl<T> Followed<T> {
-    pub(super) fn new(
+    /// Has `spawn` start a task that is followed.
+    pub(super) fn spawn(
         future: impl Future<Output = T> + Send + 'static,
-        ledger: &Ledger,
-    ) -> Followed<T> {
-        Followed { future: Box::pin(future), record: ledger.open() }
-    }
-
-    pub(super) fn record(&self) -> Arc<Record> {
-        self.record.clone()
+        spawn: impl FnOnce(Followed<T>) -> JoinHandle<T>,
+    ) -> Handle<T> {
+        let record = Ledger::current().open();
+        let future = Followed { future: Box::pin(future), record: record.clone() };
+        Handle { join: spawn(future), record }
     }
 }
 
@@ -51,21 +51,17 @@ impl<T> Drop for Followed<T> {
 
 /// The join handle of a task: a future that is none if the task was cancelled.
 pub(super) struct Handle<T> {
-    join: Join<T>,
+    join: JoinHandle<T>,
     record: Arc<Record>,
 }
 
 impl<T> Handle<T> {
-    pub(super) fn new(join: Join<T>, record: Arc<Record>) -> Handle<T> {
-        Handle { join, record }
-    }
-
     pub(super) fn abort(&self) {
         self.join.abort();
     }
 
-    pub(super) fn task(&self) -> TaskRef {
-        self.join.task()
+    pub(super) fn abort_handle(&self) -> AbortHandle {
+        self.join.abort_handle()
     }
 }
 
@@ -73,30 +69,31 @@ impl<T> Future for Handle<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        let outcome = ready!(self.join.poll(cx));
+        let outcome = ready!(Pin::new(&mut self.join).poll(cx));
         assert!(self.record.is_dropped(), "a task has ended, and its future is not dropped");
         match outcome {
             Ok(output) => {
                 assert!(self.record.has_completed(), "an output out of nothing");
                 Poll::Ready(Some(output))
             }
-            Err(Failure::Cancelled) => {
+            Err(error) if error.is_cancelled() => {
                 assert!(!self.record.has_completed(), "an output is lost");
                 Poll::Ready(None)
             }
-            Err(Failure::Panicked(payload)) => std::panic::resume_unwind(payload),
+            Err(error) => {
+                // Before the panic: its hook may not switch threads, as the error's lock does.
+                let text = error.to_string();
+                panic!("{text}")
+            }
         }
     }
 }
 
-/// The text of a panic.
-pub(super) fn text(payload: &Payload) -> String {
-    let literal = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    literal.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
-}
-
-/// Lets the other tasks go first, once.
+/// Lets the other tasks go first, once: as users do, or by a wake-up during the poll.
 pub(super) async fn yield_now() {
+    if any_below(2) == 0 {
+        return task::yield_now().await;
+    }
     let mut yielded = false;
     poll_fn(|cx| {
         if yielded {
@@ -127,7 +124,7 @@ impl Gate {
     pub(super) fn open(&self) {
         let mut doorway = self.0.lock().unwrap();
         doorway.is_open = true;
-        let waiting = core::mem::take(&mut doorway.waiting);
+        let waiting = std::mem::take(&mut doorway.waiting);
         drop(doorway);
         for (number, waker) in waiting.into_iter().enumerate() {
             if number % 2 == 0 {
@@ -161,5 +158,30 @@ impl Gate {
             Poll::Pending
         })
         .await;
+    }
+}
+
+/// What a thread blocks on, helping no one.
+#[derive(Clone)]
+pub(super) struct Event(Arc<(Mutex<bool>, Condvar)>);
+
+impl Event {
+    pub(super) fn new() -> Event {
+        Event(Arc::new((Mutex::new(false), Condvar::new())))
+    }
+
+    pub(super) fn set(&self) {
+        let (is_set, changed) = &*self.0;
+        *is_set.lock().unwrap() = true;
+        changed.notify_all();
+    }
+
+    /// Blocks the thread, in the middle of a poll or job perhaps.
+    pub(super) fn wait(&self) {
+        let (is_set, changed) = &*self.0;
+        let mut guard = is_set.lock().unwrap();
+        while !*guard {
+            guard = changed.wait(guard).unwrap();
+        }
     }
 }

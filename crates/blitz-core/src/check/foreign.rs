@@ -1,9 +1,9 @@
 //! Wakes and spawns by threads that are no workers.
 
-use super::Runtime;
 use super::futures::{Gate, yield_now};
-use super::wait::block_on;
-use crate::prim::{Step, canary, check, thread};
+use super::{Runtime, canary, check, spawn_on};
+use crate::block_on;
+use blitz_parts::prim::{Step, thread};
 
 /// Tasks wait for gates that other threads open, after waking them in vain.
 fn gates() {
@@ -34,17 +34,17 @@ fn gates() {
 
 #[test]
 fn tasks_are_woken_by_foreign_threads() {
-    check(2_000, Some(3), gates);
+    check(2_000, gates);
 }
 
 #[test]
 fn canary_a_parked_thread_is_not_woken() {
-    canary(&[Step::ParkWake], Some(3), gates);
+    canary(Step::ParkWake, gates);
 }
 
 #[test]
 fn canary_a_word_is_read_before_the_lock() {
-    canary(&[Step::FutexRecheck], Some(3), gates);
+    canary(Step::FutexRecheck, gates);
 }
 
 /// Several threads spawn tasks, and wait for each other's.
@@ -52,19 +52,19 @@ fn spawners() {
     let runtime = Runtime::new(3);
     let gate = Gate::new();
     let spawners = [0, 1, 2].map(|spawner| {
-        let (team, gate) = (runtime.team.clone(), gate.clone());
+        let (handle, gate) = (runtime.pool.handle(), gate.clone());
         thread::spawn(move || {
             let tasks: Vec<_> = (0..4)
                 .map(|_| {
                     let gate = gate.clone();
-                    team.spawn(async move {
+                    spawn_on(&handle, async move {
                         yield_now().await;
                         gate.passed().await;
                     })
                 })
                 .collect();
             if spawner == 2 {
-                block_on(team.spawn(async move { gate.open() })).unwrap();
+                block_on(spawn_on(&handle, async move { gate.open() })).unwrap();
             }
             tasks.into_iter().for_each(|task| block_on(task).unwrap());
         })
@@ -75,27 +75,27 @@ fn spawners() {
 
 #[test]
 fn foreign_threads_spawn() {
-    check(1_000, Some(3), spawners);
+    check(1_000, spawners);
 }
 
 #[test]
 fn canary_nobody_is_woken_for_a_signalled_task() {
-    canary(&[Step::RuntimeSignalTells], Some(3), gates);
+    canary(Step::RuntimeSignalTells, gates);
 }
 
 #[test]
 fn canary_who_gets_up_takes_no_permit() {
-    canary(&[Step::SignalPermitTaken], Some(3), gates);
+    canary(Step::SignalPermitTaken, gates);
 }
 
 #[test]
 fn canary_a_cleared_leaf_is_not_looked_below() {
-    canary(&[Step::SignalClearLooks], Some(3), gates);
+    canary(Step::SignalClearLooks, gates);
 }
 
 #[test]
 fn canary_a_cleared_root_is_not_looked_below() {
-    canary(&[Step::SignalRootClearLooks], Some(3), gates);
+    canary(Step::SignalRootClearLooks, gates);
 }
 
 /// The only worker goes to sleep while a foreign thread wakes its only task: nobody else would see to that.
@@ -117,10 +117,10 @@ fn alone() {
 
 #[test]
 fn one_worker_is_woken_by_a_foreign_thread() {
-    check(2_000, Some(3), alone);
+    check(2_000, alone);
 }
 
 #[test]
 fn canary_a_worker_counts_as_a_sleeper_too_late() {
-    canary(&[Step::RuntimeSleeperFirst], Some(3), alone);
+    canary(Step::RuntimeSleeperFirst, alone);
 }

@@ -1,15 +1,27 @@
 //! Workers that wait and help: what they leave behind when the wait ends, and who looks after it if they
 //! help little.
 
-use super::futures::{Gate, yield_now};
-use super::wait::{Event, block_on, block_on_at_the_limit, block_on_with_tasks};
-use super::{Runtime, spawn, worker};
-use crate::prim::{Step, canary, check};
+use super::futures::{Event, Gate, yield_now};
+use super::{Runtime, any_settings, canary, check, settings, spawn, still};
+use crate::worker::{Room, with_room};
+use crate::{Scheduler, WaitPolicy, block_on};
+use blitz_parts::prim::{self, Step, any_below};
+use std::future::Future;
+
+/// `block_on` at the limit of a worker's stack: what the future waits for is left to the other workers, of
+/// which one has to be there.
+pub(super) fn block_on_at_the_limit<F: Future>(future: F) -> F::Output {
+    with_room(Room::Mail, || block_on(future))
+}
+
+/// `block_on` where a worker's stack has no room for jobs of strangers: it polls tasks all the same.
+fn block_on_with_tasks<F: Future>(future: F) -> F::Output {
+    with_room(Room::Needed, || block_on(future))
+}
 
 /// A job waits, polls meanwhile, and then blocks until a task has run that may have yielded on this worker
 /// just when the wait ended.
-fn blocks_after(wait: fn(Gate)) {
-    let runtime = Runtime::new(2);
+fn blocks_after(runtime: Runtime, wait: fn(Gate)) {
     let (gate, done) = (Gate::new(), Gate::new());
     runtime.spawn_job({
         let (gate, done) = (gate.clone(), done.clone());
@@ -33,34 +45,36 @@ fn blocks_after(wait: fn(Gate)) {
 }
 
 fn blocks_after_block_on() {
-    blocks_after(|gate| block_on(gate.passed()));
+    blocks_after(Runtime::new(2), |gate| block_on(gate.passed()));
 }
 
 #[test]
 fn a_wait_that_ends_leaves_nothing_behind() {
-    check(4_000, Some(3), blocks_after_block_on);
+    check(4_000, blocks_after_block_on);
 }
 
 #[test]
 fn canary_a_wait_that_ends_tells_nobody() {
-    canary(&[Step::RuntimeWaitTells], Some(3), blocks_after_block_on);
+    canary(Step::RuntimeWaitTells, blocks_after_block_on);
 }
 
-fn blocks_after_the_end_of_another_runtime() {
-    blocks_after(|gate| {
-        let worker = worker::current().expect("called on a worker");
-        worker.help_until(|| gate.is_open());
+fn blocks_after_the_end_of_another_pool() {
+    let settings = settings(2, Scheduler::Stealing).wait_policy(WaitPolicy::DescendantsOnly);
+    blocks_after(Runtime::of(settings), |gate| {
+        let other = Runtime::of(any_settings(1));
+        other.spawn_job(move || block_on(gate.passed()));
+        other.shut_down();
     });
 }
 
 #[test]
-fn the_end_of_another_runtime_leaves_nothing_behind() {
-    check(4_000, Some(3), blocks_after_the_end_of_another_runtime);
+fn the_end_of_another_pool_leaves_nothing_behind() {
+    check(4_000, blocks_after_the_end_of_another_pool);
 }
 
 #[test]
-fn canary_who_ends_another_runtime_tells_nobody() {
-    canary(&[Step::RuntimeHelpTells], Some(3), blocks_after_the_end_of_another_runtime);
+fn canary_who_ends_another_pool_tells_nobody() {
+    canary(Step::RuntimeHelpTells, blocks_after_the_end_of_another_pool);
 }
 
 /// A task waits for others that it spawned, and may not poll them itself.
@@ -78,20 +92,22 @@ fn at_the_limit() {
 
 #[test]
 fn who_may_not_poll_has_others_poll() {
-    check(2_000, Some(3), at_the_limit);
+    check(1_000, at_the_limit);
+    check(1_000, still(at_the_limit));
 }
 
 #[test]
 fn canary_who_may_not_poll_keeps_its_tasks() {
-    canary(&[Step::RuntimeGivesAway], Some(3), at_the_limit);
+    canary(Step::RuntimeGivesAway, still(at_the_limit));
 }
 
-/// One worker is blocked, the other waits for a job from outside, and polls no tasks.
+/// One worker is blocked in a job, the other waits for that job, and runs nothing else but jobs from outside.
 fn a_job_for_a_guest() {
-    let runtime = Runtime::new(2);
+    let policy = WaitPolicy::DescendantsOnly;
+    let runtime = Runtime::of(any_settings(2).wait_policy(policy));
     let event = Event::new();
-    let [blocked, waits, gate, done]: [Gate; 4] = core::array::from_fn(|_| Gate::new());
-    runtime.spawn_job({
+    let [blocked, waits, done]: [Gate; 3] = std::array::from_fn(|_| Gate::new());
+    let awaited = runtime.pool.spawn_cpu({
         let (blocked, event) = (blocked.clone(), event.clone());
         move || {
             blocked.open();
@@ -100,35 +116,38 @@ fn a_job_for_a_guest() {
     });
     block_on(blocked.passed());
     runtime.spawn_job({
-        let (waits, gate, done) = (waits.clone(), gate.clone(), done.clone());
+        let (waits, done) = (waits.clone(), done.clone());
         move || {
             waits.open();
-            block_on_at_the_limit(gate.passed());
-            event.set();
+            awaited.join().unwrap();
             done.open();
         }
     });
     block_on(waits.passed());
-    runtime.spawn_job(move || gate.open());
+    // The worker may have parked by then.
+    for _ in 0..any_below(100) {
+        prim::yield_now();
+    }
+    runtime.spawn_job(move || event.set());
     block_on(done.passed());
     runtime.shut_down();
 }
 
 #[test]
 fn who_helps_few_runs_jobs_from_outside() {
-    check(2_000, Some(3), a_job_for_a_guest);
+    check(2_000, a_job_for_a_guest);
 }
 
 #[test]
 fn canary_a_guest_is_not_told() {
-    canary(&[Step::RuntimeGuestTold], Some(3), a_job_for_a_guest);
+    canary(Step::RuntimeGuestTold, a_job_for_a_guest);
 }
 
 /// One worker is blocked, the other waits for a task from outside, and looks for no work.
 fn a_task_for_a_guest() {
     let runtime = Runtime::new(2);
     let event = Event::new();
-    let [blocked, waits, gate, done]: [Gate; 4] = core::array::from_fn(|_| Gate::new());
+    let [blocked, waits, gate, done]: [Gate; 4] = std::array::from_fn(|_| Gate::new());
     runtime.spawn_job({
         let (blocked, event) = (blocked.clone(), event.clone());
         move || {
@@ -158,12 +177,12 @@ fn a_task_for_a_guest() {
 
 #[test]
 fn who_looks_for_no_work_polls_tasks() {
-    check(2_000, Some(3), a_task_for_a_guest);
+    check(2_000, a_task_for_a_guest);
 }
 
 #[test]
 fn canary_a_guest_is_not_told_of_a_task() {
-    canary(&[Step::RuntimeTaskGuestTold], Some(3), a_task_for_a_guest);
+    canary(Step::RuntimeTaskGuestTold, a_task_for_a_guest);
 }
 
 /// A job waits for tasks that it spawned, and looks for no work.
@@ -186,5 +205,5 @@ fn alone_without_strangers() {
 
 #[test]
 fn who_looks_for_no_work_polls_its_own_tasks() {
-    check(1_000, Some(3), alone_without_strangers);
+    check(1_000, alone_without_strangers);
 }

@@ -1,10 +1,10 @@
 //! Polls that block their worker until another task has run: as long as a worker is left, whatever is
 //! runnable and can be seen by others has to be found by one.
 
-use super::futures::yield_now;
-use super::wait::{Event, block_on};
-use super::{Runtime, spawn};
-use crate::prim::{Step, canary, check};
+use super::futures::{Event, yield_now};
+use super::{Runtime, canary, check, spawn, still};
+use crate::block_on;
+use blitz_parts::prim::Step;
 
 /// As many tasks as workers, from outside. Each but the last blocks until the next has run.
 fn chain_from_outside() {
@@ -28,22 +28,22 @@ fn chain_from_outside() {
 
 #[test]
 fn sleep_3_tasks_from_outside_wait_for_each_other() {
-    check(4_000, Some(3), chain_from_outside);
+    check(4_000, chain_from_outside);
 }
 
 #[test]
 fn canary_nobody_passes_on() {
-    canary(&[Step::SleepCascade], Some(3), chain_from_outside);
+    canary(Step::SleepCascade, chain_from_outside);
 }
 
 #[test]
 fn canary_a_sleepy_worker_is_overlooked() {
-    canary(&[Step::SleepNotifySleepy], Some(3), chain_from_outside);
+    canary(Step::SleepNotifySleepy, chain_from_outside);
 }
 
 #[test]
 fn canary_an_event_wakes_nobody() {
-    canary(&[Step::LatchSetWake], Some(3), chain_from_outside);
+    canary(Step::LatchSetWake, chain_from_outside);
 }
 
 /// One task spawns others and blocks until they have run; each of them blocks until the next has.
@@ -68,7 +68,7 @@ fn chain_from_inside() {
 
 #[test]
 fn spawned_tasks_wait_for_each_other() {
-    check(4_000, Some(3), chain_from_inside);
+    check(4_000, chain_from_inside);
 }
 
 /// A task spawns one that blocks, and yields: it must go on although its own worker is blocked.
@@ -90,17 +90,18 @@ fn yields_to_a_blocker() {
 
 #[test]
 fn who_yields_to_a_blocker_goes_on_elsewhere() {
-    check(4_000, Some(3), yields_to_a_blocker);
+    check(2_000, yields_to_a_blocker);
+    check(2_000, still(yields_to_a_blocker));
 }
 
 #[test]
 fn canary_nobody_is_told_of_who_yields() {
-    canary(&[Step::SleepTaskWakes], Some(3), yields_to_a_blocker);
+    canary(Step::SleepTaskWakes, still(yields_to_a_blocker));
 }
 
 #[test]
 fn canary_who_yields_does_not_tell() {
-    canary(&[Step::RuntimeYieldTells], Some(3), yields_to_a_blocker);
+    canary(Step::RuntimeYieldTells, still(yields_to_a_blocker));
 }
 
 /// A task that yields is alone on its worker, until a job for that worker alone comes and blocks.
@@ -118,7 +119,7 @@ fn yields_to_mail() {
     });
     for worker in 0..2 {
         let event = event.clone();
-        runtime.team.post_job(worker, move || {
+        runtime.post_job(worker, move || {
             if worker == 0 {
                 event.wait();
             }
@@ -130,10 +131,10 @@ fn yields_to_mail() {
 
 #[test]
 fn who_yields_to_mail_goes_on_elsewhere() {
-    check(4_000, Some(3), yields_to_mail);
+    check(4_000, yields_to_mail);
 }
 
 #[test]
 fn canary_who_opens_its_mail_does_not_tell() {
-    canary(&[Step::RuntimeFairTells], Some(3), yields_to_mail);
+    canary(Step::RuntimeFairTells, yields_to_mail);
 }

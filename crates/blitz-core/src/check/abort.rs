@@ -1,9 +1,10 @@
 //! Tasks that are aborted wherever they are.
 
 use super::futures::{Gate, yield_now};
-use super::wait::block_on;
-use super::{Runtime, shield, spawn};
-use crate::prim::{Step, canary, check, thread};
+use super::{Runtime, canary, check, spawn};
+use crate::block_on;
+use crate::task::shield;
+use blitz_parts::prim::{Step, thread};
 
 /// Tasks that wait, yield, join and spawn are aborted by a foreign thread and by a task.
 fn aborts() {
@@ -27,7 +28,7 @@ fn aborts() {
             })
         })
         .collect();
-    let victims: Vec<_> = tasks.iter().map(|task| task.task()).collect();
+    let victims: Vec<_> = tasks.iter().map(|task| task.abort_handle()).collect();
     let aborter = thread::spawn({
         let gate = gate.clone();
         move || {
@@ -35,7 +36,7 @@ fn aborts() {
             gate.open();
         }
     });
-    let own = tasks[1].task();
+    let own = tasks[1].abort_handle();
     let inside = runtime.spawn(async move { own.abort() });
     for (number, task) in tasks.into_iter().enumerate() {
         let output = block_on(task);
@@ -48,25 +49,25 @@ fn aborts() {
 
 #[test]
 fn aborted_tasks_end_once() {
-    check(2_000, Some(3), aborts);
+    check(2_000, aborts);
 }
 
 #[test]
 fn canary_a_task_is_complete_before_it_is_out_of_its_list() {
-    canary(&[Step::TaskUnlinkFirst], Some(3), aborts);
+    canary(Step::TaskUnlinkFirst, aborts);
 }
 
 #[test]
 fn canary_an_output_is_left_to_nobody() {
-    canary(&[Step::TaskCompleteUnwanted], Some(3), aborts);
+    canary(Step::TaskCompleteUnwanted, aborts);
 }
 
 /// A task that waits for ever is aborted, and whoever waits for its end is told.
 fn abort_of_one_that_waits() {
     let runtime = Runtime::new(2);
-    let waits = runtime.spawn(core::future::pending::<()>());
+    let waits = runtime.spawn(std::future::pending::<()>());
     let aborter = thread::spawn({
-        let task = waits.task();
+        let task = waits.abort_handle();
         move || task.abort()
     });
     assert!(block_on(waits).is_none());
@@ -76,12 +77,12 @@ fn abort_of_one_that_waits() {
 
 #[test]
 fn one_that_waits_is_aborted() {
-    check(1_000, Some(3), abort_of_one_that_waits);
+    check(1_000, abort_of_one_that_waits);
 }
 
 #[test]
 fn canary_an_abort_schedules_nothing() {
-    canary(&[Step::TaskAbortSchedules], Some(3), abort_of_one_that_waits);
+    canary(Step::TaskAbortSchedules, abort_of_one_that_waits);
 }
 
 /// Shielded sections end although their tasks are aborted; what follows them does not begin.
@@ -99,7 +100,7 @@ fn shields() {
                 done.open();
             })
             .await;
-            core::future::pending::<()>().await;
+            std::future::pending::<()>().await;
         }
     });
     block_on(begun.passed());
@@ -113,10 +114,10 @@ fn shields() {
 
 #[test]
 fn shielded_sections_end() {
-    check(2_000, Some(3), shields);
+    check(2_000, shields);
 }
 
 #[test]
 fn canary_wakes_of_a_shielded_task_are_refused() {
-    canary(&[Step::TaskWakeShielded], Some(3), shields);
+    canary(Step::TaskWakeShielded, shields);
 }

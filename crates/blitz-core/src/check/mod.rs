@@ -1,0 +1,202 @@
+//! Pools as they are shipped, under random schedules: what the models, each of a few threads and a few
+//! steps, do not show.
+//!
+//! `--cfg blitz_shuttle` swaps the locks, threads, thread-locals and the clock of this crate for the
+//! checker's (see `blitz_parts::prim`), and makes rings, intervals and batches small. Everything else is
+//! what users run: both schedulers, both wait policies, forks that are published on demand or at once. Which
+//! of them a pool has is drawn with the schedule, unless a program is about one of them.
+//!
+//! # What is checked
+//! - A wake-up that is lost shows as a deadlock, or as an execution that does not end.
+//! - Each task is polled by one worker at a time, each job runs once, each future and closure is dropped
+//!   once ([`ledger`]). What a join handle says is what came of its task. Nothing leaks.
+//! - At the end no worker counts as idle or asleep, and every queue and list is empty.
+//!
+//! # What is not
+//! All accesses are sequentially consistent here, and fences do nothing: a wrong ordering passes. Arcs are
+//! the standard ones, whose counts are no steps of a schedule. No program panics: a model that unwinds has
+//! failed. All of it is a sample: a schedule that was not drawn was not seen.
+
+mod abort;
+mod adoption;
+mod block;
+mod blocking;
+mod broadcast;
+mod crowd;
+mod driver;
+mod end;
+mod foreign;
+mod futures;
+mod guests;
+mod helping;
+mod jobs;
+mod leaves;
+mod ledger;
+mod local;
+mod pools;
+mod sets;
+mod shields;
+mod storm;
+mod watch;
+
+use crate::base::panic::message;
+use crate::sched::hold::{self, Hold};
+use crate::team::{Team, current};
+use crate::worker::post;
+use crate::{Pool, PoolBuilder, Scheduler, WaitPolicy};
+use blitz_parts::prim::{self, Step, any_below, let_time_stand_still, thread};
+use futures::{Followed, Handle};
+use ledger::Ledger;
+use std::future::Future;
+use std::sync::Weak;
+
+/// How many preemptions a schedule with priorities has.
+const PREEMPTIONS: Option<usize> = Some(3);
+
+/// Runs `program` in at least so many schedules.
+fn check(schedules: usize, program: impl Fn() + Send + Sync + 'static) {
+    prim::check(schedules, PREEMPTIONS, balanced(program));
+}
+
+/// Asserts that `program` fails in some schedule if `step` is left out.
+fn canary(step: Step, program: impl Fn() + Send + Sync + 'static) {
+    prim::canary(&[step], PREEMPTIONS, balanced(program));
+}
+
+/// The program with books of its own, which balance at its end.
+fn balanced(program: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let ledger = Ledger::begin();
+        program();
+        ledger.assert_balanced();
+    }
+}
+
+/// The program without the passing of time: no timeout is over, and the watch looks only when it is turned
+/// on. So it does not make up for what a worker forgets.
+fn still(program: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let_time_stand_still();
+        program();
+    }
+}
+
+/// Settings for a pool, drawn with the schedule.
+fn any_settings(workers: usize) -> PoolBuilder {
+    let scheduler = [Scheduler::Stealing, Scheduler::Signal][any_below(2)];
+    let wait = [WaitPolicy::StealAnything, WaitPolicy::DescendantsOnly][any_below(2)];
+    let settings = settings(workers, scheduler).wait_policy(wait);
+    if any_below(2) == 0 { settings.publish_all() } else { settings }
+}
+
+/// Settings for a pool with `scheduler`, the others as they are by default.
+fn settings(workers: usize, scheduler: Scheduler) -> PoolBuilder {
+    Pool::builder()
+        .workers(workers)
+        .scheduler(scheduler)
+        .panic_handler(|payload| Ledger::current().report(message(&payload).to_owned()))
+}
+
+/// A pool whose books are looked at when it ends.
+struct Runtime {
+    pool: Pool,
+    team: Weak<Team>,
+}
+
+impl Runtime {
+    /// One with any settings.
+    fn new(workers: usize) -> Runtime {
+        Runtime::of(any_settings(workers))
+    }
+
+    /// One with the signal scheduler.
+    fn with_signals(workers: usize) -> Runtime {
+        Runtime::of(settings(workers, Scheduler::Signal))
+    }
+
+    fn of(settings: PoolBuilder) -> Runtime {
+        let pool = settings.build().unwrap();
+        let team = pool.handle().team().weak();
+        Runtime { pool, team }
+    }
+
+    fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Handle<T> {
+        Followed::spawn(future, |future| self.pool.spawn(future))
+    }
+
+    /// Runs a job of a thread outside.
+    fn spawn_job(&self, job: impl FnOnce() + Send + 'static) {
+        self.pool.spawn_detached(Ledger::current().follow(job));
+    }
+
+    /// Runs a job on one worker alone.
+    fn post_job(&self, index: usize, job: impl FnOnce() + Send + 'static) {
+        post_in(self.pool.handle().team(), index, job);
+    }
+
+    /// Ends the pool, whatever its tasks do, and looks at its books.
+    fn shut_down(self) {
+        self.shut_down_beside([]);
+    }
+
+    /// The same while other threads still use it.
+    fn shut_down_beside<const N: usize>(self, others: [thread::JoinHandle<()>; N]) {
+        let team = self.team.upgrade().unwrap();
+        drop(self.pool);
+        others.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_over(&team);
+    }
+}
+
+/// Asserts that a team whose threads have ended has nothing left.
+fn assert_over(team: &Team) {
+    let counts = team.sleep().counters().load();
+    assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
+    assert_eq!(team.sleep().parked_word(0), 0);
+    if let Some(bitmap) = team.bitmap() {
+        let tree = bitmap.tree();
+        assert_eq!((tree.sleepers(), tree.permits()), (0, 0), "sleepers and permits");
+    }
+    assert!(team.injector().is_empty(), "a job is left");
+    assert_eq!(team.tasks.len(), 0, "a task is left in the queue");
+    assert_eq!(team.sections.len(), 0, "a shielded section is left");
+    assert!(team.blocking.is_idle(), "a closure is left that may block");
+    for worker in team.workers() {
+        assert!(worker.deque.is_empty() && !worker.has_mail(), "a worker has jobs left");
+        assert_eq!(worker.queues.len(), 0, "a worker has tasks left");
+        assert!(worker.queues.owned.is_empty(), "a task still waits");
+    }
+}
+
+/// Starts a task on the current pool.
+fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Handle<T> {
+    Followed::spawn(future, crate::spawn)
+}
+
+/// Starts a task on the pool of `handle`; it may be cancelled at once.
+fn spawn_on<T: Send + 'static>(
+    handle: &crate::Handle,
+    future: impl Future<Output = T> + Send + 'static,
+) -> Handle<T> {
+    Followed::spawn(future, |future| handle.spawn(future))
+}
+
+/// Runs a job on the current pool.
+fn spawn_job(job: impl FnOnce() + Send + 'static) {
+    crate::spawn_detached(Ledger::current().follow(job));
+}
+
+/// The same for a job that any one worker alone may run.
+fn post_job(job: impl FnOnce() + Send + 'static) {
+    let owner = current().expect("called on a worker");
+    let team = owner.team();
+    post_in(team, any_below(team.num_workers()), job);
+}
+
+fn post_in(team: &Team, index: usize, job: impl FnOnce() + Send + 'static) {
+    let job = hold::job(Hold::new(team), Ledger::current().follow(job));
+    post(team.worker(index).expect("a worker of this pool"), job);
+}
