@@ -51,6 +51,7 @@ pub const ORDERS: &[Order] = &[
         sources: "crates/blitz-core/src",
         tests_too: false,
         layers: &[
+            layer("check", &[&["check"]]),
             layer("door", &[&["door"]]),
             layer("ops", &[&["ops"]]),
             layer("task", &[&["task"]]),
