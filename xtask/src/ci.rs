@@ -131,7 +131,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         "attack",
         "programs that have broken the pool; random mixes, half a minute",
         |job| {
-            job.run(&mut commands::attack(&["--minutes", "0.5"], false))?;
+            job.run(&mut commands::attack(&["--minutes", "1"], false))?;
             passed()
         },
     );
