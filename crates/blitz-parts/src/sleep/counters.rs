@@ -1,6 +1,6 @@
 //! The packed counters: who sleeps, who is idle, and whether something was posted.
 
-use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed, SeqCst};
+use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed};
 
 /// `sleeping` (bits 0-15), `inactive` (16-31), jobs event counter (32-63), in one word.
 #[derive(Debug)]
@@ -94,14 +94,14 @@ impl Counters {
 
     /// The worker starts to look for work; returns the reading before.
     pub fn add_inactive(&self) -> Counts {
-        let old = Counts(self.word.fetch_add(ONE_INACTIVE, SeqCst));
+        let old = Counts(self.word.fetch_add(ONE_INACTIVE, AcqRel)); // O12
         debug_assert!(old.inactive() < WORKERS_MAX);
         old
     }
 
     /// The worker stops looking; returns the reading before, from which the cascade is decided.
     pub fn sub_inactive(&self) -> Counts {
-        let old = Counts(self.word.fetch_sub(ONE_INACTIVE, SeqCst));
+        let old = Counts(self.word.fetch_sub(ONE_INACTIVE, Relaxed)); // O13
         debug_assert!(old.inactive() > 0, "inactive count below zero: {old:?}");
         old
     }
@@ -109,25 +109,25 @@ impl Counters {
     /// Registers one sleeper, if nothing has changed since `seen`.
     pub fn try_add_sleeping(&self, seen: Counts) -> bool {
         let new = seen.0 + ONE_SLEEPING;
-        self.word.compare_exchange(seen.0, new, SeqCst, Relaxed).is_ok()
+        self.word.compare_exchange(seen.0, new, AcqRel, Relaxed).is_ok() // O3, O12
     }
 
     /// One sleeper less: called by its waker, or by itself if it never slept.
     pub fn sub_sleeping(&self) {
-        let old = Counts(self.word.fetch_sub(ONE_SLEEPING, SeqCst));
+        let old = Counts(self.word.fetch_sub(ONE_SLEEPING, Relaxed)); // O13
         debug_assert!(old.sleeping() > 0, "sleeping count below zero: {old:?}");
     }
 
     /// Registers a worker as idle and asleep at once: it waits for a latch and takes no posted work,
     /// so at no moment may it count as awake but idle.
     pub fn add_parked(&self) {
-        let old = Counts(self.word.fetch_add(ONE_INACTIVE + ONE_SLEEPING, SeqCst));
+        let old = Counts(self.word.fetch_add(ONE_INACTIVE + ONE_SLEEPING, AcqRel)); // O12
         debug_assert!(old.inactive() < WORKERS_MAX);
     }
 
     /// Undoes [`Counters::add_parked`] for a worker that nobody woke.
     pub fn sub_parked(&self) {
-        let old = Counts(self.word.fetch_sub(ONE_INACTIVE + ONE_SLEEPING, SeqCst));
+        let old = Counts(self.word.fetch_sub(ONE_INACTIVE + ONE_SLEEPING, Relaxed)); // O13
         debug_assert!(old.sleeping() > 0 && old.inactive() > 0, "{old:?}");
     }
 
@@ -143,7 +143,7 @@ impl Counters {
     }
 
     fn step_jec_if(&self, wanted: impl Fn(Counts) -> bool) -> (Counts, Counts) {
-        let mut seen = self.word.load(Acquire);
+        let mut seen = self.word.load(Relaxed);
         loop {
             let old = Counts(seen);
             if !wanted(old) {
@@ -151,7 +151,8 @@ impl Counters {
             }
             // The JEC is the top field: it wraps without touching the others.
             let new = seen.wrapping_add(ONE_JEC);
-            match self.word.compare_exchange(seen, new, AcqRel, Acquire) {
+            match self.word.compare_exchange(seen, new, Relaxed, Relaxed) {
+                // O13
                 Ok(_) => return (old, Counts(new)),
                 Err(now) => seen = now,
             }

@@ -1,7 +1,7 @@
 //! The driver slot: where one worker at a time sleeps for more than its word.
 
 use super::WORKERS_MAX;
-use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed, Release, model_has_failed};
+use crate::prim::{AcqRel, AtomicUsize, Relaxed, Release, model_has_failed};
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -107,7 +107,8 @@ impl DriverSlot {
 
     /// How often a worker has had the lease, if there is a driver and none has it now.
     pub(super) fn visits_if_free(&self) -> Option<usize> {
-        let word = self.word.load(Acquire);
+        // Visits are only compared with each other: nothing of the driver is used because of them.
+        let word = self.word.load(Relaxed);
         (word & HOLDER == FREE).then_some(word / VISIT)
     }
 

@@ -5,7 +5,7 @@ use super::{Driver, Sleep, SleepPolicy};
 use crate::latch::{CountLatch, Latch, OnceLatch};
 use crate::park::futex;
 use crate::prim::{
-    AcqRel, AtomicBool, AtomicU32, AtomicUsize, Relaxed, Step, canary, check, thread,
+    AcqRel, AtomicBool, AtomicU32, AtomicUsize, Relaxed, Step, Witness, canary, check, thread,
 };
 use std::sync::Arc;
 
@@ -222,4 +222,29 @@ fn sleep_10_a_sleeper_moves_into_a_new_driver() {
 #[test]
 fn canary_a_driver_comes_without_its_fence() {
     canary(&[Step::SleepPlugFence], Some(3), a_driver_for_a_sleeper);
+}
+
+/// A driver is plugged in, and two workers use it in turn: what lies in it is plain memory.
+fn the_lease_is_handed_on() {
+    let (rig, inside) = (Rig::new(2, 1), Arc::new(Witness::default()));
+    let sit_down = |rig: &Rig, index: usize, inside: &Witness| {
+        let bed = rig.sleep.bed(index).expect("a bed of this rig");
+        if let Some(lease) = rig.sleep.try_lease(bed) {
+            inside.write();
+            drop(lease);
+        }
+    };
+    let other = thread::spawn({
+        let (rig, inside) = (rig.clone(), inside.clone());
+        move || sit_down(&rig, 1, &inside)
+    });
+    inside.write();
+    rig.plug();
+    sit_down(&rig, 0, &inside);
+    other.join().unwrap();
+}
+
+#[test]
+fn sleep_14_who_has_the_lease_sees_what_was_done_in_the_driver() {
+    check(10, None, the_lease_is_handed_on);
 }

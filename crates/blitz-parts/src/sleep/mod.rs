@@ -51,7 +51,8 @@
 //!   sleeper's heavy fence in step 4, and that of a worker that leaves the idle state beside sleepers
 //!   (O5), make that enough.
 //! - **SLEEP-5** A worker that waits for a latch is woken when the latch is set.
-//! - **SLEEP-6** After `stop` every worker leaves or never enters sleep.
+//! - **SLEEP-6** After `stop` every worker leaves or never enters sleep. A thread that sees the pool stop sees what
+//!   was done before `stop`.
 //! - **SLEEP-7** Bit i of the parked bitmap is written by worker i only, and is set whenever worker i
 //!   is counted as a sleeper that takes posted work.
 //! - **SLEEP-8** A task that a worker put where others can take it, and told of by `new_task`, is found as a
@@ -66,21 +67,25 @@
 //! - **SLEEP-12** Whoever had the lease is handed it when it is awake again, even if it did not get to sleep: one
 //!   that found the lease taken sleeps elsewhere, and somebody has to say that it is free.
 //! - **SLEEP-13** A worker whose [`Demand`] other counters tell of reads these, some time from then on.
+//! - **SLEEP-14** A holder of the lease sees what the holders before it did in the driver, and what was done
+//!   before the driver was plugged in.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | fence after the push, before reading the counters | SeqCst | O2 | poster and sleeper cannot both miss each other |
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
-//! | O3 | exchange that registers | SeqCst | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another private one behind it |
-//! | O4 | parked bit | AcqRel, before O3 and O2 | load after O1 | a poster that is not seen sees the bit |
+//! | O3 | exchange that registers | AcqRel | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another private one behind it |
+//! | O4 | parked bit | AcqRel, before O3 and O2; its load is Relaxed | load after O1, O5, O7 or `relieve`'s of the counters | a poster that is not seen sees the bit, and the word SLEEPY |
 //! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job tells nobody, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
 //! | O8 | lease freed when a driver is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
-//! | O9 | lease: taken, given back | AcqRel, Release | each other | what happened in the driver is seen to by one after the other |
+//! | O9 | lease: taken, given back | AcqRel, Release | each other, O8 | SLEEP-14: what happened in the driver is seen to by one after the other |
 //! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: who takes a worker out of SLEEPING knows where it blocks. One that reads a later sleep's choice is late: the sleep that it ended is over |
 //! | O11 | demand store, load | Relaxed | – | SLEEP-13: it says where to look, and both places are there as long as the worker; what an owner that reads it late does, `barrier` says (After a refusal) |
+//! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: it sees what each of them has put before it became so |
+//! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and whoever acts on a count does so after a fence (O1, O2, O5, O7); who counts less only looks more |
 //!
 //! No fence is needed after waking, although a poster that finds a worker notified already leaves its
 //! job to that worker: before the worker blocks again it passes O2, and before it runs something O5.
@@ -581,7 +586,7 @@ impl Sleep {
         let holder = self.slot.holder();
         let mut in_driver = None;
         for (row, word) in self.parked.iter().enumerate() {
-            let mut bits = word.load(Acquire);
+            let mut bits = word.load(Relaxed); // O4
             while bits != 0 {
                 let index = row * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;

@@ -3,7 +3,7 @@
 //! The queue has no orderings of its own, so that nothing but the protocol can make a sleeper see a
 //! job. A lost job shows as a deadlock: somebody waits for it while all workers sleep.
 
-use super::{Bed, Sleep, SleepPolicy};
+use super::{Bed, Counters, Sleep, SleepPolicy};
 use crate::barrier;
 use crate::latch::{CountLatch, JobLatch, Latch, OnceLatch};
 use crate::prim::{
@@ -27,6 +27,8 @@ struct Rig {
     done: CountLatch<OnceLatch>,
     /// Something that one thread writes before it lets another know.
     written: AtomicUsize,
+    /// Something that is written before the pool ends.
+    last_words: AtomicUsize,
 }
 
 impl Rig {
@@ -37,7 +39,8 @@ impl Rig {
         });
         let done = CountLatch::new(jobs_expected, OnceLatch::new());
         let jobs = AtomicUsize::new(0);
-        Arc::new(Rig { sleep, jobs, done, written: AtomicUsize::new(0) })
+        let (written, last_words) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Rig { sleep, jobs, done, written, last_words })
     }
 
     fn bed(&self, index: usize) -> &Bed {
@@ -85,6 +88,7 @@ impl Rig {
             let found = loop {
                 give_way(&mut turns);
                 if self.sleep.is_stopping() {
+                    assert_eq!(self.last_words.load(Relaxed), 1, "what was done before the end");
                     break false;
                 }
                 if self.take() {
@@ -109,9 +113,14 @@ impl Rig {
     /// Waits until every job has run, ends the pool and checks the books.
     fn finish<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         self.done.inner().wait();
-        self.sleep.stop();
+        self.stop();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         self.assert_nobody_counted();
+    }
+
+    fn stop(&self) {
+        self.last_words.store(1, Relaxed);
+        self.sleep.stop();
     }
 
     fn assert_nobody_counted(&self) {
@@ -436,11 +445,48 @@ fn canary_a_parked_worker_keeps_posted_jobs_to_itself() {
     canary(&[Step::SleepCascade], Some(2), a_parked_worker_passes_jobs_on);
 }
 
+/// A sleeper that finds every worker inactive looks without a heavy fence: it sees what a worker has put before it
+/// became so for the last time, or that worker has seen the sleeper. The worker is `busy` in between.
+fn all_are_inactive(busy: bool, become_inactive: fn(&Counters)) {
+    let rig = Rig::new(2, 1);
+    let worker = thread::spawn({
+        let rig = rig.clone();
+        move || {
+            let counters = rig.sleep.counters();
+            if busy {
+                become_inactive(counters);
+                counters.sub_inactive();
+            }
+            rig.jobs.store(1, Relaxed);
+            let sees_sleeper = counters.peek().sleeping() > 0;
+            become_inactive(counters);
+            sees_sleeper
+        }
+    });
+    let counters = rig.sleep.counters();
+    counters.add_inactive();
+    let seen = loop {
+        let seen = counters.load();
+        if counters.try_add_sleeping(seen) {
+            break seen;
+        }
+    };
+    let misses_job = seen.inactive() == 2 && !rig.any();
+    let sees_sleeper = worker.join().unwrap();
+    assert!(!misses_job || sees_sleeper, "nobody knows of the job");
+}
+
+#[test]
+fn sleep_4_who_finds_all_inactive_sees_what_they_have_put() {
+    check(10, None, || all_are_inactive(true, |counters| _ = counters.add_inactive()));
+    check(5, None, || all_are_inactive(false, Counters::add_parked));
+}
+
 /// The pool ends while its workers fall asleep.
 fn stop_against_sleep() {
     let rig = Rig::new(2, 1);
     let workers = [rig.spawn(0), rig.spawn(1)];
-    rig.sleep.stop();
+    rig.stop();
     workers.into_iter().for_each(|worker| worker.join().unwrap());
     rig.assert_nobody_counted();
 }
