@@ -53,7 +53,7 @@
 //! - **TASK-7** Who has polled the join handle in vain is woken at the task's end, through the waker of the
 //!   last poll. No waker is left in a task that is freed.
 //! - **TASK-8** A task that is aborted ends, without being polled again. A task whose queue entry is dropped
-//!   ends on the spot.
+//!   ends on the spot. The drop of the future sees what was done before the abort, or before the last shield went.
 //! - **TASK-9** While a task has a shield an abort waits, and wakes have their effect. The abort is effective
 //!   when the last shield goes.
 //! - **TASK-10** A task that is IDLE is in a list. Once the list is closed, and the tasks that it left to
@@ -75,6 +75,7 @@
 //! | O8 | load that finds no reference but one's own | Acquire | O7 | TASK-6; no exchange is needed, since only who has a reference can make another |
 //! | O9 | one reference more | Relaxed | – | made from one that is there |
 //! | O10 | fence of a wake before it finds, by a load, that a poll is to begin; fence after the exchange to RUNNING | SeqCst; after_exchange | each other | TASK-2: the wake sees RUNNING, or the poll sees what the waker's thread wrote |
+//! | O11 | one shield more; taking the place of the join waker back | Relaxed; Acquire if the task has ended | – | a count that an abort finds in the same word; memory that only the handle has used since it announced it |
 //!
 //! What an exchange costs is what tasks cost. A task that is ready at once has its entry run with one
 //! (none if the join handle is gone already) and ends with one; a poll that leaves the task pending has two;

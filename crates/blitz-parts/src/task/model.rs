@@ -3,12 +3,12 @@
 //! A panic in a poll is caught, be it the checker's own. So models look at how tasks ended.
 
 use super::rig::{Drops, Gate, Rig, Woken, outcome};
-use super::{Failure, Join};
-use crate::prim::{Step, canary, check, check_without, thread};
+use super::{Failure, Join, TaskRef};
+use crate::prim::{self, Step, canary, check, check_without, thread};
 use core::future::ready;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A task that waits for its gate, and a waker of it.
 fn waiting() -> (Arc<Rig>, Arc<Gate>, Join<usize>, Waker) {
@@ -239,6 +239,59 @@ fn an_abort_meets_a_wake_and_a_run() {
 #[test]
 fn task_4_a_future_that_is_aborted_and_woken_is_dropped_once() {
     check(2_000, Some(3), an_abort_meets_a_wake_and_a_run);
+}
+
+/// Notes, when it is dropped, what it sees of a word.
+struct Sees {
+    word: Arc<prim::AtomicUsize>,
+    seen: Arc<AtomicUsize>,
+}
+
+impl Drop for Sees {
+    fn drop(&mut self) {
+        self.seen.store(self.word.load(Relaxed), Relaxed);
+    }
+}
+
+/// A thread writes something and then has a task cancelled that is polled meanwhile: the future's drop sees it.
+fn a_cancellation_hands_over(prepare: fn(&TaskRef), cancel: fn(&TaskRef)) {
+    let rig = Rig::new();
+    let (word, seen) = (Arc::new(prim::AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let sees = Sees { word: word.clone(), seen: seen.clone() };
+    let join = rig.spawn(core::future::poll_fn(move |_| {
+        let _moved = &sees;
+        Poll::<()>::Pending
+    }));
+    prepare(&join.task());
+    let cancelling = thread::spawn({
+        let task = join.task();
+        move || {
+            word.store(1, Relaxed);
+            cancel(&task);
+        }
+    });
+    rig.run_all();
+    cancelling.join().unwrap();
+    rig.run_all();
+    assert_eq!(seen.load(Relaxed), 1, "the future's drop does not see what was done before");
+    drop(join);
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn task_8_the_drop_of_a_future_sees_what_its_aborter_did() {
+    check(50, Some(5), || a_cancellation_hands_over(|_| (), |task| task.abort()));
+}
+
+#[test]
+fn task_8_the_drop_of_a_future_sees_what_was_done_under_its_shield() {
+    let shield_and_abort = |task: &TaskRef| {
+        task.add_shield().unwrap();
+        task.abort();
+    };
+    check(50, Some(5), move || {
+        a_cancellation_hands_over(shield_and_abort, |task| task.remove_shield())
+    });
 }
 
 /// The last shield of an idle task goes while it is aborted.
@@ -585,6 +638,26 @@ fn task_10_a_task_that_is_polled_while_its_list_is_closed_ends() {
 #[test]
 fn canary_tasks_with_others_are_not_marked() {
     canary(&[Step::TaskKillMarks], Some(3), closing_meets_a_poll);
+}
+
+/// The list is closed while a task in it is woken and polled, and waits again as before.
+fn closing_meets_a_wake_and_a_poll() {
+    let (rig, gate, join, waker) = waiting();
+    let running = thread::spawn({
+        let rig = rig.clone();
+        move || {
+            waker.wake_by_ref();
+            rig.run_all();
+        }
+    });
+    let _left = rig.owned.close_and_cancel();
+    running.join().unwrap();
+    assert!(!ends(&rig, &gate, join));
+}
+
+#[test]
+fn task_1_who_closes_a_list_sees_what_the_last_run_did() {
+    check(400, Some(5), closing_meets_a_wake_and_a_poll);
 }
 
 /// The list is closed while a task in it is woken, and ends or is ended.

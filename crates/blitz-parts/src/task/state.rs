@@ -439,7 +439,8 @@ impl State {
 
     /// One shield more; says whether there was room.
     pub(super) fn add_shield(&self) -> bool {
-        self.exchange(AcqRel, |word| match word.0 & SHIELDS {
+        // O11
+        self.exchange(Relaxed, |word| match word.0 & SHIELDS {
             SHIELDS => Next::Stay(false),
             _ => Next::To(Word(word.0 + SHIELD), true),
         })
@@ -494,7 +495,8 @@ impl State {
         if broken(Step::TaskJoinTakesBack) {
             return JoinSlot::Yes;
         }
-        self.exchange(AcqRel, |word| match word.life() {
+        // O11
+        self.exchange(Relaxed, |word| match word.life() {
             COMPLETE => Next::Stay(JoinSlot::Complete), // O5
             _ => Next::To(word.without(JOIN_WAKER), JoinSlot::Yes),
         })
