@@ -183,7 +183,8 @@ fn a_sleeping_pool_moves_into_its_driver() {
 fn events_come_while_a_worker_is_stuck() {
     let pool = pool(2);
     for _ in 0..20 {
-        // Each of these leaves the driver to run, and does not come back before the event has been seen to.
+        // Each of these leaves the driver to run, and does not come back before the event has been
+        // seen to.
         let (done, is_done) = mpsc::channel();
         let stuck = pool.spawn(async move {
             event().await;

@@ -1,4 +1,5 @@
-//! hyper without anything on top: a server and a client that take from Blitz what hyper needs of a runtime.
+//! hyper without anything on top: a server and a client that take from Blitz what hyper needs of a
+//! runtime.
 
 use blitz::net::{TcpListener, TcpStream};
 use blitz_hyper::{BlitzIo, BlitzTimer, BoxError};

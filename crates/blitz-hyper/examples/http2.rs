@@ -1,4 +1,5 @@
-//! A hundred requests at once through one HTTP/2 connection, and an end in the middle of them that loses none.
+//! A hundred requests at once through one HTTP/2 connection, and an end in the middle of them that
+//! loses none.
 
 use axum::extract::Path;
 use axum::{Router, routing::get};

@@ -19,15 +19,16 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
-/// A connection is there as long as this is: for the coordinator, and for the server, of which one that was upgraded
-/// is no longer a task.
+/// A connection is there as long as this is: for the coordinator, and for the server, of which one
+/// that was upgraded is no longer a task.
 pub(crate) struct Presence {
     _to_coordinator: Arc<Place>,
     _to_server: mpsc::Sender<Infallible>,
 }
 
 impl Presence {
-    /// Of the connection that is `running`. The server waits until there is no clone of `present` any more.
+    /// Of the connection that is `running`. The server waits until there is no clone of `present`
+    /// any more.
     pub(crate) fn new(running: &Running, present: &mpsc::Sender<Infallible>) -> Presence {
         Presence { _to_coordinator: running.place(), _to_server: present.clone() }
     }
@@ -39,7 +40,8 @@ impl fmt::Debug for Presence {
     }
 }
 
-/// Answers what comes through `stream` until either side ends it, or `running` is to come to its end.
+/// Answers what comes through `stream` until either side ends it, or `running` is to come to its
+/// end.
 ///
 /// # Errors
 /// What the protocol, the stream or the service had to complain about.

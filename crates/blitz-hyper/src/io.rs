@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pin_project! {
     /// Makes hyper's stream of one of Tokio's, and the other way round.
     ///
-    /// Blitz's sockets, TLS on top of them and whatever else has Tokio's traits can be given to hyper; what hyper
-    /// hands out after an upgrade can be given to whoever expects Tokio's traits.
+    /// Blitz's sockets, TLS on top of them and whatever else has Tokio's traits can be given to
+    /// hyper; what hyper hands out after an upgrade can be given to whoever expects Tokio's traits.
     ///
     /// ```
     /// use blitz::io::{AsyncReadExt, AsyncWriteExt};
@@ -46,8 +46,8 @@ impl<T> BlitzIo<T> {
         BlitzIo { stream, presence: None }
     }
 
-    /// Wraps the stream of a server's connection, which is `presence` as long as the stream is in here, whoever has
-    /// it then: hyper hands it out after an upgrade.
+    /// Wraps the stream of a server's connection, which is `presence` as long as the stream is in
+    /// here, whoever has it then: hyper hands it out after an upgrade.
     pub(crate) fn of_server(stream: T, presence: Presence) -> BlitzIo<T> {
         BlitzIo { stream, presence: Some(presence) }
     }
@@ -62,8 +62,8 @@ impl<T> BlitzIo<T> {
         &mut self.stream
     }
 
-    /// The stream, without the wrapper. If it is that of a server's connection, the server does not wait for it any
-    /// more.
+    /// The stream, without the wrapper. If it is that of a server's connection, the server does not
+    /// wait for it any more.
     pub fn into_inner(self) -> T {
         self.stream
     }
@@ -75,7 +75,8 @@ impl<T: AsyncRead> hyper::rt::Read for BlitzIo<T> {
         cx: &mut Context<'_>,
         mut cursor: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: bytes that are initialised must stay so. A `ReadBuf` only ever writes initialised ones.
+        // SAFETY: bytes that are initialised must stay so. A `ReadBuf` only ever writes initialised
+        // ones.
         let space = unsafe { cursor.as_mut() };
         let start = space.as_ptr().cast::<u8>();
         let mut buf = ReadBuf::uninit(space);
@@ -125,14 +126,15 @@ impl<T: hyper::rt::Read> AsyncRead for BlitzIo<T> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: bytes that are initialised must stay so. hyper's buffer only ever writes initialised ones.
+        // SAFETY: bytes that are initialised must stay so. hyper's buffer only ever writes
+        // initialised ones.
         let space = unsafe { buf.unfilled_mut() };
         let mut inner = hyper::rt::ReadBuf::uninit(space);
         // A cursor is taken by value, so this one writes into `inner` or nowhere.
         ready!(self.project().stream.poll_read(cx, inner.unfilled()))?;
         let read = inner.filled().len();
-        // SAFETY: the first `read` bytes of the unfilled part must be initialised. `inner`, which is that part,
-        // has filled them.
+        // SAFETY: the first `read` bytes of the unfilled part must be initialised. `inner`, which
+        // is that part, has filled them.
         unsafe { buf.assume_init(read) };
         buf.advance(read);
         Poll::Ready(Ok(()))

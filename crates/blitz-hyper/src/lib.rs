@@ -1,7 +1,8 @@
 //! HTTP with hyper, axum and tower on the Blitz runtime.
 //!
-//! [`serve`] answers HTTP/1 and HTTP/2, whichever a client speaks, with any tower service: an axum router, a
-//! stack of middleware, a function. It ends gracefully when it is told to, and reports what it left behind.
+//! [`serve`] answers HTTP/1 and HTTP/2, whichever a client speaks, with any tower service: an axum
+//! router, a stack of middleware, a function. It ends gracefully when it is told to, and reports
+//! what it left behind.
 //!
 //! ```
 //! use axum::{Router, routing::get};
@@ -26,9 +27,9 @@
 //! # }
 //! ```
 //!
-//! Who calls hyper without `serve` needs three things from a runtime, which are here as well: [`BlitzExecutor`]
-//! starts tasks, [`BlitzTimer`] sleeps, and [`BlitzIo`] makes hyper's streams of Tokio's, which Blitz's sockets
-//! are.
+//! Who calls hyper without `serve` needs three things from a runtime, which are here as well:
+//! [`BlitzExecutor`] starts tasks, [`BlitzTimer`] sleeps, and [`BlitzIo`] makes hyper's streams of
+//! Tokio's, which Blitz's sockets are.
 //!
 //! Nothing of this brings Tokio's scheduler, timers or reactor along.
 

@@ -40,8 +40,8 @@ pub trait Listener: Send + 'static {
     /// Accepts a connection, or wakes the task of `cx` when there is one.
     ///
     /// # Errors
-    /// As `accept` has them. A server survives those that come from one connection and those that say that
-    /// something has run out for the moment.
+    /// As `accept` has them. A server survives those that come from one connection and those that
+    /// say that something has run out for the moment.
     fn poll_accept(&mut self, cx: &mut Context<'_>)
     -> Poll<io::Result<(Self::Stream, Self::Peer)>>;
 }
@@ -55,7 +55,8 @@ impl Listener for TcpListener {
 
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, Self::Peer)>> {
         TcpListener::poll_accept(self, cx).map_ok(|(stream, peer)| {
-            // Answers are written whole. A connection that is gone already shows it when it is read.
+            // Answers are written whole. A connection that is gone already shows it when it is
+            // read.
             let _ = stream.set_nodelay(true);
             (stream, peer)
         })

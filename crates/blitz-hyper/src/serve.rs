@@ -24,12 +24,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
-/// Answers the connections of `listener` with clones of `service`, which may be an axum router, a tower service,
-/// or what tower's `service_fn` makes of a function.
+/// Answers the connections of `listener` with clones of `service`, which may be an axum router, a
+/// tower service, or what tower's `service_fn` makes of a function.
 ///
-/// Await what it returns, or start it with [`IntoFuture::into_future`]. Each connection is a task of its own;
-/// HTTP/1 and HTTP/2 are told apart by what the client says first. A panic of the service ends its connection and goes to
-/// the pool's panic handler.
+/// Await what it returns, or start it with [`IntoFuture::into_future`]. Each connection is a task
+/// of its own; HTTP/1 and HTTP/2 are told apart by what the client says first. A panic of the
+/// service ends its connection and goes to the pool's panic handler.
 ///
 /// ```
 /// use axum::{Router, routing::get};
@@ -57,7 +57,8 @@ pub fn serve<L: Listener, S: Clone>(
     serve_make(listener, SharedService(service))
 }
 
-/// As [`serve`], with a service for each connection: `make` is a tower service that takes the peer and returns one.
+/// As [`serve`], with a service for each connection: `make` is a tower service that takes the peer
+/// and returns one.
 ///
 /// ```
 /// use axum::{Extension, Router, routing::get};
@@ -98,9 +99,10 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
 
 /// What [`serve`] and [`serve_make`] return: a server that runs once it is awaited.
 ///
-/// Its output is the [report](Report) of what was left, which is nothing unless a deadline passed, or the error
-/// that made it impossible to accept any more. Dropped, it ends its connections at once. A connection that was
-/// upgraded, to a WebSocket for example, is waited for as others are, but ends when its handler is done with it.
+/// Its output is the [report](Report) of what was left, which is nothing unless a deadline passed,
+/// or the error that made it impossible to accept any more. Dropped, it ends its connections at
+/// once. A connection that was upgraded, to a WebSocket for example, is waited for as others are,
+/// but ends when its handler is done with it.
 #[must_use = "a server does nothing unless awaited"]
 pub struct Serve<L, M, H> {
     listener: L,
@@ -116,8 +118,8 @@ pub struct Serve<L, M, H> {
 }
 
 impl<L: Listener, M, H> Serve<L, M, H> {
-    /// Ends when `signal` does: no connection is accepted any more, requests that have begun are answered,
-    /// connections without one are closed.
+    /// Ends when `signal` does: no connection is accepted any more, requests that have begun are
+    /// answered, connections without one are closed.
     pub fn with_graceful_shutdown(
         mut self,
         signal: impl Future<Output = ()> + Send + 'static,
@@ -126,15 +128,15 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         self
     }
 
-    /// Ends when `shutdown` says so, which may coordinate other servers and tasks as well. It knows about each
-    /// connection.
+    /// Ends when `shutdown` says so, which may coordinate other servers and tasks as well. It knows
+    /// about each connection.
     pub fn with_shutdown(mut self, shutdown: &Shutdown) -> Self {
         self.shutdown = shutdown.clone();
         self
     }
 
-    /// Once the end has begun, connections have this long; then they are dropped. Without it they have as long as
-    /// they take.
+    /// Once the end has begun, connections have this long; then they are dropped. Without it they
+    /// have as long as they take.
     pub fn with_deadline(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);
         self
@@ -191,8 +193,9 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         self
     }
 
-    /// Tells `handler` why a connection ended, unless it ended well, and why none could be accepted for a moment.
-    /// Clients that vanish are among the reasons, so the errors are ignored unless somebody asks for them.
+    /// Tells `handler` why a connection ended, unless it ended well, and why none could be accepted
+    /// for a moment. Clients that vanish are among the reasons, so the errors are ignored unless
+    /// somebody asks for them.
     pub fn on_error(mut self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
         self.on_error = Arc::new(handler);
         self
@@ -325,8 +328,8 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
 /// Long enough not to spin while there are no descriptors, short enough for nobody to give up.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits until the last connection is gone, those that were upgraded included, or until the time is over; says what
-/// is left then, and ends what is the server's of it.
+/// Waits until the last connection is gone, those that were upgraded included, or until the time is
+/// over; says what is left then, and ends what is the server's of it.
 async fn drain(
     mut connections: JoinSet<()>,
     mut all_gone: mpsc::Receiver<Infallible>,

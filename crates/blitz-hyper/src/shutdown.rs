@@ -1,5 +1,5 @@
-//! Ending in order: stop taking new work, let what runs come to its end, give it until some moment, and tell
-//! what was left.
+//! Ending in order: stop taking new work, let what runs come to its end, give it until some moment,
+//! and tell what was left.
 //!
 //! ```text
 //!  running ──start──▶ draining ──nothing is tracked any more──▶ clean
@@ -20,8 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Coordinates the end of servers and of whatever else has to come to an end in order.
 ///
-/// All clones are the same coordinator. Servers [take part](crate::Serve::with_shutdown) by themselves, with each of
-/// their connections, upgraded ones included; anything else does by [`track`](Self::track).
+/// All clones are the same coordinator. Servers [take part](crate::Serve::with_shutdown) by
+/// themselves, with each of their connections, upgraded ones included; anything else does by
+/// [`track`](Self::track).
 ///
 /// ```
 /// use blitz_hyper::Shutdown;
@@ -86,8 +87,8 @@ impl Shutdown {
         Shutdown::default()
     }
 
-    /// Asks everything to come to its end: servers stop accepting and finish the requests that they have begun.
-    /// Does nothing the second time.
+    /// Asks everything to come to its end: servers stop accepting and finish the requests that they
+    /// have begun. Does nothing the second time.
     pub fn start(&self) {
         let wakers: Vec<Waker> = {
             let mut tracked = self.state.tracked();
@@ -124,12 +125,14 @@ impl Shutdown {
         self.state.expired.get().is_some()
     }
 
-    /// Waits until [`finish`](Self::finish) loses its patience. What is tracked may as well stop at once then.
+    /// Waits until [`finish`](Self::finish) loses its patience. What is tracked may as well stop at
+    /// once then.
     pub async fn expired(&self) {
         self.state.until(|state| state.expired.get().is_some()).await;
     }
 
-    /// Counts something as running until what this returns is dropped. `what` is for the [report](Report).
+    /// Counts something as running until what this returns is dropped. `what` is for the
+    /// [report](Report).
     pub fn track(&self, what: impl Debug + Send + Sync + 'static) -> Running {
         let tracked = Tracked { what: Arc::new(what), since: Instant::now(), waker: None };
         let key = self.state.tracked().insert(tracked);
@@ -149,9 +152,10 @@ impl Shutdown {
         Report::of(self.state.running())
     }
 
-    /// Calls [`start`](Self::start), waits until nothing is running any more, but for no longer than `patience`,
-    /// and reports what is left. Servers then drop the connections that are, but for those that were upgraded: they
-    /// are their handlers', who may watch for [`expired`](Self::expired).
+    /// Calls [`start`](Self::start), waits until nothing is running any more, but for no longer
+    /// than `patience`, and reports what is left. Servers then drop the connections that are, but
+    /// for those that were upgraded: they are their handlers', who may watch for
+    /// [`expired`](Self::expired).
     pub async fn finish(&self, patience: Duration) -> Report {
         self.start();
         match time::timeout(patience, self.drained()).await {
@@ -160,7 +164,8 @@ impl Shutdown {
                 let running = self.state.running();
                 let _ = self.state.expired.set(());
                 self.state.news.notify_waiters();
-                // Descriptions are user code, which may panic or block: the connections have heard by now.
+                // Descriptions are user code, which may panic or block: the connections have heard
+                // by now.
                 Report::of(running)
             }
         }
@@ -241,7 +246,8 @@ impl Running {
         poll_fn(|cx| self.poll_draining(cx)).await;
     }
 
-    /// As [`draining`](Self::draining). Costs nothing to speak of while the same task asks again and again.
+    /// As [`draining`](Self::draining). Costs nothing to speak of while the same task asks again
+    /// and again.
     pub fn poll_draining(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Place { state, key } = &*self.place;
         if state.draining.get().is_some() {

@@ -1,7 +1,8 @@
-//! Servers that are driven by programs which know nothing of Blitz, nor of hyper: `wrk` and `h2load`.
+//! Servers that are driven by programs which know nothing of Blitz, nor of hyper: `wrk` and
+//! `h2load`.
 //!
-//! `cargo xtask load-tools` runs these where the programs are installed (Debian has them in `wrk` and
-//! `nghttp2-client`), and says so where they are not.
+//! `cargo xtask load-tools` runs these where the programs are installed (Debian has them in `wrk`
+//! and `nghttp2-client`), and says so where they are not.
 
 #[path = "../../blitz/tests/common/mod.rs"]
 mod common;

@@ -188,8 +188,8 @@ impl IoBackend for Backend {
 }
 
 impl BackendChoice {
-    /// Returns what the files and sockets of a pool are used with, and why it is not io_uring if it is not. If that is
-    /// not settled yet, it is from now on.
+    /// Returns what the files and sockets of a pool are used with, and why it is not io_uring if it
+    /// is not. If that is not settled yet, it is from now on.
     ///
     /// ```
     /// let runtime = blitz::Runtime::new()?;
@@ -198,7 +198,8 @@ impl BackendChoice {
     /// ```
     ///
     /// # Errors
-    /// If the system does not give the pool what it needs to wait for files and sockets, or if the pool has ended.
+    /// If the system does not give the pool what it needs to wait for files and sockets, or if the
+    /// pool has ended.
     pub fn of(pool: impl Into<Handle>) -> io::Result<BackendChoice> {
         Ok(IoDriver::of(&pool.into())?.backend())
     }

@@ -1,4 +1,5 @@
-//! Writing to somebody who has gone is an error and nothing else. By itself: the handler is the whole process's.
+//! Writing to somebody who has gone is an error and nothing else. By itself: the handler is the
+//! whole process's.
 
 use blitz_core::Pool;
 use blitz_io::net::UnixStream;

@@ -1,7 +1,7 @@
 //! The attributes of the Blitz runtime. Use them through `blitz-rt`.
 //!
-//! An async function becomes a plain one of the same name. The async one goes inside, word for word, so that
-//! the compiler speaks of what the user wrote:
+//! An async function becomes a plain one of the same name. The async one goes inside, word for
+//! word, so that the compiler speaks of what the user wrote:
 //!
 //! ```text
 //! #[blitz::main(workers = 2)]          fn main() -> Outcome {
@@ -30,13 +30,14 @@ use tokens::{group, parse};
 
 /// Runs an async function on a runtime of its own, for which it becomes a plain one: mostly `main`.
 ///
-/// The function is run by `Runtime::block_on` on the thread that calls it; what it spawns goes to the
-/// runtime. When it returns, the runtime is dropped: tasks that are left are cancelled, but for shielded
-/// sections, which end first, as jobs do.
+/// The function is run by `Runtime::block_on` on the thread that calls it; what it spawns goes to
+/// the runtime. When it returns, the runtime is dropped: tasks that are left are cancelled, but for
+/// shielded sections, which end first, as jobs do.
 ///
 /// It may return anything that a function can return; what `main` can is what
-/// [`Termination`](std::process::Termination) is for. It has no arguments and no generics. If the runtime
-/// cannot be built, because a variable has a value that cannot be used for example, it panics and says why.
+/// [`Termination`](std::process::Termination) is for. It has no arguments and no generics. If the
+/// runtime cannot be built, because a variable has a value that cannot be used for example, it
+/// panics and says why.
 ///
 /// | argument | meaning | default |
 /// |---|---|---|
@@ -71,9 +72,10 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a test of an async function, with a runtime of its own.
 ///
-/// Arguments and demands are those of [`main`](macro@main), but for the number of workers: it is 1 unless
-/// `BLITZ_WORKERS` says otherwise, since tests run beside each other already. Other attributes, such as `#[should_panic]` and `#[ignore]`, keep their
-/// meaning. A test that returns an `Err` fails.
+/// Arguments and demands are those of [`main`](macro@main), but for the number of workers: it is 1
+/// unless `BLITZ_WORKERS` says otherwise, since tests run beside each other already. Other
+/// attributes, such as `#[should_panic]` and `#[ignore]`, keep their meaning. A test that returns
+/// an `Err` fails.
 ///
 /// ```
 /// # fn main() {} // A test in an example is compiled, and not run.

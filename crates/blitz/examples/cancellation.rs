@@ -1,5 +1,5 @@
-//! The ways in which a task ends early: by an abort, with its set, with its runtime. Each drops the future, and
-//! what the future holds cleans up after itself.
+//! The ways in which a task ends early: by an abort, with its set, with its runtime. Each drops the
+//! future, and what the future holds cleans up after itself.
 
 use blitz::sync::mpsc;
 use blitz::{JoinSet, Runtime};

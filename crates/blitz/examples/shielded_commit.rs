@@ -1,4 +1,5 @@
-//! A commit that an abort does not tear apart: `shield` puts the abort off until both halves are written.
+//! A commit that an abort does not tear apart: `shield` puts the abort off until both halves are
+//! written.
 
 use blitz::sync::{Notify, oneshot};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,6 @@
-//! Actors on the signal scheduler, woken by a thread that is no worker: a meter reads sensors and hands each value to
-//! the actor that keeps the sensor's mean. `Pool::dump` shows where each of them waits.
+//! Actors on the signal scheduler, woken by a thread that is no worker: a meter reads sensors and
+//! hands each value to the actor that keeps the sensor's mean. `Pool::dump` shows where each of
+//! them waits.
 
 use blitz::sync::mpsc;
 use blitz::{Runtime, Scheduler};
@@ -27,7 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .unzip();
 
-    // An actor that is woken while it is due already is not queued twice: the wake is two looks at one word.
+    // An actor that is woken while it is due already is not queued twice: the wake is two looks at
+    // one word.
     let meter = thread::spawn(move || {
         for reading in 0..READINGS {
             for (sensor, actor) in actors.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What must not compile. Each program stands beside a twin that does compile and differs in the one
-//! thing that is wrong, so that it cannot fail for another reason.
+//! What must not compile. Each program stands beside a twin that does compile and differs in the
+//! one thing that is wrong, so that it cannot fail for another reason.
 
 /// A closure that is run elsewhere must be `Send`.
 ///
@@ -295,7 +295,8 @@ pub struct ArgumentsAreChecked;
 /// ```
 pub struct TestsAreMarkedOnce;
 
-/// A task goes from worker to worker, and so must what it keeps while it waits. That of a local task stays.
+/// A task goes from worker to worker, and so must what it keeps while it waits. That of a local
+/// task stays.
 ///
 /// ```compile_fail
 /// drop(blitz::spawn(async {

@@ -1,5 +1,5 @@
-//! Pools whose first worker is the thread that built them, dropped or used on another thread, or dropped
-//! inside of their own operations.
+//! Pools whose first worker is the thread that built them, dropped or used on another thread, or
+//! dropped inside of their own operations.
 
 mod common;
 

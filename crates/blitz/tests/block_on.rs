@@ -1,4 +1,5 @@
-//! `block_on` is legal everywhere: it neither panics nor hangs, whatever thread, task or job calls it.
+//! `block_on` is legal everywhere: it neither panics nor hangs, whatever thread, task or job calls
+//! it.
 
 mod common;
 
@@ -322,7 +323,8 @@ fn what_it_waits_for_is_cancelled_if_the_runtime_ends() {
     });
 }
 
-/// A future that only yields must not keep the tasks of its pool waiting, even if there is no other worker.
+/// A future that only yields must not keep the tasks of its pool waiting, even if there is no other
+/// worker.
 #[test]
 fn a_future_that_yields_lets_tasks_go_first() {
     watched("a_future_that_yields_lets_tasks_go_first", |watch| {

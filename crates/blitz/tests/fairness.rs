@@ -1,6 +1,6 @@
-//! Nobody waits for ever: a task that is always ready, or a job that always spawns another, keeps neither
-//! tasks nor jobs from running, wherever they come from. Mostly with one worker, so that nobody else can
-//! help. Each test ends only if what should run does.
+//! Nobody waits for ever: a task that is always ready, or a job that always spawns another, keeps
+//! neither tasks nor jobs from running, wherever they come from. Mostly with one worker, so that
+//! nobody else can help. Each test ends only if what should run does.
 
 mod common;
 
@@ -281,7 +281,8 @@ fn a_task_in_the_ring_waits_for_three_polls_of_the_lifo_slot_at_most() {
 #[test]
 fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
     watched("a_queue_that_never_runs_dry", |watch| {
-        // Tasks so slow that the interval is shorter than a batch: batches come faster than they go.
+        // Tasks so slow that the interval is shorter than a batch: batches come faster than they
+        // go.
         let runtime = watch.workers(1);
         let busy = Busy::default();
         let (handle, flood) = (runtime.handle(), busy.clone());

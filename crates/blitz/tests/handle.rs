@@ -173,7 +173,8 @@ fn spawning_while_thread_locals_are_destroyed_is_safe() {
         fn drop(&mut self) {
             let Some((handle, send)) = self.0.take() else { return };
             let entered = handle.enter();
-            // With the thread's locals gone, nothing can be entered: what is spawned runs elsewhere.
+            // With the thread's locals gone, nothing can be entered: what is spawned runs
+            // elsewhere.
             let task = blitz::spawn(async { 1 });
             let on_pool = handle.spawn(async { 2 });
             let sum = blitz::block_on(async { task.await.unwrap() + on_pool.await.unwrap() });

@@ -1,4 +1,5 @@
-//! User code that Blitz calls may call back into what it is called by: no lock is held, no cell is borrowed.
+//! User code that Blitz calls may call back into what it is called by: no lock is held, no cell is
+//! borrowed.
 
 mod common;
 #[path = "common/hostile.rs"]
@@ -37,7 +38,8 @@ fn wakers_of_a_socket_may_use_it() {
         let call = {
             let here = here.clone();
             move || {
-                // The same lock twice: that of the descriptor's waiting tasks, and that of the table.
+                // The same lock twice: that of the descriptor's waiting tasks, and that of the
+                // table.
                 let _ = pin!(here.readable()).poll(&mut noop());
                 let (one, _two) = std::os::unix::net::UnixStream::pair().unwrap();
                 one.set_nonblocking(true).unwrap();
@@ -57,7 +59,8 @@ fn wakers_of_a_socket_may_use_it() {
             let _entered = handle.enter();
             call();
         });
-        // One task per direction: the newer waker replaces the older. Any number of tasks: each has a place.
+        // One task per direction: the newer waker replaces the older. Any number of tasks: each has
+        // a place.
         assert!(here.poll_read_ready(&mut Context::from_waker(&waker)).is_pending());
         assert!(here.poll_read_ready(&mut Context::from_waker(&other)).is_pending());
         {
@@ -119,7 +122,8 @@ fn wakers_of_jobs_and_sets_may_use_them() {
         set.lock().unwrap().spawn_on(std::future::pending::<()>(), handle);
         let (third, waker) = Hostile::new({
             let set = set.clone();
-            // Called where the set is polled, it finds the user's own lock taken; elsewhere it uses the set.
+            // Called where the set is polled, it finds the user's own lock taken; elsewhere it uses
+            // the set.
             move || {
                 if let Ok(mut set) = set.try_lock() {
                     drop(set.try_join_next());

@@ -1,4 +1,5 @@
-//! Jobs see no task, no task-local value and no entered pool of a stranger, however they are reached.
+//! Jobs see no task, no task-local value and no entered pool of a stranger, however they are
+//! reached.
 
 mod common;
 

@@ -44,13 +44,16 @@ unsafe impl GlobalAlloc for Counted {
 
 const WORKERS: usize = 2;
 
-/// What may stay: one stock of blocks per worker and the depot, a megabyte each, and one more for all the rest.
+/// What may stay: one stock of blocks per worker and the depot, a megabyte each, and one more for
+/// all the rest.
 const KEPT: usize = (WORKERS + 2) << 20;
 
-/// What the signal scheduler keeps for each task that ever waited beside others: its slot in the arena.
+/// What the signal scheduler keeps for each task that ever waited beside others: its slot in the
+/// arena.
 const SLOT: usize = 20;
 
-/// How many idle phases a pool has to give memory back. One is enough, unless a thief was held up inside of a deque.
+/// How many idle phases a pool has to give memory back. One is enough, unless a thief was held up
+/// inside of a deque.
 const PHASES: usize = 100;
 
 /// The pool wakes for a task and sleeps again.
@@ -59,8 +62,9 @@ fn idle_phase(runtime: &Runtime) {
     wait_for(|| runtime.pool().dump().sleeping == WORKERS);
 }
 
-/// Compares the bytes that are live before a burst, and when the pool is idle again, on both schedulers. All work of a burst
-/// is done when it returns. `waiting`: how many tasks wait at the same time at most.
+/// Compares the bytes that are live before a burst, and when the pool is idle again, on both
+/// schedulers. All work of a burst is done when it returns. `waiting`: how many tasks wait at the
+/// same time at most.
 fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
-//! Jobs and tasks that wait do not pile up on a stack until it overflows: a thread that waits begins
-//! something else only while enough of its stack is free. An overflow ends the process, so each program has
-//! one of its own.
+//! Jobs and tasks that wait do not pile up on a stack until it overflows: a thread that waits
+//! begins something else only while enough of its stack is free. An overflow ends the process, so
+//! each program has one of its own.
 
 mod common;
 
@@ -55,7 +55,8 @@ fn nap() {
     block_on(sleep(Duration::from_millis(1)));
 }
 
-/// Calls `start` with what each of `count` jobs sends on when it has run, and waits for all of them.
+/// Calls `start` with what each of `count` jobs sends on when it has run, and waits for all of
+/// them.
 fn expect(count: usize, start: impl FnOnce(mpsc::Sender<()>)) {
     let (send, receive) = mpsc::channel();
     start(send);
@@ -210,8 +211,8 @@ fn mail_that_waits_in_deep_nesting() {
 fn handles_of_jobs_that_join_each_other_in_deep_nesting() {
     in_another_process("handles_of_jobs_that_join_each_other_in_deep_nesting", || {
         watched("handles_of_jobs_that_join_each_other", |watch| {
-            // One worker begins at the last job and the other at the first. With another policy either might
-            // put a job on top of one that the other waits for.
+            // One worker begins at the last job and the other at the first. With another policy
+            // either might put a job on top of one that the other waits for.
             let policy = WaitPolicy::DescendantsOnly;
             let builder = Pool::builder().workers(2).wait_policy(policy);
             let pool = watch.pool(builder.build().unwrap());

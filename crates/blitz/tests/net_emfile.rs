@@ -1,4 +1,5 @@
-//! Accepting while the process has no more descriptors. In processes of their own, whose limits no other test shares.
+//! Accepting while the process has no more descriptors. In processes of their own, whose limits no
+//! other test shares.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -132,7 +133,8 @@ fn an_accept_loop_goes_on_when_there_are_descriptors_again() {
     });
 }
 
-/// An accept that waits needs no descriptor until there is a connection, and one descriptor is enough then.
+/// An accept that waits needs no descriptor until there is a connection, and one descriptor is
+/// enough then.
 #[test]
 fn an_accept_that_waits_takes_the_last_descriptor() {
     in_child("an_accept_that_waits_takes_the_last_descriptor", || {

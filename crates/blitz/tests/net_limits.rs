@@ -1,5 +1,5 @@
-//! As many connections as the system allows, and more. In processes of their own, whose limits nobody else
-//! shares.
+//! As many connections as the system allows, and more. In processes of their own, whose limits
+//! nobody else shares.
 
 mod common;
 
@@ -98,7 +98,8 @@ fn descriptors() -> impl Iterator<Item = u64> {
     names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// How many connections there are to be: ten thousand, or as many as the limit on descriptors allows.
+/// How many connections there are to be: ten thousand, or as many as the limit on descriptors
+/// allows.
 fn connections() -> usize {
     let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     usize::try_from(most.saturating_sub(300)).unwrap().min(10_000)

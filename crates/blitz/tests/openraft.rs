@@ -1,4 +1,5 @@
-//! The test suite that openraft has for runtimes, run on this one: tasks, timers, channels, cancellation.
+//! The test suite that openraft has for runtimes, run on this one: tasks, timers, channels,
+//! cancellation.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Panics in tasks: in a poll, in the drop of a future or an output, in a waker, in a handler. Each goes to
-//! whoever waits, else to the panic handler, and no worker ends.
+//! Panics in tasks: in a poll, in the drop of a future or an output, in a waker, in a handler. Each
+//! goes to whoever waits, else to the panic handler, and no worker ends.
 
 mod common;
 
@@ -47,7 +47,8 @@ fn works_on(runtime: Runtime) {
     drop(runtime);
 }
 
-/// Runs `test` with a runtime of one and one of four workers; returns what the handler heard, sorted.
+/// Runs `test` with a runtime of one and one of four workers; returns what the handler heard,
+/// sorted.
 fn heard(name: &'static str, test: impl Fn(&Runtime)) -> Vec<Vec<&'static str>> {
     watched(name, |watch| {
         let run = |workers| {

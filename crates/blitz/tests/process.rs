@@ -153,7 +153,8 @@ fn a_child_that_reads_no_more_is_an_error_for_the_writer() {
         let mut child = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         child.wait().await.unwrap();
-        // A child of another test that has just been forked may have the other end for a moment, too.
+        // A child of another test that has just been forked may have the other end for a moment,
+        // too.
         let error = loop {
             if let Err(error) = stdin.write_all(&[0; 1_000]).await {
                 break error;

@@ -1,4 +1,5 @@
-//! Children when there are no more descriptors. In a process of its own, for the limit is the process's.
+//! Children when there are no more descriptors. In a process of its own, for the limit is the
+//! process's.
 
 mod common;
 
@@ -16,7 +17,8 @@ fn has_children() -> bool {
     !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
 }
 
-/// Descriptors at every number below the last one's, which is also returned: the limit is about their numbers.
+/// Descriptors at every number below the last one's, which is also returned: the limit is about
+/// their numbers.
 fn without_gaps() -> (Vec<File>, u64) {
     let names = std::fs::read_dir("/proc/self/fd").unwrap();
     let numbers = names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

@@ -71,7 +71,8 @@ fn rayon_1105_a_call_into_another_pool_starts_no_other_job_of_the_callers_pool()
 
 #[test]
 fn rayon_1142_an_iterator_behind_a_lock_may_itself_use_the_pool() {
-    // What a bridge from a sequential iterator does: workers take turns at a lock, and `next` forks.
+    // What a bridge from a sequential iterator does: workers take turns at a lock, and `next`
+    // forks.
     watched("rayon_1142", |watch| {
         for workers in [2, 4] {
             let pool = watch.pool(descendants_only(workers));
@@ -425,8 +426,8 @@ fn a_task_that_yields_while_another_pool_ends_goes_on_elsewhere() {
                     async move {
                         polled.store(true, SeqCst);
                         if std::thread::current().id() == here {
-                            // The worker that polls this is done with the other pool, and its colleague
-                            // sleeps.
+                            // The worker that polls this is done with the other pool, and its
+                            // colleague sleeps.
                             wait_for(|| ended.load(SeqCst));
                             wait_for(|| pool.dump().to_string().contains("sleeping 1"));
                         }
@@ -454,7 +455,8 @@ fn a_task_that_yields_on_top_of_a_wait_that_ends_goes_on_elsewhere() {
                     let (pool, polled) = (pool.clone(), polled.clone());
                     blitz::spawn(async move {
                         polled.store(true, SeqCst);
-                        // What is below on the stack is no longer waited for, and the other worker sleeps.
+                        // What is below on the stack is no longer waited for, and the other worker
+                        // sleeps.
                         wait_for(|| pool.dump().to_string().contains("sleeping 1"));
                         blitz::task::yield_now().await;
                         send.send(7).unwrap();

@@ -1,5 +1,5 @@
-//! A filter that forbids `membarrier` after pools were built: they go on without it. In processes of
-//! their own, since a filter stays.
+//! A filter that forbids `membarrier` after pools were built: they go on without it. In processes
+//! of their own, since a filter stays.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 mod common;

@@ -1,5 +1,5 @@
-//! The end of a runtime: each future is dropped once, each output is delivered or dropped once, whatever the
-//! tasks are doing at that moment and wherever the runtime is dropped.
+//! The end of a runtime: each future is dropped once, each output is delivered or dropped once,
+//! whatever the tasks are doing at that moment and wherever the runtime is dropped.
 
 mod common;
 
@@ -36,7 +36,8 @@ const PLACES: [Place; 7] = [
     Place::OtherBlockingThread,
 ];
 
-/// Drops `runtime` in `place`. Returns once it was dropped, which on one of its own threads is not its end.
+/// Drops `runtime` in `place`. Returns once it was dropped, which on one of its own threads is not
+/// its end.
 fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
     let handle = runtime.handle();
     let (dropped, is_dropped) = std::sync::mpsc::channel();
@@ -60,7 +61,8 @@ fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
     is_dropped.recv().unwrap();
 }
 
-/// Tasks in every state. Of those whose handles are returned nobody can say whether they will be finished.
+/// Tasks in every state. Of those whose handles are returned nobody can say whether they will be
+/// finished.
 struct Crowd {
     handles: Vec<JoinHandle<Token>>,
     /// Ends the shielded sections.
@@ -554,7 +556,8 @@ fn an_adopted_thread_ends_its_tasks_too() {
 #[test]
 fn a_chain_of_tasks_ends_without_filling_the_stack() {
     watched("a_chain_of_tasks", |_| {
-        /// Parks tasks of which each wakes the next when it is dropped; the first one, what is returned.
+        /// Parks tasks of which each wakes the next when it is dropped; the first one, what is
+        /// returned.
         fn chain(runtime: &Runtime, tally: &Tally) -> Option<oneshot::Sender<()>> {
             let mut next: Option<oneshot::Sender<()>> = None;
             for _ in 0..20_000 {

@@ -32,7 +32,8 @@ impl Counted {
     }
 }
 
-// SAFETY: the system's allocator does it all. To count allocates nothing: the flag of a thread needs no destructor.
+// SAFETY: the system's allocator does it all. To count allocates nothing: the flag of a thread
+// needs no destructor.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Counted::count();

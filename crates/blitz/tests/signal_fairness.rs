@@ -1,4 +1,5 @@
-//! Tasks of a worker that blocks, in its leaves or in its yield queue, are polled by workers that are never idle.
+//! Tasks of a worker that blocks, in its leaves or in its yield queue, are polled by workers that
+//! are never idle.
 
 mod common;
 
@@ -48,7 +49,8 @@ impl Member {
     }
 }
 
-/// Blocks a worker in the second poll after it is set: the first is that of the task in the LIFO slot.
+/// Blocks a worker in the second poll after it is set: the first is that of the task in the LIFO
+/// slot.
 struct Trap {
     worker: AtomicUsize,
     polls: AtomicUsize,

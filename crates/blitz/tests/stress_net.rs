@@ -1,5 +1,6 @@
-//! Sockets with random delays, on few and many workers: no readiness is lost, every byte arrives once and in
-//! order. Nothing here relies on a timeout: a lost event hangs, and then the watchdog dumps the pools.
+//! Sockets with random delays, on few and many workers: no readiness is lost, every byte arrives
+//! once and in order. Nothing here relies on a timeout: a lost event hangs, and then the watchdog
+//! dumps the pools.
 
 mod common;
 

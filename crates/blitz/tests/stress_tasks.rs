@@ -1,6 +1,6 @@
-//! Tasks with random delays, on few and many workers: every wake-up arrives, every future is dropped once,
-//! every result is counted. Nothing here relies on a timeout: a lost wake-up hangs, and then the watchdog
-//! dumps the pools.
+//! Tasks with random delays, on few and many workers: every wake-up arrives, every future is
+//! dropped once, every result is counted. Nothing here relies on a timeout: a lost wake-up hangs,
+//! and then the watchdog dumps the pools.
 
 mod common;
 
@@ -157,7 +157,8 @@ fn many_gates_at_once() {
                     })
                     .collect();
                 let results = std::thread::scope(|s| {
-                    // Three threads, each of which knocks once at every gate in an order of its own.
+                    // Three threads, each of which knocks once at every gate in an order of its
+                    // own.
                     for thread in 0..3u64 {
                         let gates = &gates;
                         s.spawn(move || {
@@ -301,8 +302,8 @@ fn sleeping_runtimes_are_woken_every_time() {
             });
             let rounds = rounds(3_000) as u64;
             for round in 1..=rounds {
-                // Half of the rounds begin with a runtime that sleeps for certain, the others with one that
-                // is anywhere on its way to sleep.
+                // Half of the rounds begin with a runtime that sleeps for certain, the others with
+                // one that is anywhere on its way to sleep.
                 wait_for(|| round % 2 == 0 || handle.dump().to_string().contains(&asleep));
                 let (reply, answer) = oneshot::channel();
                 send.send(reply).unwrap();

@@ -1,4 +1,5 @@
-//! Timers on many more workers than cores, made, moved and dropped by everybody: none is lost and none is early.
+//! Timers on many more workers than cores, made, moved and dropped by everybody: none is lost and
+//! none is early.
 
 mod common;
 

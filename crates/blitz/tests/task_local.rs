@@ -241,7 +241,8 @@ fn a_spawned_task_does_not_inherit() {
 fn tasks_that_run_on_top_of_a_scope_do_not_see_it() {
     watched("tasks_that_run_on_top_of_a_scope_do_not_see_it", |_| {
         let runtime = runtime(1);
-        // The only worker waits inside of the scope, and polls the other task meanwhile, on the same stack.
+        // The only worker waits inside of the scope, and polls the other task meanwhile, on the
+        // same stack.
         let outer = runtime.spawn(NUMBER.scope(7, async {
             let thread = thread::current().id();
             let other = blitz::spawn(async move {

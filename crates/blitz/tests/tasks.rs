@@ -312,7 +312,8 @@ fn what_happens_to_tasks_is_counted() {
             Some(signal) => assert!(signal.signals >= 1_000 && signal.taken_elsewhere == 0),
         }
         assert_eq!((tasks.stolen, tasks.rescued), (0, 0));
-        // Each 128 of the handles that are ready when awaited cost a yield; how many are ready, turns decide.
+        // Each 128 of the handles that are ready when awaited cost a yield; how many are ready,
+        // turns decide.
         assert!(tasks.budget_yields <= 7, "{}", tasks.budget_yields);
         assert_eq!(tasks.yielded, 1_000 + tasks.budget_yields);
         assert_eq!((tasks.queue_depth, tasks.worker_queue_depths.as_slice()), (0, &[0][..]));

@@ -113,7 +113,8 @@ fn time_moves_while_a_worker_waits_for_descendants_only() {
                 let waited = runtime.block_on(async {
                     let start = Instant::now();
                     let begun = AtomicBool::new(false);
-                    // Another worker has the second half, so that this one waits, and sleeps last or not.
+                    // Another worker has the second half, so that this one waits, and sleeps last
+                    // or not.
                     let is_stolen = || wait_for(|| begun.load(Relaxed));
                     blitz::join(is_stolen, || {
                         begun.store(true, Relaxed);

@@ -205,7 +205,8 @@ fn blocking_threads_and_local_sets_can_sleep() {
     });
 }
 
-/// Nobody polls the driver but a worker that is idle: the one that computes does not delay the others.
+/// Nobody polls the driver but a worker that is idle: the one that computes does not delay the
+/// others.
 #[test]
 fn a_worker_that_computes_delays_nobody_elses_sleep() {
     watched("a_worker_that_computes_delays_nobody_elses_sleep", |watch| {

@@ -194,7 +194,8 @@ fn a_ring_that_is_made_while_the_runtime_ends_is_closed() {
     });
 }
 
-/// A runtime with a task that the end cancels, and a write of it that goes on until the test reads from the FIFO.
+/// A runtime with a task that the end cancels, and a write of it that goes on until the test reads
+/// from the FIFO.
 fn with_stuck_write(watch: &Watch, dir: &Dir, name: &str) -> Option<(Runtime, std::fs::File)> {
     let runtime = watch.runtime(runtime(2, Backend::IoUring)?);
     let mut file = File::from_std(fifo(dir, name));

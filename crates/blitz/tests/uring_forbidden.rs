@@ -1,5 +1,5 @@
-//! io_uring is forbidden, by a filter of system calls, after rings were made. In processes of their own: a filter
-//! cannot be removed.
+//! io_uring is forbidden, by a filter of system calls, after rings were made. In processes of their
+//! own: a filter cannot be removed.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -23,7 +23,8 @@ use std::task::{Context, Poll, Wake, Waker};
 /// What a child process is told: the number of the error that forbidden calls return.
 const ROLE: &str = "BLITZ_URING_FORBIDDEN";
 
-/// Runs `test` in another process for each error that a filter may return. `name` is that of the caller.
+/// Runs `test` in another process for each error that a filter may return. `name` is that of the
+/// caller.
 fn in_child(name: &str, errors: &[Errno], test: impl FnOnce(Errno)) {
     if let Ok(error) = std::env::var(ROLE) {
         return test(Errno::from_raw_os_error(error.parse().unwrap()));
@@ -321,7 +322,8 @@ impl Wake for Again {
     }
 }
 
-/// A submission that finds no memory collects, for completions free some, and gives up at some time.
+/// A submission that finds no memory collects, for completions free some, and gives up at some
+/// time.
 #[test]
 fn a_busy_submission_calls_no_waker_under_its_lock() {
     let name = "a_busy_submission_calls_no_waker_under_its_lock";

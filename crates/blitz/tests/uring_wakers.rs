@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
-/// What is done whenever one of its wakers is cloned, woken or dropped: an operation begins and is dropped.
+/// What is done whenever one of its wakers is cloned, woken or dropped: an operation begins and is
+/// dropped.
 struct Hook {
     handle: Handle,
     stream: UnixStream,
@@ -30,7 +31,8 @@ impl Hook {
 
     fn waker(self: &Arc<Self>) -> Waker {
         let data = Arc::into_raw(self.clone()).cast();
-        // SAFETY: the table's functions keep the contract of `RawWaker`: each waker has one count of the `Arc`.
+        // SAFETY: the table's functions keep the contract of `RawWaker`: each waker has one count
+        // of the `Arc`.
         unsafe { Waker::new(data, &TABLE) }
     }
 }

@@ -1,4 +1,5 @@
-//! What a worker that waits may run, by policy: waits for what is outside of the pool end in any case.
+//! What a worker that waits may run, by policy: waits for what is outside of the pool end in any
+//! case.
 
 mod common;
 

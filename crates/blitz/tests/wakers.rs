@@ -1,4 +1,5 @@
-//! Wakers that are the user's own code, called for sockets and timers: they may block, wait, call back and panic.
+//! Wakers that are the user's own code, called for sockets and timers: they may block, wait, call
+//! back and panic.
 
 mod common;
 

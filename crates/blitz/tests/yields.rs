@@ -1,4 +1,5 @@
-//! Tasks that yield: the runner takes note of it without a wake, so these look where a note could get lost.
+//! Tasks that yield: the runner takes note of it without a wake, so these look where a note could
+//! get lost.
 
 mod common;
 

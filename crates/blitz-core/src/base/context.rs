@@ -36,7 +36,8 @@ struct Polled {
     entered: Cell<bool>,
 }
 
-/// The task that is polled, if any, and whether it has yielded: one word, since every poll puts it in place and back.
+/// The task that is polled, if any, and whether it has yielded: one word, since every poll puts it
+/// in place and back.
 #[derive(Clone, Copy)]
 struct Current(*mut Header);
 
@@ -61,8 +62,8 @@ impl Current {
     }
 }
 
-/// How many more operations may succeed at once in this poll: one word, since every poll puts it in place
-/// and back.
+/// How many more operations may succeed at once in this poll: one word, since every poll puts it in
+/// place and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget(u32);
 
@@ -109,10 +110,10 @@ impl Drop for Polling {
     }
 }
 
-/// Until this is dropped the thread runs work that has nothing to do with the frames below it on the
-/// stack: the current pool, task and local set of those frames are not the work's. Every job but a half
-/// of a `join` that its own frame takes back begins under one, or in the main loop, where nothing is
-/// current.
+/// Until this is dropped the thread runs work that has nothing to do with the frames below it on
+/// the stack: the current pool, task and local set of those frames are not the work's. Every job
+/// but a half of a `join` that its own frame takes back begins under one, or in the main loop,
+/// where nothing is current.
 pub(crate) struct Aside {
     before: (Current, Budget),
     aside: u64,
@@ -149,8 +150,8 @@ impl Drop for Aside {
     }
 }
 
-/// The number of the newest aside on this thread's stack: what belongs to a frame of another one is not
-/// current here.
+/// The number of the newest aside on this thread's stack: what belongs to a frame of another one is
+/// not current here.
 pub(crate) fn aside() -> u64 {
     POLLED.try_with(|polled| polled.aside.get()).unwrap_or(0)
 }
@@ -160,8 +161,8 @@ pub(crate) fn is_outside_of_tasks() -> bool {
     POLLED.try_with(|polled| polled.task.get().task().is_none()).unwrap_or(true)
 }
 
-/// Nesting level: how many polls of tasks and asides are on this thread's stack. Two live frames at one
-/// level belong to the same work.
+/// Nesting level: how many polls of tasks and asides are on this thread's stack. Two live frames at
+/// one level belong to the same work.
 pub(crate) fn layer() -> u32 {
     POLLED.try_with(|polled| polled.depth.get() + polled.asides.get()).unwrap_or(0)
 }
@@ -173,8 +174,8 @@ pub(crate) fn task() -> Option<TaskRef> {
     Some(unsafe { TaskRef::from_header(header) })
 }
 
-/// Notes that the task that the current thread polls is to be polled again, after others. False, and nothing happens, if
-/// `waker` is not that task's own: who made it wants to be told.
+/// Notes that the task that the current thread polls is to be polled again, after others. False,
+/// and nothing happens, if `waker` is not that task's own: who made it wants to be told.
 #[inline]
 pub(crate) fn yield_task(waker: &Waker) -> bool {
     let note = |polled: &Polled| {

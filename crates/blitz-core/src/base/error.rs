@@ -75,8 +75,8 @@ impl BuildError {
         matches!(self.kind, BuildErrorKind::AlreadyWorker)
     }
 
-    /// The pool cannot have what timers and sockets need, by its settings or because the system refuses;
-    /// [`io_error`](BuildError::io_error) says why.
+    /// The pool cannot have what timers and sockets need, by its settings or because the system
+    /// refuses; [`io_error`](BuildError::io_error) says why.
     #[must_use]
     pub fn is_driver(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Driver { .. })
@@ -206,7 +206,8 @@ impl std::error::Error for TryCurrentError {}
 /// assert_eq!(*error.into_panic().downcast_ref::<&str>().unwrap(), "oh");
 /// ```
 pub struct JoinError {
-    /// One word, because a result that is no error is moved about with as much room as an error needs.
+    /// One word, because a result that is no error is moved about with as much room as an error
+    /// needs.
     ending: Box<Ending>,
 }
 

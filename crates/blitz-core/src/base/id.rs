@@ -6,8 +6,8 @@ use blitz_parts::task::TaskRef;
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// What tells a task from all others that exist at the same time. It may be used again once the task is
-/// complete and all its handles are gone.
+/// What tells a task from all others that exist at the same time. It may be used again once the
+/// task is complete and all its handles are gone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
 

@@ -1,5 +1,5 @@
-//! Polls that block their worker until another task has run: as long as a worker is left, whatever is
-//! runnable and can be seen by others has to be found by one.
+//! Polls that block their worker until another task has run: as long as a worker is left, whatever
+//! is runnable and can be seen by others has to be found by one.
 
 use super::futures::{Event, yield_now};
 use super::{Runtime, canary, check, spawn, still};

@@ -192,7 +192,8 @@ impl Socket {
     }
 }
 
-/// A future that is polled with a waker of the user's, which a driver may not call while it has the lease.
+/// A future that is polled with a waker of the user's, which a driver may not call while it has the
+/// lease.
 struct Forwarded<F>(F);
 
 struct Forward {
@@ -381,7 +382,8 @@ fn canary_the_driver_does_not_hear_that_the_pool_is_idle() {
     canary(Step::DriverIdleTold, still(timers));
 }
 
-/// The pool ends while a job and a poll wait for the driver in `block_on`, and a shielded task does.
+/// The pool ends while a job and a poll wait for the driver in `block_on`, and a shielded task
+/// does.
 fn end_beside_the_driver() {
     let runtime = Runtime::new(1 + any_below(2));
     let window = Window::of(&runtime);

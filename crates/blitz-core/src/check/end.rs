@@ -21,7 +21,8 @@ fn end_of_everything() {
                     1 => loop {
                         gate.passed().await;
                         yield_now().await;
-                        // The thread, too, or one of high priority would never let another end this.
+                        // The thread, too, or one of high priority would never let another end
+                        // this.
                         thread::yield_now();
                     },
                     2 => {
@@ -121,8 +122,9 @@ fn spawns_at_the_end() {
     runtime.shut_down_beside([spawner]);
 }
 
-/// The thread that was adopted is gone, and none can take its place, so that worker never leaves: the last
-/// owner of the team cancels its tasks, while a foreign thread wakes them and the end of one wakes the next.
+/// The thread that was adopted is gone, and none can take its place, so that worker never leaves:
+/// the last owner of the team cancels its tasks, while a foreign thread wakes them and the end of
+/// one wakes the next.
 fn end_without_the_last() {
     struct Opens(Gate);
     impl Drop for Opens {

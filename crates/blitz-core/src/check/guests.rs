@@ -57,7 +57,8 @@ fn forks_of_forks_are_found() {
     check(3_000, leapfrogs);
 }
 
-/// A scope on one worker waits, while the other is blocked, for a job that comes from outside of the pool.
+/// A scope on one worker waits, while the other is blocked, for a job that comes from outside of
+/// the pool.
 fn a_scope_fed_from_outside() {
     let runtime = careful(2);
     let (event, blocked) = (Event::new(), Gate::new());

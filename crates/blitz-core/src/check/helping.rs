@@ -1,5 +1,5 @@
-//! Workers that wait and help: what they leave behind when the wait ends, and who looks after it if they
-//! help little.
+//! Workers that wait and help: what they leave behind when the wait ends, and who looks after it if
+//! they help little.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, any_settings, canary, check, settings, spawn, still};
@@ -8,19 +8,20 @@ use crate::{Scheduler, WaitPolicy, block_on};
 use blitz_parts::prim::{self, Step, any_below};
 use std::future::Future;
 
-/// `block_on` at the limit of a worker's stack: what the future waits for is left to the other workers, of
-/// which one has to be there.
+/// `block_on` at the limit of a worker's stack: what the future waits for is left to the other
+/// workers, of which one has to be there.
 pub(super) fn block_on_at_the_limit<F: Future>(future: F) -> F::Output {
     with_room(Room::Mail, || block_on(future))
 }
 
-/// `block_on` where a worker's stack has no room for jobs of strangers: it polls tasks all the same.
+/// `block_on` where a worker's stack has no room for jobs of strangers: it polls tasks all the
+/// same.
 fn block_on_with_tasks<F: Future>(future: F) -> F::Output {
     with_room(Room::Needed, || block_on(future))
 }
 
-/// A job waits, polls meanwhile, and then blocks until a task has run that may have yielded on this worker
-/// just when the wait ended.
+/// A job waits, polls meanwhile, and then blocks until a task has run that may have yielded on this
+/// worker just when the wait ended.
 fn blocks_after(runtime: Runtime, wait: fn(Gate)) {
     let (gate, done) = (Gate::new(), Gate::new());
     runtime.spawn_job({
@@ -101,7 +102,8 @@ fn canary_who_may_not_poll_keeps_its_tasks() {
     canary(Step::RuntimeGivesAway, still(at_the_limit));
 }
 
-/// One worker is blocked in a job, the other waits for that job, and runs nothing else but jobs from outside.
+/// One worker is blocked in a job, the other waits for that job, and runs nothing else but jobs
+/// from outside.
 fn a_job_for_a_guest() {
     let policy = WaitPolicy::DescendantsOnly;
     let runtime = Runtime::of(any_settings(2).wait_policy(policy));

@@ -5,7 +5,8 @@ use super::{Runtime, canary, check};
 use crate::block_on;
 use blitz_parts::prim::{Step, thread};
 
-/// Two tasks of one signal word are woken while their worker is busy. The first blocks until the second has run.
+/// Two tasks of one signal word are woken while their worker is busy. The first blocks until the
+/// second has run.
 fn behind_a_blocker() {
     let runtime = Runtime::with_signals(2);
     let (gate, event) = (Gate::new(), Event::new());

@@ -1,5 +1,5 @@
-//! What became of each future and closure of a program. The checker does not see it: it is no step of a
-//! schedule.
+//! What became of each future and closure of a program. The checker does not see it: it is no step
+//! of a schedule.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

@@ -7,7 +7,8 @@ use blitz_parts::prim::{Step, any_below, thread};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A set runs on a thread outside, or on a worker; its tasks wait for the pool and for other threads.
+/// A set runs on a thread outside, or on a worker; its tasks wait for the pool and for other
+/// threads.
 fn woken_from_elsewhere() {
     let runtime = Runtime::new(1 + any_below(2));
     let (gate, handle) = (Gate::new(), runtime.pool.handle());

@@ -1,21 +1,22 @@
-//! Pools as they are shipped, under random schedules: what the models, each of a few threads and a few
-//! steps, do not show.
+//! Pools as they are shipped, under random schedules: what the models, each of a few threads and a
+//! few steps, do not show.
 //!
-//! `--cfg blitz_shuttle` swaps the locks, threads, thread-locals and the clock of this crate for the
-//! checker's (see `blitz_parts::prim`), and makes rings, intervals and batches small. Everything else is
-//! what users run: both schedulers, both wait policies, forks that are published on demand or at once. Which
-//! of them a pool has is drawn with the schedule, unless a program is about one of them.
+//! `--cfg blitz_shuttle` swaps the locks, threads, thread-locals and the clock of this crate for
+//! the checker's (see `blitz_parts::prim`), and makes rings, intervals and batches small.
+//! Everything else is what users run: both schedulers, both wait policies, forks that are published
+//! on demand or at once. Which of them a pool has is drawn with the schedule, unless a program is
+//! about one of them.
 //!
 //! # What is checked
 //! - A wake-up that is lost shows as a deadlock, or as an execution that does not end.
-//! - Each task is polled by one worker at a time, each job runs once, each future and closure is dropped
-//!   once ([`ledger`]). What a join handle says is what came of its task. Nothing leaks.
+//! - Each task is polled by one worker at a time, each job runs once, each future and closure is
+//!   dropped once ([`ledger`]). What a join handle says is what came of its task. Nothing leaks.
 //! - At the end no worker counts as idle or asleep, and every queue and list is empty.
 //!
 //! # What is not
-//! All accesses are sequentially consistent here, and fences do nothing: a wrong ordering passes. Arcs are
-//! the standard ones, whose counts are no steps of a schedule. No program panics: a model that unwinds has
-//! failed. All of it is a sample: a schedule that was not drawn was not seen.
+//! All accesses are sequentially consistent here, and fences do nothing: a wrong ordering passes.
+//! Arcs are the standard ones, whose counts are no steps of a schedule. No program panics: a model
+//! that unwinds has failed. All of it is a sample: a schedule that was not drawn was not seen.
 
 mod abort;
 mod adoption;
@@ -72,8 +73,8 @@ fn balanced(program: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sy
     }
 }
 
-/// The program without the passing of time: no timeout is over, and the watch looks only when it is turned
-/// on. So it does not make up for what a worker forgets.
+/// The program without the passing of time: no timeout is over, and the watch looks only when it is
+/// turned on. So it does not make up for what a worker forgets.
 fn still(program: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sync + 'static {
     move || {
         let_time_stand_still();

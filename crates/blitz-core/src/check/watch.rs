@@ -1,11 +1,13 @@
-//! The watch comes by although nobody is stuck: it takes tasks out of LIFO slots that their owners use.
+//! The watch comes by although nobody is stuck: it takes tasks out of LIFO slots that their owners
+//! use.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, canary, check, spawn};
 use crate::block_on;
 use blitz_parts::prim::Step;
 
-/// Two pairs of tasks open gates for each other; each lands in the LIFO slot of who opened its gate.
+/// Two pairs of tasks open gates for each other; each lands in the LIFO slot of who opened its
+/// gate.
 fn eager() {
     let runtime = Runtime::new(2);
     let pairs = [0, 1].map(|_| {

@@ -8,7 +8,8 @@ use std::any::Any;
 use std::io;
 
 /// What files and sockets of a pool are used with: a value for
-/// [`PoolBuilder::backend`](crate::PoolBuilder::backend). `blitz::Backend` is the one that there is.
+/// [`PoolBuilder::backend`](crate::PoolBuilder::backend). `blitz::Backend` is the one that there
+/// is.
 pub trait IoBackend: Any + Send + Sync {
     /// Called at the end of `build`, with the new pool.
     ///

@@ -485,7 +485,8 @@ impl PoolBuilder {
         Ok(pool)
     }
 
-    /// As for the global pool: `BLITZ_WORKERS` decides how many workers there are, unless a number was given.
+    /// As for the global pool: `BLITZ_WORKERS` decides how many workers there are, unless a number
+    /// was given.
     pub(super) fn for_global(self) -> PoolBuilder {
         if self.workers == 0 { self.workers_from_env(0) } else { self }
     }

@@ -50,7 +50,8 @@ pub fn of<D: Driver>(
     handle.team().driver_arc(make)
 }
 
-/// Returns when the pool that [`with_current`] would use was built, if its clock stands from then on.
+/// Returns when the pool that [`with_current`] would use was built, if its clock stands from then
+/// on.
 #[must_use]
 pub fn paused_since() -> Option<Instant> {
     try_with_current_team(|team| team.config.paused_since).flatten()

@@ -109,8 +109,8 @@ impl PoolBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`build`](PoolBuilder::build), and if the global pool exists already or `BLITZ_WORKERS` is
-    /// needed and cannot be used.
+    /// As [`build`](PoolBuilder::build), and if the global pool exists already or `BLITZ_WORKERS`
+    /// is needed and cannot be used.
     pub fn build_global(self) -> Result<(), BuildError> {
         build_global(self)
     }

@@ -40,7 +40,8 @@ impl Unfinished {
         let handle = usize::from(!team.is_closing());
         let jobs = reasons.saturating_sub(blocking + shielded + handle);
         let leaving = team.life.leaving().saturating_sub(handle);
-        // The last worker has counted itself out, and ends tasks and the driver. That may take its time.
+        // The last worker has counted itself out, and ends tasks and the driver. That may take its
+        // time.
         let is_ending = handle == 0 && !team.ended().probe();
         let workers = leaving.max(usize::from(is_ending));
         Unfinished { blocking, jobs, shielded, workers }

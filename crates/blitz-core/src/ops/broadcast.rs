@@ -70,12 +70,13 @@ where
     let here = current().filter(|owner| owner.is_in(team));
     let own = here.map(|owner| owner.index());
     for (job, worker) in jobs.iter().zip(team.workers()).filter(|(_, to)| Some(to.index()) != own) {
-        // SAFETY: this frame, and with it the vector, stays until the latch is set; `OP` is `Sync` and
-        // `R` is `Send`; one word each.
+        // SAFETY: this frame, and with it the vector, stays until the latch is set; `OP` is `Sync`
+        // and `R` is `Send`; one word each.
         post(worker, unsafe { job.as_work() });
     }
     if let Some(owner) = here {
-        // No other worker can run the caller's share, so it does not wait in the mail for room on the stack.
+        // No other worker can run the caller's share, so it does not wait in the mail for room on
+        // the stack.
         let _aside = Aside::begin();
         // SAFETY: as above.
         owner.execute(unsafe { jobs[owner.index()].as_work() });

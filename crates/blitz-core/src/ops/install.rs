@@ -6,8 +6,8 @@ use crate::worker::{mark, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::job::StackJob;
 
-/// Runs `op` on a worker of `team`: right here if the current thread is one. `op` is told whether it
-/// changed threads.
+/// Runs `op` on a worker of `team`: right here if the current thread is one. `op` is told whether
+/// it changed threads.
 #[inline]
 pub(crate) fn in_worker<OP, R>(team: &Team, op: OP) -> R
 where
@@ -33,16 +33,16 @@ where
     })
 }
 
-/// The caller is a foreign thread, which blocks, or a worker of another pool, which keeps working for
-/// its own pool: that may be where the other one's job needs it.
+/// The caller is a foreign thread, which blocks, or a worker of another pool, which keeps working
+/// for its own pool: that may be where the other one's job needs it.
 #[cold]
 fn in_worker_cold<OP, R>(team: &Team, op: OP) -> R
 where
     OP: FnOnce(Owner<'_>, bool) -> R + Send,
     R: Send,
 {
-    // A thread that a pool has adopted works for it while it waits; if the pool is this one, it is one
-    // of its workers.
+    // A thread that a pool has adopted works for it while it waits; if the pool is this one, it is
+    // one of its workers.
     let _visit = visit();
     if let Some(owner) = current().filter(|owner| owner.is_in(team)) {
         return op(owner, false);

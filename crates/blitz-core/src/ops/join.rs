@@ -1,8 +1,8 @@
 //! `join`: two closures, potentially at once.
 //!
-//! `b` becomes a job in this very frame and is forked; `a` runs; then `b` is taken back, usually, or
-//! was stolen and is waited for. The frame must not go before both are done, so a panic of `a` is
-//! held until `b` is through.
+//! `b` becomes a job in this very frame and is forked; `a` runs; then `b` is taken back, usually,
+//! or was stolen and is waited for. The frame must not go before both are done, so a panic of `a`
+//! is held until `b` is through.
 
 use super::install::install_in;
 use crate::base::panic::{self, Payload};
@@ -47,9 +47,10 @@ where
     install_in(team, |owner, left| join_on(owner, left, a, |migrated| b(left || migrated)))
 }
 
-// Whether this ends up in its caller is left to the compiler, which knows the closures: a small caller
-// goes into this function instead, and then the leaves of a recursion need no call at all. To forbid it
-// would put this function into another unit of code, where looking the worker up is a call.
+// Whether this ends up in its caller is left to the compiler, which knows the closures: a small
+// caller goes into this function instead, and then the leaves of a recursion need no call at all.
+// To forbid it would put this function into another unit of code, where looking the worker up is a
+// call.
 #[inline]
 pub(crate) fn join_on<A, B, RA, RB>(owner: Owner<'_>, migrated: bool, a: A, b: B) -> (RA, RB)
 where
@@ -58,8 +59,8 @@ where
     RB: Send,
 {
     let job = StackJob::new(Armed, b);
-    // SAFETY: every way out of this function takes the job back, or finds that it cannot and waits for
-    // its latch; `B` and `RB` are `Send`; the word is used once.
+    // SAFETY: every way out of this function takes the job back, or finds that it cannot and waits
+    // for its latch; `B` and `RB` are `Send`; the word is used once.
     let work = unsafe { job.as_work() };
     // SAFETY: as above; forks that `a` leaves behind were taken back when it returned, or unwound.
     let place = unsafe { owner.jobs().fork(work) };
@@ -92,8 +93,8 @@ fn owner_again<'a>() -> Owner<'a> {
     }
 }
 
-/// Shares `b`, which another worker wants, and runs `a`. A way of its own rather than one that comes
-/// back: what `a` needs, every frame would have to save for the sake of the call.
+/// Shares `b`, which another worker wants, and runs `a`. A way of its own rather than one that
+/// comes back: what `a` needs, every frame would have to save for the sake of the call.
 #[cold]
 #[inline(never)]
 fn share_and_run<RA>(owner: Owner<'_>, migrated: bool, a: impl FnOnce(bool) -> RA) -> RA {
@@ -114,19 +115,20 @@ where
         // SAFETY: taken back.
         return unsafe { job.run_inline() };
     }
-    // SAFETY: the job was found taken, by an acquiring operation, so it was armed (JOB-5); it is ours.
+    // SAFETY: the job was found taken, by an acquiring operation, so it was armed (JOB-5); it is
+    // ours.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
-        // Nothing is left: what was newer has run, and the thief that took our job took everything older
-        // before. What comes from now on lies above the mark.
+        // Nothing is left: what was newer has run, and the thief that took our job took everything
+        // older before. What comes from now on lies above the mark.
         owner.wait_until(latch, owner.jobs().mark(), help(owner.team(), None));
     }
     // SAFETY: the latch is set, and the result is taken once.
     panic::resume_if_err(unsafe { job.take_result() })
 }
 
-/// Brings `b` to its end when `a` has panicked. The panic of `a` wins over one of `b`, which the panic
-/// hook has reported.
+/// Brings `b` to its end when `a` has panicked. The panic of `a` wins over one of `b`, which the
+/// panic hook has reported.
 #[cold]
 #[inline(never)]
 fn finish_after_panic<B, RB>(

@@ -194,8 +194,8 @@ impl<'scope> ScopeCore<'scope> {
 /// A pointer to a scope, on its way to the job that runs in it.
 pub(super) struct SendPtr<T>(pub(super) *const T);
 
-// SAFETY: scopes are shared between threads anyway (`Sync`); the pointer is a reference whose lifetime
-// the scope's count guarantees instead of the borrow checker.
+// SAFETY: scopes are shared between threads anyway (`Sync`); the pointer is a reference whose
+// lifetime the scope's count guarantees instead of the borrow checker.
 unsafe impl<T: Sync> Send for SendPtr<T> {}
 
 // SAFETY: as above.
@@ -217,9 +217,9 @@ impl<T> SendPtr<T> {
     }
 }
 
-// SAFETY: everything in it is made for sharing but `AnyLatch`, whose pointer to the owner's bed is only
-// followed while the team that holds the bed is kept alive, and the mark, whose pointer only the owner looks at, and
-// only compares.
+// SAFETY: everything in it is made for sharing but `AnyLatch`, whose pointer to the owner's bed is
+// only followed while the team that holds the bed is kept alive, and the mark, whose pointer only
+// the owner looks at, and only compares.
 unsafe impl Sync for ScopeCore<'_> {}
 // SAFETY: as above.
 unsafe impl Send for ScopeCore<'_> {}

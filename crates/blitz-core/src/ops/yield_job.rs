@@ -12,8 +12,8 @@ use blitz_parts::prim;
 pub enum Yield {
     /// A job was run.
     Executed,
-    /// There was nothing to run, or half of the thread's stack is in use: each job that yields inside of
-    /// another's yield lies on top of that one.
+    /// There was nothing to run, or half of the thread's stack is in use: each job that yields
+    /// inside of another's yield lies on top of that one.
     Idle,
 }
 

@@ -10,12 +10,12 @@
 //!  task of the whole tree, or half of the yield queue of a worker that is stuck
 //! ```
 //!
-//! With a task of the tree come others of its signal word, into the yield queue: those behind it, or
-//! half of them if the part is another's.
+//! With a task of the tree come others of its signal word, into the yield queue: those behind it,
+//! or half of them if the part is another's.
 //!
-//! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So a
-//! task that ends in its first poll, by the worker that spawned it, never has one; and waking a task
-//! that waits allocates nothing.
+//! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So
+//! a task that ends in its first poll, by the worker that spawned it, never has one; and waking a
+//! task that waits allocates nothing.
 
 #![forbid(unsafe_code)]
 
@@ -89,8 +89,8 @@ impl<'a> Tasks<'a> {
         signal(self.team(), part.tree, task);
     }
 
-    /// Puts the older half of a full yield queue, and a task that finds no room there, into the tree.
-    /// One by one, since a row of them would have to be allocated.
+    /// Puts the older half of a full yield queue, and a task that finds no room there, into the
+    /// tree. One by one, since a row of them would have to be allocated.
     pub(super) fn overflow_into_tree(self, part: Part<'_>, task: Runnable) {
         let older = std::iter::from_fn(|| self.pop_ring()).take(RING_SLOTS / 2);
         for task in older.chain([task]) {
@@ -160,8 +160,8 @@ impl<'a> Tasks<'a> {
         self.found(part, scan, |_| true)
     }
 
-    /// Moves the tasks behind one that was taken from the own part into the yield queue; returns how
-    /// many. Half of the queue is left to those that yield.
+    /// Moves the tasks behind one that was taken from the own part into the yield queue; returns
+    /// how many. Half of the queue is left to those that yield.
     fn take_behind(self, part: Part<'_>) -> usize {
         let most = self.room_for_others().saturating_sub(RING_SLOTS / 2).min(SIGNAL_BATCH);
         let keep = |task| self.keep_signalled(task);

@@ -1,19 +1,22 @@
 //! How tasks end with their team: each is complete before the team is gone.
 //!
-//! 1. Tasks end once the team's handle is gone and no shielded section of a task is left (see `shutdown`).
-//!    From then on nothing new is spawned, and a worker that finds a task cancels it instead of polling
-//!    it. Tasks that wait are aborted, which brings them into a queue: so all of them are found.
-//! 2. Jobs may keep the team at work for longer. The last worker to leave looks for tasks once more; one
-//!    that a foreign thread has just woken is on its way into the queue, and the last one waits for it.
+//! 1. Tasks end once the team's handle is gone and no shielded section of a task is left (see
+//!    `shutdown`). From then on nothing new is spawned, and a worker that finds a task cancels it
+//!    instead of polling it. Tasks that wait are aborted, which brings them into a queue: so all of
+//!    them are found.
+//! 2. Jobs may keep the team at work for longer. The last worker to leave looks for tasks once
+//!    more; one that a foreign thread has just woken is on its way into the queue, and the last one
+//!    waits for it.
 //! 3. The queue closes. Who comes later keeps what it brings, and cancels it.
 //!
-//! A worker may be stuck in a poll that blocks until another task ends, perhaps the one in its LIFO slot. So it is
-//! not the last one only who cancels: each worker that leaves cancels what it can reach, and no list takes tasks
-//! any more.
+//! A worker may be stuck in a poll that blocks until another task ends, perhaps the one in its LIFO
+//! slot. So it is not the last one only who cancels: each worker that leaves cancels what it can
+//! reach, and no list takes tasks any more.
 //!
-//! Dropping a future runs user code: it may wake other tasks (they go into the queues and are cancelled
-//! in their turn, never on top of each other), spawn new ones (which are cancelled at once), and wait for
-//! others, which therefore are never all in the hands of the thread that cancels.
+//! Dropping a future runs user code: it may wake other tasks (they go into the queues and are
+//! cancelled in their turn, never on top of each other), spawn new ones (which are cancelled at
+//! once), and wait for others, which therefore are never all in the hands of the thread that
+//! cancels.
 
 use super::hold::{Hold, job};
 use super::own::Tasks;
@@ -23,8 +26,8 @@ use blitz_parts::prim::yield_now;
 use blitz_parts::task::{Owned, Runnable, TaskRef};
 
 impl Tasks<'_> {
-    /// Cancels the tasks that no worker runs, if they are to end: this worker leaves, and another one
-    /// that does not may be stuck until one of them is gone.
+    /// Cancels the tasks that no worker runs, if they are to end: this worker leaves, and another
+    /// one that does not may be stuck until one of them is gone.
     pub(crate) fn cancel_beside_others(self) {
         let team = self.team();
         if !team.tasks_end() {
@@ -83,15 +86,15 @@ pub(crate) fn cancel_tasks_soon(team: &Team) {
     }));
 }
 
-/// A task was woken while the team is being dropped. The thread that drops the team waits for it, first
-/// because the task is not complete, then because of the count; and cancels it, rather than the waker,
-/// which may itself be called by the drop of a task.
+/// A task was woken while the team is being dropped. The thread that drops the team waits for it,
+/// first because the task is not complete, then because of the count; and cancels it, rather than
+/// the waker, which may itself be called by the drop of a task.
 pub(super) fn cancel_late(team: &Team, task: Runnable) {
     team.life.come_late(|| team.tasks.leave_to_the_end(task));
 }
 
-/// Cancels the tasks that wait to be woken. Returns how many could not be cancelled, because a thread
-/// is about to put them into a queue or polls them.
+/// Cancels the tasks that wait to be woken. Returns how many could not be cancelled, because a
+/// thread is about to put them into a queue or polls them.
 pub(crate) fn cancel_waiting_tasks(team: &Team) -> usize {
     team.workers().for_each(|worker| abort_all(&worker.queues.owned));
     team.workers().map(|worker| worker.queues.owned.close_and_cancel()).sum()

@@ -9,8 +9,9 @@ use blitz_parts::life::{Held, TasksReleased};
 use blitz_parts::prim::{Step, broken};
 use std::sync::Arc;
 
-/// Holds the team for a thread that is no worker of it. `None` if the team is ending or has ended: holds
-/// of others could keep it for ever. A closure of the team itself that blocks may still hold it then.
+/// Holds the team for a thread that is no worker of it. `None` if the team is ending or has ended:
+/// holds of others could keep it for ever. A closure of the team itself that blocks may still hold
+/// it then.
 pub(crate) fn try_hold(team: &Arc<Team>) -> Option<Hold> {
     match team.life.try_hold(|| team.blocking.is_here()) {
         Held::Refused => None,
@@ -44,17 +45,17 @@ pub(crate) fn end_orphaned_sections_if_closing(team: &Team) {
     }
 }
 
-/// The same for a worker that gets idle: it may have polled the task of a forgotten shield to its end
-/// (LIFE-6).
+/// The same for a worker that gets idle: it may have polled the task of a forgotten shield to its
+/// end (LIFE-6).
 pub(crate) fn end_orphaned_sections_when_idle(team: &Team) {
     if team.life.is_closing_at_last() && !broken(Step::SectionsWorkersLook) {
         end_orphaned_sections(team);
     }
 }
 
-/// Gives back what shielded sections hold whose task has ended. Called once the handle is gone: by the
-/// thread that drops it, and by each worker that has nothing to do or has a fair turn, so that the one
-/// that polled the task last does.
+/// Gives back what shielded sections hold whose task has ended. Called once the handle is gone: by
+/// the thread that drops it, and by each worker that has nothing to do or has a fair turn, so that
+/// the one that polled the task last does.
 pub(crate) fn end_orphaned_sections(team: &Team) {
     if team.sections.len() > 0 {
         team.sections.take_ended().iter().for_each(|_| release_with_tasks(team));

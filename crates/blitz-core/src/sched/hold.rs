@@ -36,8 +36,8 @@ impl Drop for Hold {
     }
 }
 
-/// A job that outlives the call which makes it. The pool does not end before it has run; a panic goes
-/// to the pool's handler.
+/// A job that outlives the call which makes it. The pool does not end before it has run; a panic
+/// goes to the pool's handler.
 pub(crate) fn job(hold: Hold, f: impl FnOnce() + Send + 'static) -> Work {
     // SAFETY: the closure borrows nothing, is `Send`, and catches panics.
     unsafe {

@@ -12,8 +12,8 @@ use std::ptr::NonNull;
 /// The name in reports of a panic that no thread waits for.
 const DETACHED: &str = "a detached task";
 
-/// The team that a task belongs to, in one word. It counts nothing: a team does not end before each of
-/// its tasks is complete (see `cancel`), and a task that is complete asks nothing of it.
+/// The team that a task belongs to, in one word. It counts nothing: a team does not end before each
+/// of its tasks is complete (see `cancel`), and a task that is complete asks nothing of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Home(NonNull<Team>);
 
@@ -31,8 +31,8 @@ impl Home {
     #[inline(never)]
     fn schedule_elsewhere(self, task: Runnable) {
         let team = self.team();
-        // Once the task is in the queue it may be run, and the team may end: it is kept until everybody has
-        // been told. A team that is being dropped waits for its tasks to be complete.
+        // Once the task is in the queue it may be run, and the team may end: it is kept until
+        // everybody has been told. A team that is being dropped waits for its tasks to be complete.
         match team.try_arc() {
             Some(team) => schedule_from_outside(&team, task),
             None => cancel_late(team, task),
@@ -46,10 +46,10 @@ impl Home {
     }
 }
 
-// SAFETY: a team is not gone before its tasks are complete, and a thread that runs or drops one of them
-// keeps the team meanwhile: workers do, `try_arc` does, and a team that is being dropped waits (`late`). The lists are
-// the workers', which the team keeps in place. Nothing here unwinds: the panic handler's own panics are
-// caught.
+// SAFETY: a team is not gone before its tasks are complete, and a thread that runs or drops one of
+// them keeps the team meanwhile: workers do, `try_arc` does, and a team that is being dropped waits
+// (`late`). The lists are the workers', which the team keeps in place. Nothing here unwinds: the
+// panic handler's own panics are caught.
 unsafe impl task::Scheduler for Home {
     // A team takes tasks until the last of those that wait is complete, so no wake finds it closed.
     const ONLY_QUEUES: bool = true;

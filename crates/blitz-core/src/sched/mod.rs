@@ -11,9 +11,9 @@
 //!  own tasks if that worker is stuck
 //! ```
 //!
-//! The sleep protocol is that of jobs: putting a task where other workers can take it wakes a sleeper
-//! if none looks for work. A LIFO slot is its owner's: if the owner is stuck, `watch` moves the task in
-//! it to the queue.
+//! The sleep protocol is that of jobs: putting a task where other workers can take it wakes a
+//! sleeper if none looks for work. A LIFO slot is its owner's: if the owner is stuck, `watch` moves
+//! the task in it to the queue.
 //!
 //! `tasks` has what both schedulers share, `stealing` and `bitmap` what is theirs.
 

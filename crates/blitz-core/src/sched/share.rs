@@ -41,8 +41,8 @@ pub(super) fn enqueue_all(team: &Team, chain: Chain) {
 }
 
 fn notify(team: &Team) {
-    // One worker is notified of however many tasks, and only if none looks for work already: a worker
-    // that takes a part and leaves some wakes the next (SLEEP-3).
+    // One worker is notified of however many tasks, and only if none looks for work already: a
+    // worker that takes a part and leaves some wakes the next (SLEEP-3).
     team.sleep().new_jobs(1, true);
     team.notify_guests_of_task();
 }

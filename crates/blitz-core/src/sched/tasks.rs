@@ -167,8 +167,8 @@ impl Tasks<'_> {
         let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
         counters.count(&ran);
         if let Ran::Again(task) = ran {
-            // Alone it is for this worker; behind another one, which may block, another worker might
-            // take it.
+            // Alone it is for this worker; behind another one, which may block, another worker
+            // might take it.
             let behind = !self.queues.ring.is_empty() || self.queues.has_lifo();
             self.put_back(task, behind && !broken(Step::RuntimeYieldTells));
             if let Some(marks) = &self.queues.bitmap {
@@ -204,8 +204,8 @@ impl Tasks<'_> {
         ran
     }
 
-    /// Marks the worker as on its way to sleep while `f` runs: user code that runs in there does not
-    /// put tasks where only this worker looks.
+    /// Marks the worker as on its way to sleep while `f` runs: user code that runs in there does
+    /// not put tasks where only this worker looks.
     pub(crate) fn while_parking<R>(self, f: impl FnOnce() -> R) -> R {
         let parking = &self.own().tasks.parking;
         let before = parking.replace(true);

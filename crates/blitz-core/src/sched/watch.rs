@@ -1,14 +1,16 @@
-//! The watch: a thread that looks after what a stuck worker leaves behind: its LIFO slot and the driver.
+//! The watch: a thread that looks after what a stuck worker leaves behind: its LIFO slot and the
+//! driver.
 //!
-//! A task in a LIFO slot is polled as soon as its owner is done with the task that woke it; nobody else
-//! is told of it. If the owner computes or blocks in there, perhaps waiting for that very task, then
-//! the watch, which looks once per millisecond, moves the task to the queue. In the same way it wakes another
-//! worker for the tasks in the ring of one that is stuck, for nobody may have been told of those that the driver
-//! woke; and if the worker that left the driver is not back. While workers rush through short polls it looks less often:
-//! a look takes a core from somebody.
+//! A task in a LIFO slot is polled as soon as its owner is done with the task that woke it; nobody
+//! else is told of it. If the owner computes or blocks in there, perhaps waiting for that very
+//! task, then the watch, which looks once per millisecond, moves the task to the queue. In the same
+//! way it wakes another worker for the tasks in the ring of one that is stuck, for nobody may have
+//! been told of those that the driver woke; and if the worker that left the driver is not back.
+//! While workers rush through short polls it looks less often: a look takes a core from somebody.
 //!
-//! The watch starts when it is first needed, sleeps without a timer while no slot or ring is in use and somebody
-//! is in the driver, and never works itself. A pool with one worker has none: there is nobody else.
+//! The watch starts when it is first needed, sleeps without a timer while no slot or ring is in use
+//! and somebody is in the driver, and never works itself. A pool with one worker has none: there is
+//! nobody else.
 
 #![forbid(unsafe_code)]
 
@@ -41,8 +43,8 @@ impl Pace {
         Pace(WATCH_PERIOD)
     }
 
-    /// A look has found these. Only tasks that are brisk make it slower: a free lease alone may belong to a worker
-    /// that has just got stuck.
+    /// A look has found these. Only tasks that are brisk make it slower: a free lease alone may
+    /// belong to a worker that has just got stuck.
     fn adapt(&mut self, tasks: Finding, lease: Finding) {
         self.0 = match (tasks, lease) {
             (Finding::Brisk, Finding::Nothing | Finding::Brisk) => {
@@ -76,9 +78,9 @@ fn meet(team: &Team, need: Need) {
     }
 }
 
-/// Makes every worker publish each fork and use ordinary fences, if the system has refused the heavy
-/// fence since the last call. A sleeper calls it between that fence and its last look. Several threads
-/// may do this at once; each has done all of it before it looks.
+/// Makes every worker publish each fork and use ordinary fences, if the system has refused the
+/// heavy fence since the last call. A sleeper calls it between that fence and its last look.
+/// Several threads may do this at once; each has done all of it before it looks.
 pub(crate) fn notice_refused_fence(team: &Team) {
     team.notice_refused_fence(|| {
         team.publish_all();
@@ -123,9 +125,9 @@ fn run(team: &Team) {
     }
 }
 
-/// Sees to tasks that wait behind the same poll as in the last look: moves those in slots, wakes somebody for
-/// those in rings. Says how the slowest gets on, of those that have any
-/// or are so fast that they may have some at any time.
+/// Sees to tasks that wait behind the same poll as in the last look: moves those in slots, wakes
+/// somebody for those in rings. Says how the slowest gets on, of those that have any or are so fast
+/// that they may have some at any time.
 fn rescue_tasks(team: &Team, polls: &mut Vec<u64>) -> Finding {
     let mut finding = Finding::Nothing;
     polls.resize(team.num_workers(), u64::MAX);
@@ -167,8 +169,8 @@ fn fill_lease(team: &Team, left_at: &mut Option<usize>) -> Finding {
     Finding::Slow
 }
 
-/// Says whether the watch is off: not, if a slot was filled meanwhile, and never after the system has refused
-/// the heavy fence.
+/// Says whether the watch is off: not, if a slot was filled meanwhile, and never after the system
+/// has refused the heavy fence.
 fn turn_watch_off(team: &Team) -> bool {
     team.watch.rest(|| {
         team.sleep().lease_is_free() || team.workers().any(|worker| worker.queues.has_any())

@@ -7,17 +7,18 @@
 //!        └──────▶ OVER ◀──┘
 //! ```
 //!
-//! The thread that built the pool is the worker while it is inside of one of the pool's operations: HERE. The
-//! thread that brings the state to OVER answers for the worker: it is the worker itself until the pool ends, or has
-//! a thread started that is.
+//! The thread that built the pool is the worker while it is inside of one of the pool's operations:
+//! HERE. The thread that brings the state to OVER answers for the worker: it is the worker itself
+//! until the pool ends, or has a thread started that is.
 //!
-//! The end of the pool waits until the thread that answers for the worker has retired it: its tasks are dropped by
-//! then. It does not wait for an operation that the adopted thread is in, which may wait for the thread that
-//! drops the pool: then the one that drops it gives up the worker's count, and the adopted thread retires it later.
+//! The end of the pool waits until the thread that answers for the worker has retired it: its tasks
+//! are dropped by then. It does not wait for an operation that the adopted thread is in, which may
+//! wait for the thread that drops the pool: then the one that drops it gives up the worker's count,
+//! and the adopted thread retires it later.
 //!
-//! A thread that was only lent, as for a runtime whose clock stands, also leaves when another thread needs it: when
-//! that waits for the pool, or spawns a task, and the lent one is AWAY; and when the lent one stands up while
-//! another waits.
+//! A thread that was only lent, as for a runtime whose clock stands, also leaves when another
+//! thread needs it: when that waits for the pool, or spawns a task, and the lent one is AWAY; and
+//! when the lent one stands up while another waits.
 
 #![forbid(unsafe_code)]
 
@@ -63,9 +64,9 @@ impl Adoption {
         self.change(State::Away, State::Here)
     }
 
-    /// HERE to AWAY after `rise`, by which the caller stops being the worker. If the pool is `closing`, or another thread
-    /// waits for a lent one and the caller `makes_room`, HERE to OVER instead: then this returns true, and the
-    /// caller, still the worker, answers for it.
+    /// HERE to AWAY after `rise`, by which the caller stops being the worker. If the pool is
+    /// `closing`, or another thread waits for a lent one and the caller `makes_room`, HERE to OVER
+    /// instead: then this returns true, and the caller, still the worker, answers for it.
     pub(crate) fn stand_up(
         &self,
         closing: impl Fn() -> bool,
@@ -97,8 +98,8 @@ impl Adoption {
         self.change(State::Over, State::Away);
     }
 
-    /// Returns once whether the worker has a count of the team's end, which the caller then gives up: it has
-    /// retired the worker.
+    /// Returns once whether the worker has a count of the team's end, which the caller then gives
+    /// up: it has retired the worker.
     pub(crate) fn take_count(&self) -> bool {
         std::mem::take(&mut self.lock().counts)
     }

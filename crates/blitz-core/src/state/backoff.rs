@@ -7,9 +7,9 @@ use std::cell::Cell;
 
 /// How often the next jobs of a worker stay private although somebody looks for work.
 ///
-/// Publishing a job and taking it back costs more than a small job itself, and while jobs are small the
-/// thief is always late. So after each publication in vain a worker keeps twice as many jobs to itself
-/// before it tries again; one that succeeds makes it start anew.
+/// Publishing a job and taking it back costs more than a small job itself, and while jobs are small
+/// the thief is always late. So after each publication in vain a worker keeps twice as many jobs to
+/// itself before it tries again; one that succeeds makes it start anew.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     /// How many jobs thieves had taken when the worker published last.
@@ -21,8 +21,9 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Whether the next job stays private. Asked when nothing is public: what was published before is
-    /// gone, and `stolen`, the number of jobs that thieves have taken so far, tells whether in vain.
+    /// Whether the next job stays private. Asked when nothing is public: what was published before
+    /// is gone, and `stolen`, the number of jobs that thieves have taken so far, tells whether in
+    /// vain.
     pub(crate) fn keeps(&self, stolen: u64) -> bool {
         if stolen != self.stolen.get() {
             self.stolen.set(stolen);

@@ -5,9 +5,9 @@
 //!  thread: take, run, …, wait at most `keep_alive` for more, end
 //! ```
 //!
-//! A closure that waits in the queue or runs holds the pool, as a detached job does: the pool ends after
-//! it. One that comes when the workers are leaving, from a task's last poll for example, is refused: nobody
-//! would see to what it waits for.
+//! A closure that waits in the queue or runs holds the pool, as a detached job does: the pool ends
+//! after it. One that comes when the workers are leaving, from a task's last poll for example, is
+//! refused: nobody would see to what it waits for.
 
 #![forbid(unsafe_code)]
 
@@ -93,8 +93,8 @@ impl Blocking {
         Ok(())
     }
 
-    /// The system starts no more threads. Others will come to the errand; if there are none, it is done
-    /// right here: late is better than never.
+    /// The system starts no more threads. Others will come to the errand; if there are none, it is
+    /// done right here: late is better than never.
     #[cold]
     fn do_without_thread(&self) {
         let mut state = self.shared.lock();

@@ -21,8 +21,8 @@ pub enum Scheduler {
     /// Each worker has queues of its own, and takes from others when they are empty. The default.
     #[default]
     Stealing,
-    /// Each runnable task is a bit in a tree that all workers share: to find one costs the same however many workers
-    /// there are, and waking a task takes no lock and allocates nothing.
+    /// Each runnable task is a bit in a tree that all workers share: to find one costs the same
+    /// however many workers there are, and waking a task takes no lock and allocates nothing.
     Signal,
 }
 

@@ -88,8 +88,8 @@ pub(crate) const COMPLETED: usize = 0;
 pub(crate) const CANCELLED: usize = 1;
 pub(crate) const AGAIN: usize = 3;
 
-/// Microseconds since some moment of this process, never zero. It goes round in an hour: a task that waits
-/// longer is taken for one that waited less.
+/// Microseconds since some moment of this process, never zero. It goes round in an hour: a task
+/// that waits longer is taken for one that waited less.
 #[expect(clippy::cast_possible_truncation, reason = "it goes round")]
 fn now() -> u32 {
     (since_start().as_micros() as u32).max(1)

@@ -51,12 +51,14 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// Each range's upper end, exclusive, and how many times fell into it. The last range has no end.
+    /// Each range's upper end, exclusive, and how many times fell into it. The last range has no
+    /// end.
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         self.counts.iter().enumerate().map(|(i, &count)| (upper_end(i), count))
     }
 
-    /// A time that the share `q` of all, between 0 and 1, did not reach; `None` if nothing was measured.
+    /// A time that the share `q` of all, between 0 and 1, did not reach; `None` if nothing was
+    /// measured.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let total = self.count();

@@ -41,7 +41,8 @@ impl Sections {
         self.lock().open.len()
     }
 
-    /// Removes those whose task has ended: they were forgotten, or left their task without having ended.
+    /// Removes those whose task has ended: they were forgotten, or left their task without having
+    /// ended.
     pub(crate) fn take_ended(&self) -> Vec<TaskRef> {
         let mut list = self.lock();
         let is_ended = |(key, task): (&u64, &TaskRef)| task.is_finished().then_some(*key);

@@ -8,8 +8,8 @@
 //!  job ─▶ one of `interval`, too, counted by itself
 //! ```
 //!
-//! The first three are counted by one counter, which runs until the next of them is due: most polls change
-//! nothing else.
+//! The first three are counted by one counter, which runs until the next of them is due: most polls
+//! change nothing else.
 
 #![forbid(unsafe_code)]
 
@@ -26,8 +26,8 @@ pub(crate) struct Tick {
     left: Cell<u32>,
     /// What `left` began with.
     step: Cell<u32>,
-    /// Polls left, at the beginning of the step, until maintenance, until others' work goes first, and
-    /// until a poll is timed.
+    /// Polls left, at the beginning of the step, until maintenance, until others' work goes first,
+    /// and until a poll is timed.
     until_maintenance: Cell<u32>,
     until_fair: Cell<u32>,
     until_sample: Cell<u32>,
@@ -128,7 +128,8 @@ impl Tick {
     }
 }
 
-/// An exponentially weighted moving average of poll times, in nanoseconds; a new one weighs a tenth.
+/// An exponentially weighted moving average of poll times, in nanoseconds; a new one weighs a
+/// tenth.
 struct Average {
     ns: Cell<u64>,
 }

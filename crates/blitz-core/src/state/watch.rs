@@ -53,8 +53,8 @@ impl WatchThread {
             return thread.unpark();
         }
         let started = start().map(|thread| self.thread.set(thread));
-        // If not, there is no rescue for tasks behind a stuck worker until a later attempt, as in other
-        // runtimes.
+        // If not, there is no rescue for tasks behind a stuck worker until a later attempt, as in
+        // other runtimes.
         self.watch.has_started(started.is_ok());
     }
 

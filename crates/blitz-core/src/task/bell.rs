@@ -1,7 +1,8 @@
 //! Wakers of Blitz's own that set a latch or unpark a thread, and do nothing else.
 //!
 //! A driver may call such a waker at any time: it runs no code of the user's and does not block. So
-//! `block_on` is woken even where a worker has no room on its stack for wakers that may do anything.
+//! `block_on` is woken even where a worker has no room on its stack for wakers that may do
+//! anything.
 
 use std::ptr;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ pub(super) trait Bell: Send + Sync + 'static {
 
 /// Returns a waker that rings `bell`.
 pub(super) fn waker<B: Bell>(bell: Arc<B>) -> Waker {
-    // SAFETY: the functions of the table expect what `into_raw` returns, and keep count of it; a bell is `Send` and
-    // `Sync`.
+    // SAFETY: the functions of the table expect what `into_raw` returns, and keep count of it; a
+    // bell is `Send` and `Sync`.
     unsafe { Waker::new(Arc::into_raw(bell).cast(), B::table()) }
 }
 

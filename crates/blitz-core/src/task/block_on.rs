@@ -65,8 +65,8 @@ fn block_on_worker<F: Future>(owner: Owner<'_>, mut future: Pin<&mut F>) -> F::O
     }
 }
 
-/// Whether a wake with `waker` only queues a task, or ends a wait of `block_on`: it runs no code of the user's
-/// and does not block. Any other waker may do anything.
+/// Whether a wake with `waker` only queues a task, or ends a wait of `block_on`: it runs no code of
+/// the user's and does not block. Any other waker may do anything.
 ///
 /// ```
 /// use std::task::Waker;
@@ -89,7 +89,8 @@ struct WorkerBell {
     team: Arc<Team>,
 }
 
-// SAFETY: the latch is made of atomics and a pointer to a bed, which the team beside it keeps alive.
+// SAFETY: the latch is made of atomics and a pointer to a bed, which the team beside it keeps
+// alive.
 unsafe impl Send for WorkerBell {}
 // SAFETY: as above.
 unsafe impl Sync for WorkerBell {}
@@ -124,8 +125,8 @@ impl Bell for Doorbell {
 }
 
 fn block_on_foreign_thread<F: Future>(mut future: Pin<&mut F>) -> F::Output {
-    // A late wake-up for an earlier future makes one vain poll of this one, which futures allow. The
-    // thread's locals may be gone already.
+    // A late wake-up for an earlier future makes one vain poll of this one, which futures allow.
+    // The thread's locals may be gone already.
     let kept = PARKER.try_with(RefCell::take).ok().flatten();
     let (bell, waker) = kept.unwrap_or_else(|| {
         let bell = Arc::new(Doorbell(Parker::new()));

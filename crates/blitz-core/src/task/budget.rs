@@ -1,7 +1,8 @@
 //! Cooperation: a task that could go on for ever without waiting lets others go first now and then.
 //!
-//! Each poll of a task begins with a budget. Futures of this runtime spend one unit whenever they are
-//! ready at once; when nothing is left they say that they are not ready, and wake the task again.
+//! Each poll of a task begins with a budget. Futures of this runtime spend one unit whenever they
+//! are ready at once; when nothing is left they say that they are not ready, and wake the task
+//! again.
 
 #![forbid(unsafe_code)]
 
@@ -40,8 +41,8 @@ fn let_others_go_first(cx: &mut Context<'_>) -> Poll<Spent> {
     Poll::Pending
 }
 
-/// Spends one unit of the task's budget, and lets other tasks go first if none is left. For loops that
-/// await nothing of this runtime.
+/// Spends one unit of the task's budget, and lets other tasks go first if none is left. For loops
+/// that await nothing of this runtime.
 ///
 /// ```
 /// # blitz::block_on(async {

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// The way to the result of what [`spawn`](crate::spawn), [`spawn_cpu`](crate::spawn_cpu) or
-/// [`spawn_blocking`](crate::spawn_blocking) started: await it, or [`join`](JoinHandle::join) it where
-/// there is nothing to await with.
+/// [`spawn_blocking`](crate::spawn_blocking) started: await it, or [`join`](JoinHandle::join) it
+/// where there is nothing to await with.
 ///
-/// Dropped, it leaves the task to itself: the task still runs, its result is dropped, and a panic goes to
-/// the pool's panic handler.
+/// Dropped, it leaves the task to itself: the task still runs, its result is dropped, and a panic
+/// goes to the pool's panic handler.
 ///
 /// ```
 /// let task = blitz::spawn(async { 6 * 7 });
@@ -73,8 +73,8 @@ impl<T> JoinHandle<T> {
     ///
     /// A task is dropped at its next poll, or now if it waits, unless it is
     /// [shielded](crate::task::shield); its handle then returns a [`JoinError`] that
-    /// [`is_cancelled`](JoinError::is_cancelled). A job that has not begun never does; one that has runs to
-    /// its end. What has ended stays as it is.
+    /// [`is_cancelled`](JoinError::is_cancelled). A job that has not begun never does; one that has
+    /// runs to its end. What has ended stays as it is.
     ///
     /// ```
     /// # blitz::block_on(async {

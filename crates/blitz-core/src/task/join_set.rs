@@ -6,8 +6,9 @@
 //!  join_next ─▶ the oldest number ─▶ that slot's handle has a result
 //! ```
 //!
-//! So an end costs as much in a large set as in a small one. Slots and their bells are used again. A bell may
-//! ring late, for a task that had the slot before: then the handle has no result, and nothing is lost.
+//! So an end costs as much in a large set as in a small one. Slots and their bells are used again.
+//! A bell may ring late, for a task that had the slot before: then the handle has no result, and
+//! nothing is lost.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +24,8 @@ use std::task::{Context, Poll, Wake, Waker, ready};
 
 /// Tasks and jobs with results of one type, which it returns as they end.
 ///
-/// Dropped, it aborts those that are left; [`detach_all`](JoinSet::detach_all) leaves them to themselves.
+/// Dropped, it aborts those that are left; [`detach_all`](JoinSet::detach_all) leaves them to
+/// themselves.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -199,7 +201,8 @@ impl<T: 'static> JoinSet<T> {
     /// As [`join_next`](JoinSet::join_next), with the task's id; that of one that failed is in the
     /// [error](JoinError::id).
     ///
-    /// An id may be used again as soon as the task is out of the set and nobody has an [`AbortHandle`] for it.
+    /// An id may be used again as soon as the task is out of the set and nobody has an
+    /// [`AbortHandle`] for it.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -247,8 +250,8 @@ impl<T: 'static> JoinSet<T> {
         None
     }
 
-    /// Ready with the next task that has ended, or with `None` if the set is empty; else the context's waker
-    /// is woken when the next one ends.
+    /// Ready with the next task that has ended, or with `None` if the set is empty; else the
+    /// context's waker is woken when the next one ends.
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
         self.poll_join_next_with_id(cx).map(|next| next.map(without_id))
     }
@@ -294,8 +297,8 @@ impl<T: 'static> JoinSet<T> {
         results
     }
 
-    /// What came of the task in a slot, which is free then; `None` if it has not ended, or the slot is
-    /// free.
+    /// What came of the task in a slot, which is free then; `None` if it has not ended, or the slot
+    /// is free.
     fn take(&mut self, number: usize) -> Option<Result<(Id, T), JoinError>> {
         let Slot { handle: place, bell } = &mut self.slots[number];
         let handle = place.as_mut()?;

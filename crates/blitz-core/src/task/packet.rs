@@ -191,7 +191,8 @@ where
 
     fn join(&self) -> Result<T, JoinError> {
         let _visit = visit();
-        // A job that waits in a queue might wait behind us. If the stack is too short others have to run it.
+        // A job that waits in a queue might wait behind us. If the stack is too short others have
+        // to run it.
         let here =
             |owner: Owner<'_>| self.on_workers && owner.is_in(&self.team) && room() >= Room::Mail;
         if current().is_some_and(here) {

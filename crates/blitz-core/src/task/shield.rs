@@ -15,17 +15,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Runs `future` to its end even if the task is aborted meanwhile. The abort is remembered and takes
-/// effect the next time that the task waits after its last shield has ended. Shields nest.
+/// Runs `future` to its end even if the task is aborted meanwhile. The abort is remembered and
+/// takes effect the next time that the task waits after its last shield has ended. Shields nest.
 ///
-/// A shield begins with its first poll. The tasks of a pool are not cancelled while one of them is shielded,
-/// also if the pool is dropped meanwhile; a task that comes to a shield later than that is cancelled before
-/// it begins. Outside of a task there is nothing to shield from, and `future` simply runs. A shield protects
-/// from aborts only: a caller that drops the future, as `select!` does, ends it.
+/// A shield begins with its first poll. The tasks of a pool are not cancelled while one of them is
+/// shielded, also if the pool is dropped meanwhile; a task that comes to a shield later than that
+/// is cancelled before it begins. Outside of a task there is nothing to shield from, and `future`
+/// simply runs. A shield protects from aborts only: a caller that drops the future, as `select!`
+/// does, ends it.
 ///
-/// A section that is neither run to its end nor dropped, but forgotten (`std::mem::forget`), ends for its pool when its
-/// task has ended. As long as the task lives it cannot be told from one that goes on: the drop of the pool waits, and
-/// `Runtime::shutdown_within` waits for its time and then reports the section.
+/// A section that is neither run to its end nor dropped, but forgotten (`std::mem::forget`), ends
+/// for its pool when its task has ended. As long as the task lives it cannot be told from one that
+/// goes on: the drop of the pool waits, and `Runtime::shutdown_within` waits for its time and then
+/// reports the section.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -126,8 +128,8 @@ struct TaskHold {
 }
 
 impl TaskHold {
-    /// Not once the pool is dropped, or tasks could go from one shield to the next for ever; but what is
-    /// inside of a shield already goes on.
+    /// Not once the pool is dropped, or tasks could go from one shield to the next for ever; but
+    /// what is inside of a shield already goes on.
     fn try_new(team: &Team, task: &TaskRef) -> Option<TaskHold> {
         let held = if broken(Step::ShieldHoldsTasks) {
             team.life.hold_at_work()

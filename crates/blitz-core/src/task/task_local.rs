@@ -1,8 +1,8 @@
 //! Values that belong to a task, wherever it is polled.
 //!
-//! The value lies in the future. While the future is polled it is in a cell of the thread, with the number of
-//! the layer that the poll is on: what is polled or run on top of it, as tasks are where a worker waits, finds
-//! another number and does not see the value.
+//! The value lies in the future. While the future is polled it is in a cell of the thread, with the
+//! number of the layer that the poll is on: what is polled or run on top of it, as tasks are where
+//! a worker waits, finds another number and does not see the value.
 //!
 //! ```text
 //!  depth 0:  floor 0 holds the value of the innermost scope
@@ -10,10 +10,10 @@
 //!  depth 1:  floor 0 stays as it is; floor 1 holds the value of the innermost scope
 //! ```
 //!
-//! A scope puts its value on the floor of the current depth and remembers the one that was there. If
-//! that floor is borrowed by a `with` further out on the stack, the scope goes one floor up until
-//! it ends. Scopes and `with` nest as calls do, so a scope that ends finds its floor as it left it,
-//! and not borrowed. Floors are made when first needed and kept until the thread ends.
+//! A scope puts its value on the floor of the current depth and remembers the one that was there.
+//! If that floor is borrowed by a `with` further out on the stack, the scope goes one floor up
+//! until it ends. Scopes and `with` nest as calls do, so a scope that ends finds its floor as it
+//! left it, and not borrowed. Floors are made when first needed and kept until the thread ends.
 
 #![forbid(unsafe_code)]
 
@@ -65,8 +65,9 @@ macro_rules! task_local {
 
 /// A value that belongs to a task, made by [`task_local!`](crate::task_local).
 ///
-/// It has no value but inside of [`scope`](LocalKey::scope) and [`sync_scope`](LocalKey::sync_scope). Scopes nest, also
-/// inside of [`with`](LocalKey::with). A task that is spawned inside of a scope does not inherit the value.
+/// It has no value but inside of [`scope`](LocalKey::scope) and
+/// [`sync_scope`](LocalKey::sync_scope). Scopes nest, also inside of [`with`](LocalKey::with). A
+/// task that is spawned inside of a scope does not inherit the value.
 pub struct LocalKey<T: 'static> {
     cell: thread::LocalKey<LocalCell<T>>,
 }
@@ -162,8 +163,8 @@ impl<T: 'static> LocalKey<T> {
         LocalKey { cell }
     }
 
-    /// `future`, for which the key has this value, whichever threads it is polled on. It is dropped with the
-    /// value, too.
+    /// `future`, for which the key has this value, whichever threads it is polled on. It is dropped
+    /// with the value, too.
     ///
     /// ```
     /// blitz::task_local!(static NUMBER: u32);
@@ -201,8 +202,8 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Calls `f` with the value. Whatever runs in there, be it other tasks while `f` waits, may enter
-    /// scopes of the key: they have their own values.
+    /// Calls `f` with the value. Whatever runs in there, be it other tasks while `f` waits, may
+    /// enter scopes of the key: they have their own values.
     ///
     /// # Panics
     /// Outside of every scope of the key: [`try_with`](LocalKey::try_with) returns an error there.
@@ -263,8 +264,8 @@ impl<T: 'static> LocalKey<T> {
         self.try_with(T::clone)
     }
 
-    /// Puts what is in `slot` into the thread's cell until the guard is dropped. `None` if the thread's
-    /// locals are gone.
+    /// Puts what is in `slot` into the thread's cell until the guard is dropped. `None` if the
+    /// thread's locals are gone.
     fn enter<'a>(&'static self, slot: &'a mut Option<T>) -> Option<Inside<'a, T>> {
         let entered = self.cell.try_with(|cell| {
             let layer = context::layer();

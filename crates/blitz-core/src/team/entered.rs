@@ -45,7 +45,8 @@ pub(crate) fn entered() -> Option<Arc<Team>> {
     ENTERED.try_with(|doors| doors.borrow().newest().cloned()).ok().flatten()
 }
 
-/// Whether this thread's locals are being destroyed, so that what it has entered is not known any more.
+/// Whether this thread's locals are being destroyed, so that what it has entered is not known any
+/// more.
 pub(crate) fn is_entering_over() -> bool {
     ENTERED.try_with(|_| ()).is_err()
 }

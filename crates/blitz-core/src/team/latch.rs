@@ -33,8 +33,8 @@ impl AnyLatch {
     }
 }
 
-// SAFETY: the pointer to the bed is only followed while the team that holds it is kept alive beside it;
-// everything else is atomics.
+// SAFETY: the pointer to the bed is only followed while the team that holds it is kept alive beside
+// it; everything else is atomics.
 unsafe impl Send for AnyLatch {}
 // SAFETY: as above.
 unsafe impl Sync for AnyLatch {}

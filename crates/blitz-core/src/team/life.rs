@@ -21,7 +21,8 @@ impl Team {
     }
 
     /// Adds a reason to poll tasks and one to go on, for a shielded section. Returns false if tasks
-    /// are being cancelled, or the handle is gone and the caller is not `inside` of another section.
+    /// are being cancelled, or the handle is gone and the caller is not `inside` of another
+    /// section.
     pub(crate) fn try_hold_tasks(&self, inside: impl FnOnce() -> bool) -> bool {
         match self.life.try_hold_tasks(inside) {
             TasksHeld::Granted => true,

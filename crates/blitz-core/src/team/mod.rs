@@ -32,8 +32,8 @@ use crossbeam_utils::CachePadded;
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 
-/// The workers of a pool and all they share. Kept alive by the pool's handle, by every worker thread
-/// and by every job that outlives the call which made it.
+/// The workers of a pool and all they share. Kept alive by the pool's handle, by every worker
+/// thread and by every job that outlives the call which made it.
 pub(crate) struct Team {
     sleep: Sleep,
     injector: CachePadded<Injector>,
@@ -123,8 +123,8 @@ impl Team {
         &self.sleep
     }
 
-    /// Calls `change` if the system has refused the heavy fence since the last call: every thread is
-    /// to do without it from now on (see `blitz_parts::barrier`).
+    /// Calls `change` if the system has refused the heavy fence since the last call: every thread
+    /// is to do without it from now on (see `blitz_parts::barrier`).
     pub(crate) fn notice_refused_fence(&self, change: impl FnOnce()) {
         self.asymmetric.notice_refusal(change);
     }

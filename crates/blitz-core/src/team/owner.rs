@@ -115,8 +115,8 @@ impl<'a> Owner<'a> {
         unsafe { self.worker.queues.lifo.put(task) }
     }
 
-    /// Calls `f`, which must not unwind, as a run of its own: jobs that it pushes are descendants of
-    /// no other run.
+    /// Calls `f`, which must not unwind, as a run of its own: jobs that it pushes are descendants
+    /// of no other run.
     #[inline]
     pub(crate) fn in_run<R>(self, f: impl FnOnce(Option<Runner>) -> R) -> R {
         let (run, outside) = self.trail.begin();

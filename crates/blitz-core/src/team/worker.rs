@@ -13,8 +13,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-/// One worker, at a stable address in its [`Team`]. Its methods are for any thread; what only its own
-/// thread may do takes an [`Owner`](super::Owner).
+/// One worker, at a stable address in its [`Team`]. Its methods are for any thread; what only its
+/// own thread may do takes an [`Owner`](super::Owner).
 #[repr(C)]
 pub(crate) struct Worker {
     pub(crate) deque: Deque<Header>,
@@ -57,7 +57,8 @@ unsafe impl Sync for Worker {}
 unsafe impl Send for Worker {}
 
 impl Worker {
-    /// A worker of `team`, which must hold it, the bed and `demand`. `queues` and `tasks` are empty.
+    /// A worker of `team`, which must hold it, the bed and `demand`. `queues` and `tasks` are
+    /// empty.
     pub(super) fn new(
         team: NonNull<Team>,
         bed: &Bed,

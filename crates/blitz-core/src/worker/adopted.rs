@@ -8,13 +8,14 @@ use std::cell::RefCell;
 use std::sync::{Arc, Weak};
 
 thread_local! {
-    /// The team of which this thread is worker 0 without having been started as one. It sits down only
-    /// while it is inside one of the pool's operations, so that it can leave for good at any other time, and another
-    /// thread can end its adoption then.
+    /// The team of which this thread is worker 0 without having been started as one. It sits down
+    /// only while it is inside one of the pool's operations, so that it can leave for good at any
+    /// other time, and another thread can end its adoption then.
     static ADOPTED: RefCell<Weak<Team>> = const { RefCell::new(Weak::new()) };
 }
 
-/// The team that has adopted the current thread, or had. None while the thread's locals are being destroyed.
+/// The team that has adopted the current thread, or had. None while the thread's locals are being
+/// destroyed.
 pub(super) fn adopting() -> Option<Arc<Team>> {
     ADOPTED.try_with(|adopted| adopted.borrow().upgrade()).ok().flatten()
 }
@@ -24,8 +25,8 @@ fn adopted() -> Option<Arc<Team>> {
     adopting().filter(|team| !team.adoption.is_over())
 }
 
-/// Makes the current thread worker 0 of `team`, until the pool's handle is dropped or the thread ends. It must not be
-/// a worker yet.
+/// Makes the current thread worker 0 of `team`, until the pool's handle is dropped or the thread
+/// ends. It must not be a worker yet.
 pub(crate) fn adopt(team: &Arc<Team>) {
     ADOPTED.with(|adopted| adopted.replace(Arc::downgrade(team)));
 }

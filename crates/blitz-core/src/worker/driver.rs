@@ -1,4 +1,5 @@
-//! The driver slot: where what waits for the outside world, sockets and timers, is plugged into a pool.
+//! The driver slot: where what waits for the outside world, sockets and timers, is plugged into a
+//! pool.
 //!
 //! ```text
 //!  idle worker ──the lease is free──▶ poll: what is there already?
@@ -11,20 +12,23 @@
 //!                    dispatch: queues the tasks; gives the lease back; calls other wakers; runs
 //! ```
 //!
-//! The lease is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and if all sleep
-//! one of them sleeps in the driver. It is given back before anything runs, and any worker that runs out of
-//! work takes it. If none does, because one runs something long and the others sleep already, the watch wakes
-//! one of them after a millisecond: handing the lease on each time would cost a wake-up per event. So whoever
-//! gives the lease back tells the watch, even if it only had a look.
+//! The lease is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and
+//! if all sleep one of them sleeps in the driver. It is given back before anything runs, and any
+//! worker that runs out of work takes it. If none does, because one runs something long and the
+//! others sleep already, the watch wakes one of them after a millisecond: handing the lease on each
+//! time would cost a wake-up per event. So whoever gives the lease back tells the watch, even if it
+//! only had a look.
 //!
-//! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on` ([`is_prompt`](crate::driver::is_prompt)). Any other waker is
-//! the user's code and may block. The driver keeps it until the worker has left the lease and is counted as active;
-//! then the worker calls it. Kept wakers stay in the driver until they are called, one by one: while
-//! one of them blocks, the next worker that polls the driver calls the others.
+//! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on`
+//! ([`is_prompt`](crate::driver::is_prompt)). Any other waker is the user's code and may block. The
+//! driver keeps it until the worker has left the lease and is counted as active; then the worker
+//! calls it. Kept wakers stay in the driver until they are called, one by one: while one of them
+//! blocks, the next worker that polls the driver calls the others.
 //!
 //! Nobody sleeps while the pool ends. Whoever waits for something then polls the driver itself.
 //!
-//! A pool has no driver until somebody asks for one: programs that only fork and join open no descriptor.
+//! A pool has no driver until somebody asks for one: programs that only fork and join open no
+//! descriptor.
 
 #![forbid(unsafe_code)]
 
@@ -38,12 +42,12 @@ use blitz_parts::sleep::DriverLease;
 use std::sync::Arc;
 
 impl PoolView {
-    /// Whether nobody runs anything or is about to: every worker sleeps or has looked for the last time, none
-    /// of them was woken, and there is no closure that may block. Exact for whoever is in `block` or
-    /// [`Driver::pool_is_idle`]; elsewhere it may be over when it is said.
+    /// Whether nobody runs anything or is about to: every worker sleeps or has looked for the last
+    /// time, none of them was woken, and there is no closure that may block. Exact for whoever is
+    /// in `block` or [`Driver::pool_is_idle`]; elsewhere it may be over when it is said.
     ///
-    /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and one that polls the driver has
-    /// nothing to do but to wait.
+    /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and one that
+    /// polls the driver has nothing to do but to wait.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         let rests = |team: Arc<Team>| team.sleep().is_stopping() || is_asleep(&team);
@@ -58,7 +62,8 @@ fn all_inactive(team: &Team) -> bool {
 
 /// Whether every worker sleeps, or is about to and will find nothing.
 fn is_asleep(team: &Team) -> bool {
-    // What a closure wakes at its end is seen afterwards, and a closure that was begun meanwhile, too.
+    // What a closure wakes at its end is seen afterwards, and a closure that was begun meanwhile,
+    // too.
     let rests = team.blocking.is_idle() && team.sleep().all_sleep() && !has_any_work(team);
     rests && team.blocking.is_idle()
 }
@@ -88,8 +93,8 @@ pub(crate) enum Visit {
 }
 
 impl Owner<'_> {
-    /// Sees to what has happened, if no other worker is about to. Returns whether anything had. Only for
-    /// a worker that is not counted as inactive.
+    /// Sees to what has happened, if no other worker is about to. Returns whether anything had.
+    /// Only for a worker that is not counted as inactive.
     pub(crate) fn poll_driver(self) -> bool {
         let visit = self.visit_driver();
         if visit == Visit::Wakers {
@@ -108,9 +113,9 @@ impl Owner<'_> {
         Visit::Nothing
     }
 
-    /// Wakes the tasks for which something happened, and leaves the lease to others. If they are many, others
-    /// are told of them. Few are this worker's: they are done before a sleeper would have taken one, and if they are
-    /// not, the watch tells of them.
+    /// Wakes the tasks for which something happened, and leaves the lease to others. If they are
+    /// many, others are told of them. Few are this worker's: they are done before a sleeper would
+    /// have taken one, and if they are not, the watch tells of them.
     pub(crate) fn dispatch(self, lease: DriverLease<'_>) -> Visit {
         let outer = self.own().dispatching.replace(true);
         let keeps = self.team().driver().is_some_and(|driver| driver.dispatch());
@@ -122,9 +127,9 @@ impl Owner<'_> {
         if keeps && !broken(Step::DriverCallsKept) { Visit::Wakers } else { Visit::Tasks }
     }
 
-    /// Calls the wakers that the driver keeps. They are anybody's code: one that panics keeps no other from
-    /// being called, and what one of them forks is no part of what this worker waits for. Only for a worker that is not
-    /// counted as inactive.
+    /// Calls the wakers that the driver keeps. They are anybody's code: one that panics keeps no
+    /// other from being called, and what one of them forks is no part of what this worker waits
+    /// for. Only for a worker that is not counted as inactive.
     #[cold]
     pub(crate) fn call_wakers(self) {
         let team = self.team();
@@ -144,14 +149,14 @@ impl Owner<'_> {
         self.own().in_wakers.set(depth);
     }
 
-    /// Whether a wait with so much `room` may call kept wakers. One that waits in such a waker calls no more of
-    /// them at the limit: each might wait on top of the one before.
+    /// Whether a wait with so much `room` may call kept wakers. One that waits in such a waker
+    /// calls no more of them at the limit: each might wait on top of the one before.
     pub(crate) fn may_call_wakers(self, room: Room) -> bool {
         self.own().in_wakers.get() == 0 || room >= Room::Needed
     }
 
-    /// Leaves the lease to others. One that found it taken may sleep on its word now, and this worker may be about
-    /// to run something long.
+    /// Leaves the lease to others. One that found it taken may sleep on its word now, and this
+    /// worker may be about to run something long.
     fn leave(self, lease: DriverLease<'_>) {
         drop(lease);
         if !broken(Step::DriverLeaveTells) {

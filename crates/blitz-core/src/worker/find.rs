@@ -1,11 +1,11 @@
 //! Where a worker looks for work, and in which order.
 //!
-//! Own tasks (see `sched`), own deque (newest first), own mail, injected jobs (all of them: one is kept,
-//! the rest goes onto the own deque), the task queue, other workers' deques and rings from a random
-//! start (oldest first). A worker that is about to sleep looks harder: it also forces private jobs of
-//! workers that sit in a long leaf into the open. Once per interval of polls and jobs what comes from
-//! elsewhere goes first, and every second time the task queue goes before own jobs: no kind of work can
-//! keep another waiting for ever.
+//! Own tasks (see `sched`), own deque (newest first), own mail, injected jobs (all of them: one is
+//! kept, the rest goes onto the own deque), the task queue, other workers' deques and rings from a
+//! random start (oldest first). A worker that is about to sleep looks harder: it also forces
+//! private jobs of workers that sit in a long leaf into the open. Once per interval of polls and
+//! jobs what comes from elsewhere goes first, and every second time the task queue goes before own
+//! jobs: no kind of work can keep another waiting for ever.
 
 #![forbid(unsafe_code)]
 
@@ -71,8 +71,8 @@ impl Owner<'_> {
         self.find_beyond(look, search)
     }
 
-    /// What `find` does when this worker has no task of its own. By itself, since all of it inside of
-    /// the main loop would leave that no registers.
+    /// What `find` does when this worker has no task of its own. By itself, since all of it inside
+    /// of the main loop would leave that no registers.
     #[inline(never)]
     fn find_beyond(self, look: Look, search: bool) -> Option<Found> {
         let queued =

@@ -54,9 +54,9 @@ impl Jobs<'_> {
         fence(SeqCst);
         let demand = self.demand();
         if demand.anyone_inactive() {
-            // If other jobs are public then a worker was notified of them, or sees them, and wakes the
-            // next (SLEEP-3). Only now, after the fence, is it known whether a worker that has gone to
-            // sleep since has taken them.
+            // If other jobs are public then a worker was notified of them, or sees them, and wakes
+            // the next (SLEEP-3). Only now, after the fence, is it known whether a worker that has
+            // gone to sleep since has taken them.
             let alone = self.worker().deque.public_len() <= count;
             if alone || demand.all_wanted() {
                 self.notify(alone);
@@ -68,9 +68,9 @@ impl Jobs<'_> {
     /// [wanted](Self::is_fork_wanted), it has to be [shared](Self::share).
     ///
     /// # Safety
-    /// 1. The caller takes it back with the place that this returns, before its frame goes and before
-    ///    any older fork: by `take_back` and, if that fails, by `take_back_public`. If that fails, too,
-    ///    it waits until the job has run.
+    /// 1. The caller takes it back with the place that this returns, before its frame goes and
+    ///    before any older fork: by `take_back` and, if that fails, by `take_back_public`. If that
+    ///    fails, too, it waits until the job has run.
     #[inline(always)]
     pub(crate) unsafe fn fork(self, work: Work) -> Place<Header> {
         // SAFETY: the job stays where it is meanwhile, and the order is the caller's obligation.
@@ -166,14 +166,14 @@ impl Jobs<'_> {
     pub(crate) fn share(self) {
         let published = if !self.demand().all_wanted() {
             let idle = self.team().sleep().counters().load().awake_but_idle();
-            // A worker that is awake forces our jobs into the open before it sleeps; one that sleeps has
-            // to be notified.
+            // A worker that is awake forces our jobs into the open before it sleeps; one that
+            // sleeps has to be notified.
             let may_keep = idle > 0 || broken(Step::RuntimeKeepsFromAwake);
             if may_keep && self.own().backoff.keeps(self.worker().deque.stolen()) {
                 return;
             }
-            // Half of the jobs: the owner gets to the older half late, if ever, and the next thief finds
-            // a job without asking again. At least one for each worker that looks right now.
+            // Half of the jobs: the owner gets to the older half late, if ever, and the next thief
+            // finds a job without asking again. At least one for each worker that looks right now.
             self.publish(|private| private.div_ceil(2).max(idle))
         } else {
             self.publish(|private| private)
@@ -204,7 +204,8 @@ impl Jobs<'_> {
         Some(taken(job))
     }
 
-    /// The oldest own job, taken as a thief does, so that the frame it may belong to finds it stolen.
+    /// The oldest own job, taken as a thief does, so that the frame it may belong to finds it
+    /// stolen.
     pub(crate) fn take_oldest(self) -> Option<Work> {
         if self.worker().deque.is_empty() {
             return None;
@@ -223,8 +224,8 @@ impl Jobs<'_> {
         }
         let first = opened.pop_front()?;
         drop(outgrown(&mut opened));
-        // No other worker was notified of this mail, nor of a task that is alone in the ring: the task
-        // would wait for the mail although others sleep.
+        // No other worker was notified of this mail, nor of a task that is alone in the ring: the
+        // task would wait for the mail although others sleep.
         if !broken(Step::RuntimeFairTells) {
             self.tasks().notify_of_ring();
         }

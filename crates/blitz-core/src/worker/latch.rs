@@ -15,9 +15,9 @@ pub(crate) fn mark() -> Mark<Header> {
 }
 
 impl AnyLatch {
-    /// Waits for jobs of `team`. A worker of that team looks at injected jobs only once `injected` says
-    /// that one of its own is among them; a worker of another team, into which the jobs of `team` may
-    /// call back, always looks at those of its own team.
+    /// Waits for jobs of `team`. A worker of that team looks at injected jobs only once `injected`
+    /// says that one of its own is among them; a worker of another team, into which the jobs of
+    /// `team` may call back, always looks at those of its own team.
     pub(crate) fn wait_for_jobs_of(&self, team: &Team, mark: Mark<Header>, injected: &Injected) {
         match current() {
             Some(owner) if owner.is_in(team) => self.wait(mark, help(team, Some(injected))),
@@ -28,8 +28,8 @@ impl AnyLatch {
         }
     }
 
-    /// Waits for something outside of the worker's own team, which may need tasks of that team and jobs that
-    /// are injected into it, whichever these are.
+    /// Waits for something outside of the worker's own team, which may need tasks of that team and
+    /// jobs that are injected into it, whichever these are.
     pub(crate) fn wait_for_anything(&self, mark: Mark<Header>) {
         let help = current().map_or(Help::Anything, |owner| help_outside(owner.team()));
         self.wait(mark, help);

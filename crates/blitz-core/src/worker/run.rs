@@ -72,8 +72,8 @@ impl Owner<'_> {
         }
     }
 
-    /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Says what the driver
-    /// brought, if this worker was in there.
+    /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Says
+    /// what the driver brought, if this worker was in there.
     pub(super) fn no_work_found(self, idle: &mut Idle, latch: Option<&JobLatch>) -> Visit {
         end_orphaned_sections_when_idle(self.team());
         let mut sleeper = None;
@@ -109,7 +109,8 @@ impl Owner<'_> {
         }
     }
 
-    /// Runs a job that this worker found somewhere, under an [`Aside`] if it runs on top of anything.
+    /// Runs a job that this worker found somewhere, under an [`Aside`] if it runs on top of
+    /// anything.
     pub(crate) fn execute(self, work: Work) {
         debug_assert!(context::is_outside_of_tasks(), "a job would see a stranger's task");
         self.counters.executed.add(1);

@@ -1,26 +1,29 @@
 //! How a pool ends, step by step.
 //!
-//! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `alive`. Threads
-//!    outside of the pool get no more jobs into it.
-//! 2. Every shielded section of a task has a count of both, too; none begins any more. A section that is still there when
-//!    its task has ended was forgotten, and its counts are given back. When the first is zero no task is polled
-//!    any more, and all are cancelled (see `sched/cancel`). Jobs go on: one may wait for a task's end.
-//! 3. Every detached job gives up its count of `alive` when it has run; a job that spawns another does so
-//!    before it gives up its own, so the count is zero only if nothing is left.
-//! 4. Whoever brings that count to zero stops the sleep protocol: every worker wakes and stays awake.
-//! 5. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and what
-//!    that spawned, gives up its scope and counts itself out. Mail that comes later its sender runs.
-//!    The last to leave cancels the tasks that are left.
+//! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `alive`.
+//!    Threads outside of the pool get no more jobs into it.
+//! 2. Every shielded section of a task has a count of both, too; none begins any more. A section
+//!    that is still there when its task has ended was forgotten, and its counts are given back.
+//!    When the first is zero no task is polled any more, and all are cancelled (see
+//!    `sched/cancel`). Jobs go on: one may wait for a task's end.
+//! 3. Every detached job gives up its count of `alive` when it has run; a job that spawns another
+//!    does so before it gives up its own, so the count is zero only if nothing is left.
+//! 4. Whoever brings that count to zero stops the sleep protocol: every worker wakes and stays
+//!    awake.
+//! 5. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and
+//!    what that spawned, gives up its scope and counts itself out. Mail that comes later its sender
+//!    runs. The last to leave cancels the tasks that are left.
 //! 6. The handle's drop joins the threads, so their thread-local destructors have run, too. Threads
 //!    from a custom spawner are waited for up to step 5 only: their handles are the spawner's.
 //!
-//! A handle that is dropped on one of the pool's own threads cannot wait for itself: it does not wait.
-//! Nor does one whose pool was built with `detach_on_drop`.
+//! A handle that is dropped on one of the pool's own threads cannot wait for itself: it does not
+//! wait. Nor does one whose pool was built with `detach_on_drop`.
 //!
-//! The thread that a pool has adopted (see `worker/adoption`) is free when the handle is gone. If it drops the
-//! handle outside of the pool's operations, it works as the pool's threads do until step 5. In all other cases a thread is
-//! started that takes its place: by the thread that drops the handle, or by the adopted one at the end of the
-//! operation that it is in, unless nothing is left then.
+//! The thread that a pool has adopted (see `worker/adoption`) is free when the handle is gone. If
+//! it drops the handle outside of the pool's operations, it works as the pool's threads do until
+//! step 5. In all other cases a thread is started that takes its place: by the thread that drops
+//! the handle, or by the adopted one at the end of the operation that it is in, unless nothing is
+//! left then.
 
 #![forbid(unsafe_code)]
 
@@ -35,7 +38,8 @@ use crate::team::{AnyLatch, Owner, Team, current};
 use blitz_parts::prim::{Step, broken};
 use std::sync::{Arc, PoisonError};
 
-/// Ends the workers of a team whose builder could not start a thread. `unstarted` of them never ran.
+/// Ends the workers of a team whose builder could not start a thread. `unstarted` of them never
+/// ran.
 pub(crate) fn give_up(team: &Team, unstarted: usize) {
     for _ in 0..unstarted {
         team.count_in();
@@ -57,14 +61,14 @@ pub(crate) fn shut_down(team: &Team) {
     // Before the workers can leave: so one of them is the last, and cancels what is left.
     leave(team);
     release_with_tasks(team);
-    // Either this sees that a task has ended, or the worker that polled it sees that the handle is gone
-    // (LIFE-6).
+    // Either this sees that a task has ended, or the worker that polled it sees that the handle is
+    // gone (LIFE-6).
     if !broken(Step::SectionsDropLooks) {
         end_orphaned_sections(team);
     }
     if current().is_some_and(|owner| owner.is_in(team)) {
-        // Inside of one of the pool's own operations, whose frames need the worker until they end. A
-        // thread that the pool has adopted hands over then.
+        // Inside of one of the pool's own operations, whose frames need the worker until they end.
+        // A thread that the pool has adopted hands over then.
         return;
     }
     let waits = !team.config.detach_on_drop && !team.blocking.is_here();
@@ -81,8 +85,8 @@ pub(crate) fn shut_down(team: &Team) {
     team.ended().wait();
 }
 
-/// The thread that the pool has adopted, if any, is worker 0 no more. What only that could run runs:
-/// here, if this is the thread and `waits`; else on a thread that takes its place.
+/// The thread that the pool has adopted, if any, is worker 0 no more. What only that could run
+/// runs: here, if this is the thread and `waits`; else on a thread that takes its place.
 fn end_adoption(team: &Team, waits: bool) {
     if is_adopted_by(team) {
         let visit = visit();
@@ -108,8 +112,8 @@ fn end_adoption(team: &Team, waits: bool) {
     }
 }
 
-/// Waits for the end of `team` on a worker of another one. It helps its own team meanwhile, and sleeps
-/// if there is nothing to do.
+/// Waits for the end of `team` on a worker of another one. It helps its own team meanwhile, and
+/// sleeps if there is nothing to do.
 fn wait_for_end_on(team: &Team, owner: Owner<'_>) {
     let latch = Arc::new(AnyLatch::for_worker(owner));
     let awaited = Some(latch.clone());

@@ -1,8 +1,8 @@
 //! How much of its stack a thread has left: what says what it may begin while it waits.
 //!
-//! A thread that waits runs other jobs and tasks on top of the frame that waits, and each of these may wait
-//! in its turn. A level costs stack, and how much is the program's affair. So no depth is fixed: before a wait
-//! begins anything, it looks how much of the stack is free.
+//! A thread that waits runs other jobs and tasks on top of the frame that waits, and each of these
+//! may wait in its turn. A level costs stack, and how much is the program's affair. So no depth is
+//! fixed: before a wait begins anything, it looks how much of the stack is free.
 //!
 //! | free | what a wait begins |
 //! |---|---|
@@ -12,14 +12,15 @@
 //! | an eighth | mail: jobs for this worker alone; the drops of tasks that are cancelled |
 //! | less | own newer jobs and descendants of what it waits for, which nest as the program does |
 //!
-//! Each row has all rows below it. What is not begun others run, or this thread once its stack is shorter; if there is
-//! nothing else the thread parks until what it waits for has come. All that one wait begins lies on top of the same
-//! frame, so a wait looks once.
+//! Each row has all rows below it. What is not begun others run, or this thread once its stack is
+//! shorter; if there is nothing else the thread parks until what it waits for has come. All that
+//! one wait begins lies on top of the same frame, so a wait looks once.
 //!
-//! The bounds are those that the system tells. Where it does not, a worker's stack is as large as its pool's
-//! settings say, counted from where the worker began, and another thread's is [`STACK_ASSUMED`], counted from
-//! the lowest frame that asked. A thread that is outside of its bounds runs on a stack that some library gave
-//! it, whose size is unknown: there a wait begins its own jobs, descendants and mail, and nothing else.
+//! The bounds are those that the system tells. Where it does not, a worker's stack is as large as
+//! its pool's settings say, counted from where the worker began, and another thread's is
+//! [`STACK_ASSUMED`], counted from the lowest frame that asked. A thread that is outside of its
+//! bounds runs on a stack that some library gave it, whose size is unknown: there a wait begins its
+//! own jobs, descendants and mail, and nothing else.
 
 #![forbid(unsafe_code)]
 

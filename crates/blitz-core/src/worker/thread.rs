@@ -41,14 +41,15 @@ pub(crate) fn run_start_handler(team: &Team, index: usize) {
     }
 }
 
-/// Calls `work` as worker `index`, which then leaves. The caller has the right to be that worker, once.
+/// Calls `work` as worker `index`, which then leaves. The caller has the right to be that worker,
+/// once.
 fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
     let Some(worker) = team.worker(index) else {
         unreachable!("threads are started for workers that exist");
     };
-    // SAFETY: a worker that was not adopted has one thread, which calls this once; of one that was, the
-    // thread that answers for it once the adoption is over (see `state/adoption`). The caller keeps the
-    // team.
+    // SAFETY: a worker that was not adopted has one thread, which calls this once; of one that was,
+    // the thread that answers for it once the adoption is over (see `state/adoption`). The caller
+    // keeps the team.
     let scope = unsafe { WorkerScope::enter(worker) };
     stack::begin(team.config.stack_size);
     // A worker that is gone without a word would leave others waiting for it.
@@ -64,7 +65,8 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
 
 /// Runs what only this worker may be able to run, and leaves.
 fn retire(owner: Owner<'_>) {
-    // An adopted thread leaves where its pool is dropped: that may be inside of a task of a local set.
+    // An adopted thread leaves where its pool is dropped: that may be inside of a task of a local
+    // set.
     let _aside = Aside::begin();
     owner.tasks().cancel_beside_others();
     run_jobs_left(owner);
@@ -73,8 +75,8 @@ fn retire(owner: Owner<'_>) {
     cancel_if_last(owner.team());
 }
 
-/// Runs the jobs that are there and that only this worker may be able to run. Outside of every frame
-/// that has forked.
+/// Runs the jobs that are there and that only this worker may be able to run. Outside of every
+/// frame that has forked.
 fn run_jobs_left(owner: Owner<'_>) {
     let jobs = owner.jobs();
     let next = || jobs.open_mail().or_else(|| jobs.take_oldest()).or_else(|| jobs.take_injected());
@@ -83,16 +85,16 @@ fn run_jobs_left(owner: Owner<'_>) {
     }
 }
 
-/// Makes the current thread worker 0 until the pool ends: the adopted one has left, and no thread can be
-/// started.
+/// Makes the current thread worker 0 until the pool ends: the adopted one has left, and no thread
+/// can be started.
 pub(super) fn stand_in_for_adopted(team: &Team) {
     let _aside = Aside::begin();
     be_worker(team, 0, |owner| owner.run_until_stopped());
     adopted_has_left(team);
 }
 
-/// Starts a thread that is worker 0 from now on, until the pool ends. The caller answers for the worker,
-/// and no longer is it. Returns false if the system starts no thread.
+/// Starts a thread that is worker 0 from now on, until the pool ends. The caller answers for the
+/// worker, and no longer is it. Returns false if the system starts no thread.
 pub(super) fn start_successor(team: &Team) -> bool {
     let kept = team.arc();
     let mut builder = thread::Builder::new().name("blitz-0".to_owned());
@@ -110,10 +112,10 @@ pub(super) fn start_successor(team: &Team) -> bool {
     true
 }
 
-/// Lets the thread that the pool had adopted leave for good, at the end of a visit: the handle is gone,
-/// or another thread waits for a lent one. It runs what is there; for what comes later another thread
-/// takes its place. Returns whether the thread is the worker no more; if not, the system starts no
-/// thread, and the pool may need this one.
+/// Lets the thread that the pool had adopted leave for good, at the end of a visit: the handle is
+/// gone, or another thread waits for a lent one. It runs what is there; for what comes later
+/// another thread takes its place. Returns whether the thread is the worker no more; if not, the
+/// system starts no thread, and the pool may need this one.
 pub(super) fn hand_over(owner: Owner<'_>) -> bool {
     let team = owner.team();
     let _aside = Aside::begin();

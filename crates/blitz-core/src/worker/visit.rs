@@ -1,4 +1,5 @@
-//! Visits of an adopted thread to its pool, and waits of other threads for it; see `state/adoption`.
+//! Visits of an adopted thread to its pool, and waits of other threads for it; see
+//! `state/adoption`.
 
 use super::adopted::{adopting, is_adopted_by};
 use super::stack;
@@ -7,8 +8,8 @@ use crate::team::{Team, WorkerScope, current};
 use blitz_parts::prim::{Step, broken};
 use std::sync::Arc;
 
-/// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every operation
-/// that may wait begins with it, if the current thread is no worker already.
+/// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every
+/// operation that may wait begins with it, if the current thread is no worker already.
 #[cold]
 pub(crate) fn visit() -> Option<Visit> {
     if current().is_some() {
@@ -18,8 +19,9 @@ pub(crate) fn visit() -> Option<Visit> {
     if !team.adoption.sit_down() {
         return None;
     }
-    // SAFETY: worker 0 of a team that adopts gets a thread of its own only when the adoption is over, which it is not
-    // while this thread sits (see `adoption`); the team is kept beside the scope.
+    // SAFETY: worker 0 of a team that adopts gets a thread of its own only when the adoption is
+    // over, which it is not while this thread sits (see `adoption`); the team is kept beside the
+    // scope.
     let scope = unsafe { WorkerScope::enter(team.worker(0)?) };
     stack::begin(None);
     Some(Visit { scope: Some(scope), team })
@@ -51,8 +53,8 @@ impl Drop for Visit {
     }
 }
 
-/// The current thread needs a worker. If a thread was lent to the pool and is in none of its operations, and this is
-/// another one, a thread of the pool's own takes its place.
+/// The current thread needs a worker. If a thread was lent to the pool and is in none of its
+/// operations, and this is another one, a thread of the pool's own takes its place.
 #[inline]
 pub(crate) fn need_worker(team: &Team) {
     if team.config.lends_thread {

@@ -22,10 +22,12 @@ use blitz_parts::tuning;
 /// What a waiting worker may run, if there is room on its stack.
 #[derive(Clone, Copy)]
 pub(crate) enum Help<'a> {
-    /// Whatever there is, jobs and tasks. Who waits like this counts among those who look for work, and
-    /// so may leave nothing aside. If the stack is too short for that it waits as for [`Help::Tasks`].
+    /// Whatever there is, jobs and tasks. Who waits like this counts among those who look for work,
+    /// and so may leave nothing aside. If the stack is too short for that it waits as for
+    /// [`Help::Tasks`].
     Anything,
-    /// Its own newer jobs, descendants of what it waits for, jobs from outside and tasks; then it parks.
+    /// Its own newer jobs, descendants of what it waits for, jobs from outside and tasks; then it
+    /// parks.
     Tasks,
     /// Only its own newer jobs and descendants of what it waits for; then it parks.
     Descendants {
@@ -54,8 +56,8 @@ impl Outside<'_> {
     }
 }
 
-/// What a worker may run that does not count among those who look for work: its own newer jobs, descendants of
-/// what it waits for, mail, and what is said here, all of it if there is room.
+/// What a worker may run that does not count among those who look for work: its own newer jobs,
+/// descendants of what it waits for, mail, and what is said here, all of it if there is room.
 #[derive(Clone, Copy)]
 struct Limits<'a> {
     room: Room,
@@ -145,19 +147,21 @@ impl Owner<'_> {
             }
         }
         stop_looking(&mut idle);
-        // A task that yielded in here is alone in the ring, of which nobody was told, and what goes on now
-        // may block.
+        // A task that yielded in here is alone in the ring, of which nobody was told, and what goes
+        // on now may block.
         if !broken(Step::RuntimeWaitTells) {
             self.tasks().notify_of_ring();
         }
     }
 
-    /// Runs one thing, if there is any, on behalf of a caller that waits no longer but lets others go first.
+    /// Runs one thing, if there is any, on behalf of a caller that waits no longer but lets others
+    /// go first.
     pub(crate) fn let_another_go_first(self, latch: &JobLatch) {
         let _aside = Aside::begin();
         let room = room();
         if room < Room::Needed {
-            // Others have to poll what this worker has and what is woken; but it may be the only one.
+            // Others have to poll what this worker has and what is woken; but it may be the only
+            // one.
             self.tasks().give_away();
             let visit = self.tasks().while_parking(|| self.visit_driver());
             self.call_wakers_for_others(visit, room);
@@ -178,7 +182,8 @@ impl Owner<'_> {
         self.tasks().notify_of_ring();
     }
 
-    /// The newest own job above `mark` while nothing else has to go first: what `find_while_waiting` would find, sooner.
+    /// The newest own job above `mark` while nothing else has to go first: what
+    /// `find_while_waiting` would find, sooner.
     #[inline]
     fn next_of_many(self, mark: Mark<Header>) -> Option<Work> {
         let has_tasks = self.queues.has_any() || self.team().tasks.may_have();
@@ -346,7 +351,8 @@ impl Owner<'_> {
         }
     }
 
-    /// Calls the wakers that a visit has left to this worker, and leaves the tasks that they wake to others.
+    /// Calls the wakers that a visit has left to this worker, and leaves the tasks that they wake
+    /// to others.
     fn call_wakers_for_others(self, visit: Visit, room: Room) {
         if visit == Visit::Wakers && self.may_call_wakers(room) {
             self.call_wakers();
@@ -383,8 +389,8 @@ impl Owner<'_> {
     }
 }
 
-/// A worker that hears of injected jobs until this is dropped, and perhaps of tasks that are put where
-/// all workers look.
+/// A worker that hears of injected jobs until this is dropped, and perhaps of tasks that are put
+/// where all workers look.
 struct Guest<'a> {
     team: &'a Team,
     place: guests::Guest,
@@ -403,9 +409,9 @@ impl Drop for Guest<'_> {
     }
 }
 
-/// What a worker of `team` may do while it waits for jobs of this team. A task that waits does not have
-/// others polled on top of it: each might wait in its turn, and the stack would grow with every task
-/// there is.
+/// What a worker of `team` may do while it waits for jobs of this team. A task that waits does not
+/// have others polled on top of it: each might wait in its turn, and the stack would grow with
+/// every task there is.
 pub(crate) fn help<'a>(team: &Team, injected: Option<&'a Injected>) -> Help<'a> {
     match team.config.wait {
         WaitPolicy::StealAnything if context::depth() == 0 => Help::Anything,
@@ -413,8 +419,8 @@ pub(crate) fn help<'a>(team: &Team, injected: Option<&'a Injected>) -> Help<'a> 
     }
 }
 
-/// What a worker of `team` may do while it waits for something outside of the team. That may need any
-/// task of this team, so tasks are polled whatever the policy says.
+/// What a worker of `team` may do while it waits for something outside of the team. That may need
+/// any task of this team, so tasks are polled whatever the policy says.
 pub(crate) fn help_outside(team: &Team) -> Help<'static> {
     match team.config.wait {
         WaitPolicy::StealAnything => Help::Anything,

@@ -74,8 +74,8 @@ pub(crate) fn system_now() -> Nanos {
     nanos_of(StdInstant::now())
 }
 
-/// Where a clock stands that was stopped at `moment`: at the beginning of a tick, so that whole milliseconds are
-/// whole ticks.
+/// Where a clock stands that was stopped at `moment`: at the beginning of a tick, so that whole
+/// milliseconds are whole ticks.
 pub(crate) fn standing_at(moment: StdInstant) -> Nanos {
     start_of(tick_after(nanos_of(moment)))
 }

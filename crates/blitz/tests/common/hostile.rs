@@ -1,4 +1,5 @@
-//! Wakers that call back whenever they are cloned, woken or dropped: under a lock that would be a deadlock.
+//! Wakers that call back whenever they are cloned, woken or dropped: under a lock that would be a
+//! deadlock.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
@@ -25,7 +26,8 @@ impl Hostile {
             wakes: AtomicUsize::new(0),
             drops: AtomicUsize::new(0),
         });
-        // SAFETY: the functions below keep the contract of a waker, whose data is a count of an `Arc`.
+        // SAFETY: the functions below keep the contract of a waker, whose data is a count of an
+        // `Arc`.
         let waker = unsafe { Waker::from_raw(raw(hostile.clone())) };
         (hostile, waker)
     }

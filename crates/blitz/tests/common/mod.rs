@@ -14,8 +14,8 @@ use std::time::Duration;
 /// How long a test may take before it counts as hung. Far more than any needs on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Forgets `value` as `std::mem::forget` does: it is never dropped. A sanitizer that looks for leaks still
-/// finds it.
+/// Forgets `value` as `std::mem::forget` does: it is never dropped. A sanitizer that looks for
+/// leaks still finds it.
 pub fn forget(value: impl Send + 'static) {
     static FORGOTTEN: Mutex<Vec<Box<dyn std::any::Any + Send>>> = Mutex::new(Vec::new());
     FORGOTTEN.lock().unwrap().push(Box::new(value));

@@ -1,7 +1,9 @@
-//! The tests of tasks, timers, sockets and all that rests on them once more, on the signal scheduler.
+//! The tests of tasks, timers, sockets and all that rests on them once more, on the signal
+//! scheduler.
 //!
-//! They are the same files that the other targets are made of: pools whose builders choose no scheduler take the one
-//! that the environment names, which is set before the first test begins. Left out are the files that
+//! They are the same files that the other targets are made of: pools whose builders choose no
+//! scheduler take the one that the environment names, which is set before the first test begins.
+//! Left out are the files that
 //! - have no tasks: `install`, `join`, `scope`, `stress`, `traits`;
 //! - are about the process' one global pool, or its variables: `builder`, `callers`, `variables`;
 //! - change limits of the process, which its other tests share: `net_limits`, `process_limits`.
@@ -117,7 +119,8 @@ use blitz::Scheduler;
 
 /// Called by the loader, before `main`.
 #[used]
-// SAFETY: the section is a list of functions of this kind, which may ignore what they are called with.
+// SAFETY: the section is a list of functions of this kind, which may ignore what they are called
+// with.
 #[unsafe(link_section = ".init_array")]
 static CHOOSE_SIGNALS: extern "C" fn() = choose_signals;
 

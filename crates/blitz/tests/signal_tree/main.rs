@@ -1,5 +1,6 @@
-//! What the signal scheduler promises beyond what both do: an idle tree is empty and balanced, runnable tasks get
-//! workers, wakes coalesce, none is lost, slots are given back; and dumps show all of it.
+//! What the signal scheduler promises beyond what both do: an idle tree is empty and balanced,
+//! runnable tasks get workers, wakes coalesce, none is lost, slots are given back; and dumps show
+//! all of it.
 
 #[path = "../common/mod.rs"]
 mod common;

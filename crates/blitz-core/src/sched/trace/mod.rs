@@ -1,5 +1,5 @@
-//! Trace points of the signal scheduler: events of the crate `tracing`, at level TRACE and with target
-//! `blitz::signal`, if the feature `tracing` is on; nothing otherwise.
+//! Trace points of the signal scheduler: events of the crate `tracing`, at level TRACE and with
+//! target `blitz::signal`, if the feature `tracing` is on; nothing otherwise.
 
 #[cfg(feature = "tracing")]
 mod events;

@@ -1,7 +1,7 @@
 //! The tasks of a local set, and its inbox.
 //!
-//! A task points to the inbox and counts nothing: the set does not go before each of its tasks is complete.
-//! Whoever wakes a task may be anywhere, and keeps the inbox while at it.
+//! A task points to the inbox and counts nothing: the set does not go before each of its tasks is
+//! complete. Whoever wakes a task may be anywhere, and keeps the inbox while at it.
 
 use crate::base::context::{self, Polling};
 use crate::base::panic::{Payload, discard};
@@ -84,9 +84,10 @@ impl Locals {
         F: Future + 'static,
         F::Output: 'static,
     {
-        // SAFETY: `Locals` stays on its thread. It puts the task into the inbox, where all later wakes put
-        // it, too, and takes out, runs and drops what is in there on its own thread only. There the list is
-        // closed. The inbox is not freed while a task is in it: `close` comes before, or never.
+        // SAFETY: `Locals` stays on its thread. It puts the task into the inbox, where all later
+        // wakes put it, too, and takes out, runs and drops what is in there on its own thread only.
+        // There the list is closed. The inbox is not freed while a task is in it: `close` comes
+        // before, or never.
         let (task, join) = unsafe { task::new_local(future, Home::of(&self.inbox)) };
         let handle = JoinHandle::of_task(join);
         if self.closed.get() {
@@ -189,7 +190,8 @@ impl Inbox {
 #[derive(Clone, Copy)]
 struct Home(NonNull<Inbox>);
 
-// SAFETY: an inbox is shared between threads; the pointer is followed only while the inbox is alive.
+// SAFETY: an inbox is shared between threads; the pointer is followed only while the inbox is
+// alive.
 unsafe impl Send for Home {}
 // SAFETY: as above.
 unsafe impl Sync for Home {}
@@ -205,16 +207,17 @@ impl Home {
 
     fn keep(&self) -> Arc<Inbox> {
         let inbox = self.0.as_ptr().cast_const();
-        // SAFETY: the pointer came from an `Arc`. The caller has a task that is not complete, so the set,
-        // which holds a count, is not gone.
+        // SAFETY: the pointer came from an `Arc`. The caller has a task that is not complete, so
+        // the set, which holds a count, is not gone.
         unsafe { Arc::increment_strong_count(inbox) };
         // SAFETY: as above; this is the count that was just added.
         unsafe { Arc::from_raw(inbox) }
     }
 }
 
-// SAFETY: 1 and 2: a set's drop ends each of its tasks before it gives up its count of the inbox, which has the
-// list; a set that is forgotten keeps it for ever. 3: what users brought along is called under `catch_unwind`.
+// SAFETY: 1 and 2: a set's drop ends each of its tasks before it gives up its count of the inbox,
+// which has the list; a set that is forgotten keeps it for ever. 3: what users brought along is
+// called under `catch_unwind`.
 unsafe impl Scheduler for Home {
     fn schedule(&self, task: Runnable) {
         // Once the task is in the inbox it may end, and with it the set.
@@ -241,8 +244,8 @@ unsafe impl Scheduler for Home {
     }
 }
 
-/// A panic that nobody waits for is for the handler of the pool that was current. Without a pool there is
-/// none, and the panic hook has spoken.
+/// A panic that nobody waits for is for the handler of the pool that was current. Without a pool
+/// there is none, and the panic hook has spoken.
 fn report(team: Option<Arc<Team>>, payload: Payload) {
     match team {
         Some(team) => team.report_panic_of("a detached local task", payload),

@@ -6,8 +6,9 @@
 //!      more are runnable: it wakes itself, so that others go first      none is: it waits for the inbox
 //! ```
 //!
-//! A set has no thread of its own. It is driven where somebody awaits it: `run_until`, `block_on`, the set
-//! as a future, and a `block_on` inside of one of its tasks. There may be several of these at once.
+//! A set has no thread of its own. It is driven where somebody awaits it: `run_until`, `block_on`,
+//! the set as a future, and a `block_on` inside of one of its tasks. There may be several of these
+//! at once.
 
 mod locals;
 
@@ -55,11 +56,13 @@ where
     }
 }
 
-/// Tasks whose futures need not be `Send`: all of them are polled, and dropped, on the thread of the set.
+/// Tasks whose futures need not be `Send`: all of them are polled, and dropped, on the thread of
+/// the set.
 ///
-/// They run while somebody awaits the set on that thread: inside of [`run_until`](LocalSet::run_until) and
-/// [`block_on`](LocalSet::block_on), or when the set itself is awaited, which ends with its last task. They can be
-/// woken and aborted from everywhere. Dropping the set cancels those that are left, shielded or not.
+/// They run while somebody awaits the set on that thread: inside of
+/// [`run_until`](LocalSet::run_until) and [`block_on`](LocalSet::block_on), or when the set itself
+/// is awaited, which ends with its last task. They can be woken and aborted from everywhere.
+/// Dropping the set cancels those that are left, shielded or not.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -98,8 +101,8 @@ impl LocalSet {
         self.driver.locals.spawn(future)
     }
 
-    /// Runs `future`, and the tasks of the set, until `future` is ready. Tasks that are left go on when the
-    /// set is awaited again.
+    /// Runs `future`, and the tasks of the set, until `future` is ready. Tasks that are left go on
+    /// when the set is awaited again.
     ///
     /// ```
     /// let set = blitz::LocalSet::new();
