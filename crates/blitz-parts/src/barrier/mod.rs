@@ -2,7 +2,7 @@
 //!
 //! # Who calls it
 //! `light`: the owner of a deque, several times per fork. `heavy`: a worker that is about to sleep,
-//! or that forces a stuck worker's private jobs into the open, or counts them. `after_exchange`: setters and sleepers of `signal`.
+//! or that forces a stuck worker's private jobs into the open, or counts them. `after_exchange`: setters and sleepers of `bitmap`.
 //! [`Reliance`]: the team, for a sleeper between its heavy fence and its last look.
 //!
 //! # State

@@ -3,7 +3,7 @@
 //! # Who calls it
 //! Holders of the pool: its handle, detached jobs, closures that block, shielded sections of tasks.
 //! Workers, when they begin and when they leave. Threads that wake a task of a team which is being
-//! dropped. Callers: `blitz-core/shutdown`, `blitz-core/sched/cancel`, `blitz-core/task/shield`.
+//! dropped. Callers: `blitz-core/worker/shutdown`, `blitz-core/sched/end`, `blitz-core/task/shield`.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |
@@ -11,7 +11,7 @@
 //! | `holds` | reasons to work: the handle, each job that no caller waits for, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`] | [`Life::release`] |
 //! | `task_holds` | reasons to poll tasks: the handle, each section | [`Life::try_hold_tasks`] | [`Life::release_with_tasks`] |
 //! | `closing` | the handle is gone | [`Life::close`], once | never |
-//! | `stopped` | `holds` was zero: the workers were told to stop | the release that found it | never |
+//! | `holds`, highest bit | the count was zero: the workers were told to stop | the release that found it | never |
 //! | `leaving` | workers that have not left, and the handle | – | [`Life::leave`] |
 //! | `late` | threads that leave a task to the thread that drops the team | [`Life::come_late`] | the same |
 //! | `started` | worker threads that have not begun, and the builder | – | [`Life::count_in`] |
@@ -62,7 +62,7 @@
 //! | O8 | `closing` store, load | Release, Acquire | each other | without the fence: some time the load sees it |
 //! | O9 | `late` up, before the task is left | AcqRel | the taker's synchronisation with the queue | LIFE-7: the taker of the task sees the count |
 //! | O10 | `late` down, load | AcqRel, Acquire | each other | LIFE-7 |
-//! | O11 | `stopped` exchange | AcqRel | itself | LIFE-2: one winner |
+//! | O11 | `holds`: the exchange that sets the highest bit | AcqRel | itself, O2 | LIFE-2: one winner; LIFE-1: no hold is granted beside one of a worker that leaves |
 //!
 //! O1 and O2 are exchanges of one word, so no fence is needed between a hold and the end of tasks: a hold
 //! that the thread which ends them does not count comes after its release, and acquires it.
@@ -92,7 +92,6 @@ pub struct Life {
     holds: CachePadded<Holds>,
     task_holds: Holds,
     closing: AtomicBool,
-    stopped: AtomicBool,
     leaving: AtomicUsize,
     late: AtomicUsize,
     started: CountLatch<OnceLatch>,
@@ -173,7 +172,6 @@ impl Life {
             holds: CachePadded::new(Holds::new()),
             task_holds: Holds::new(),
             closing: AtomicBool::new(false),
-            stopped: AtomicBool::new(false),
             leaving: AtomicUsize::new(workers + 1),
             late: AtomicUsize::new(0),
             started: CountLatch::new(threads + 1, OnceLatch::new()),
@@ -237,7 +235,7 @@ impl Life {
     pub fn release(&self) -> Released {
         let is_zero = self.holds.sub();
         // A worker that leaves may bring the count up and down again.
-        let is_first = || broken(Step::LifeStopsOnce) || !self.stopped.swap(true, AcqRel); // O11
+        let is_first = || broken(Step::LifeStopsOnce) || self.holds.stop();
         if is_zero && is_first() { Released::Last } else { Released::NotLast }
     }
 
@@ -350,6 +348,9 @@ impl Life {
     }
 }
 
+/// The bit of a count that grants nothing any more.
+const STOPPED: usize = 1 << (usize::BITS - 1);
+
 /// A count of holds. Each access is a step of its own for the model checker.
 #[derive(Debug)]
 struct Holds {
@@ -374,7 +375,8 @@ impl Holds {
     fn add_unless_zero(&self) -> bool {
         self.turns.take();
         let mut seen = self.count.load(Relaxed);
-        while seen > 0 {
+        // Beside the bit there are only holds of workers that leave.
+        while (1..STOPPED).contains(&seen) {
             self.turns.take();
             match self.count.compare_exchange(seen, seen + 1, AcqRel, Relaxed) {
                 Ok(_) => return true, // O2
@@ -389,13 +391,19 @@ impl Holds {
         let order = if broken(Step::LifeReleaseRelease) { Relaxed } else { AcqRel };
         self.turns.take();
         let before = self.count.fetch_sub(1, order); // O1
-        debug_assert_ne!(before, 0, "more is released than was held");
-        before == 1
+        debug_assert_ne!(before & !STOPPED, 0, "more is released than was held");
+        before & !STOPPED == 1
+    }
+
+    /// Grants nothing any more. Returns whether it did before.
+    fn stop(&self) -> bool {
+        self.turns.take();
+        self.count.fetch_or(STOPPED, AcqRel) & STOPPED == 0 // O11
     }
 
     #[inline]
     fn get(&self) -> usize {
         self.turns.take();
-        self.count.load(Acquire) // O4
+        self.count.load(Acquire) & !STOPPED // O4
     }
 }

@@ -63,6 +63,29 @@ impl Rig {
     }
 }
 
+/// A worker that leaves holds the pool for itself, while another thread would like to.
+fn hold_beside_a_worker_that_leaves() {
+    let rig = Rig::new();
+    let other = rig.start(|rig| {
+        if rig.life.hold_at_work() {
+            rig.used.read();
+            rig.release();
+        }
+    });
+    rig.release_with_tasks();
+    if rig.stops.load(Relaxed) > 0 {
+        rig.life.hold();
+        assert_eq!(rig.life.release(), Released::NotLast);
+    }
+    other.join().unwrap();
+    assert_eq!((rig.stops.load(Relaxed), rig.life.holds()), (1, 0));
+}
+
+#[test]
+fn life_1_a_worker_that_leaves_holds_for_itself() {
+    check(10, None, hold_beside_a_worker_that_leaves);
+}
+
 /// Two threads hold the pool, if they can, while the handle goes.
 fn hold_beside_the_end() {
     let rig = Rig::new();

@@ -14,6 +14,17 @@ fn life_1_a_hold_needs_another_one() {
 }
 
 #[test]
+fn life_1_no_hold_is_granted_beside_one_of_a_worker_that_leaves() {
+    let life = Life::new(1, 1);
+    assert_eq!(life.release(), Released::Last);
+    life.hold();
+    assert!(!life.hold_at_work());
+    assert_eq!(life.try_hold(|| true), Held::Refused);
+    assert_eq!((life.holds(), life.release()), (1, Released::NotLast));
+    assert_eq!(life.holds(), 0);
+}
+
+#[test]
 fn life_1_the_end_beside_holders() {
     const THREADS: usize = 4;
     for _ in 0..200 {
