@@ -679,3 +679,58 @@ fn only_wakers_of_a_pools_tasks_only_queue() {
     assert!(!of(None));
     assert!(!driver::is_prompt(Waker::noop()));
 }
+
+/// Spawns a job through a handle when it is woken.
+struct Spawns {
+    handle: Handle,
+    ran: Arc<AtomicUsize>,
+    job: Mutex<Option<blitz_core::JoinHandle<()>>>,
+}
+
+impl Wake for Spawns {
+    fn wake(self: Arc<Self>) {
+        let ran = self.ran.clone();
+        let job = self.handle.spawn_cpu(move || drop(ran.fetch_add(1, SeqCst)));
+        *self.job.lock().unwrap() = Some(job);
+    }
+}
+
+#[test]
+fn jobs_that_the_end_of_the_driver_spawns_run() {
+    for workers in [1, 3] {
+        let pool = pool(workers);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let job = Mutex::new(None);
+        let spawns = Arc::new(Spawns { handle: pool.handle(), ran: ran.clone(), job });
+        // No worker is notified: most of the time the end of the driver finds it.
+        let window = window(&pool.handle());
+        window.state.lock().unwrap().told.push_back(Waker::from(spawns.clone()));
+        drop(pool);
+        let job = spawns.job.lock().unwrap().take().expect("the waker was called");
+        job.join().unwrap();
+        assert_eq!(ran.load(SeqCst), 1);
+        assert!(spawns.handle.unfinished().is_empty());
+    }
+}
+
+/// A backend that cannot be had.
+struct Missing;
+
+impl IoBackend for Missing {
+    fn prepare(&self, _: &Handle) -> io::Result<()> {
+        Err(io::Error::other("there is none"))
+    }
+}
+
+#[test]
+fn a_backend_that_cannot_be_had_is_said_although_workers_are_kept_for_later() {
+    let mut kept = Vec::new();
+    let builder = Pool::builder().workers(2).backend(Missing);
+    let error = builder.build_with(|worker| {
+        kept.push(worker);
+        Ok(())
+    });
+    assert!(error.unwrap_err().to_string().contains("there is none"));
+    // They end at once.
+    kept.into_iter().for_each(|worker| worker.run());
+}

@@ -477,12 +477,7 @@ impl PoolBuilder {
                 self.config.use_current_thread = true;
             }
         }
-        let prepare = self.prepare.take();
-        let pool = self.start(workers, spawn)?;
-        if let Some(prepare) = prepare {
-            prepare(&pool.handle()).map_err(BuildError::driver)?;
-        }
-        Ok(pool)
+        self.start(workers, spawn)
     }
 
     /// As for the global pool: `BLITZ_WORKERS` decides how many workers there are, unless a number
@@ -523,6 +518,10 @@ impl PoolBuilder {
                 None => spawn_default(starting.team(), thread),
             };
             started.map_err(|source| BuildError::spawn(index, source))?;
+        }
+        if let Some(prepare) = self.prepare.take() {
+            let pool = Handle::of(starting.team().arc());
+            prepare(&pool).map_err(BuildError::driver)?;
         }
         let team = starting.done();
         team.count_in();

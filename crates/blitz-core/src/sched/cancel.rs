@@ -58,12 +58,15 @@ pub(crate) fn leave(team: &Team) {
     team.count_out();
 }
 
-/// Counts one participant out. The last one cancels every task that is left.
-pub(crate) fn cancel_if_last(team: &Team) {
-    if team.life.leave() == Left::Last {
+/// Counts one participant out. The last one cancels every task that is left. Returns whether it was
+/// the last.
+pub(crate) fn cancel_if_last(team: &Team) -> bool {
+    let is_last = team.life.leave() == Left::Last;
+    if is_last {
         cancel_all(team);
         team.shut_driver_down();
     }
+    is_last
 }
 
 /// Cancels every task. Only when no thread is a worker any more, but for the caller.

@@ -69,10 +69,21 @@ fn retire(owner: Owner<'_>) {
     // set.
     let _aside = Aside::begin();
     owner.tasks().cancel_beside_others();
-    run_jobs_left(owner);
-    owner.tasks().give_away();
-    disown(owner.worker());
-    cancel_if_last(owner.team());
+    loop {
+        run_jobs_left(owner);
+        owner.tasks().give_away();
+        // What is in the mail may spawn jobs.
+        disown(owner.worker());
+        if owner.worker().deque.is_empty() {
+            break;
+        }
+    }
+    if cancel_if_last(owner.team()) {
+        // The drops of tasks and the wakers of the driver may have spawned jobs, and no other worker
+        // is left.
+        run_jobs_left(owner);
+        owner.tasks().give_away();
+    }
 }
 
 /// Runs the jobs that are there and that only this worker may be able to run. Outside of every
