@@ -247,3 +247,60 @@ fn without_a_pool_the_error_says_what_to_do() {
     let error = receive.recv().unwrap().unwrap_err();
     assert!(error.is_missing_context() || error.is_thread_local_destroyed(), "{error}");
 }
+
+#[test]
+fn what_a_caller_runs_while_it_waits_may_drop_the_pool_that_it_waits_for() {
+    watched("dropped_on_top", |_| {
+        let (a, b) = (pool(1), pool(1));
+        let handle = a.handle();
+        let (begun, wait) = mpsc::channel();
+        b.install(|| {
+            blitz::spawn_detached(move || {
+                begun.send(()).unwrap();
+                drop(a);
+            });
+            handle.install(move || wait.recv().unwrap());
+        });
+    });
+}
+
+#[test]
+fn jobs_of_another_thread_run_although_the_lent_one_is_away() {
+    watched("lent_and_away", |_| {
+        let runtime = blitz::Runtime::builder().workers(1).start_paused(true).build().unwrap();
+        let handle = runtime.handle();
+        let (send, receive) = mpsc::channel();
+        let again = send.clone();
+        std::thread::spawn(move || {
+            handle.spawn_detached(move || send.send(1).unwrap());
+            handle.spawn_broadcast(move |_| again.send(2).unwrap());
+        });
+        let mut seen: Vec<i32> = receive.iter().take(2).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, [1, 2]);
+    });
+}
+
+#[test]
+fn the_drop_of_what_is_refused_reaches_no_caller() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("as the test wants it");
+        }
+    }
+    let heard = Arc::new(AtomicUsize::new(0));
+    let hears = heard.clone();
+    let pool = blitz::Pool::builder()
+        .workers(1)
+        .panic_handler(move |_| drop(hears.fetch_add(1, SeqCst)))
+        .build()
+        .unwrap();
+    let handle = pool.handle();
+    drop(pool);
+    let bomb = Bomb;
+    handle.spawn_broadcast(move |_| {
+        let _ = &bomb;
+    });
+    assert_eq!(heard.load(SeqCst), 1);
+}

@@ -8,7 +8,7 @@ use super::unfinished::Unfinished;
 use crate::base::TryCurrentError;
 use crate::ops::broadcast::{self, BroadcastContext};
 use crate::ops::detached;
-use crate::ops::install::install_in;
+use crate::ops::install::{self, in_worker};
 use crate::ops::join::{self, FnContext};
 use crate::ops::scope::{self, Scope};
 use crate::ops::scope_fifo::{self, ScopeFifo};
@@ -18,7 +18,7 @@ use crate::sched::end::try_hold;
 use crate::sched::hold::Hold;
 use crate::state::Scheduler;
 use crate::task::{self, JoinHandle, TrySpawnError};
-use crate::team::{Entered, Team, current, is_entering_over};
+use crate::team::{Entered, Owner, Team, current, is_entering_over};
 use crate::worker::{current_team, index_in};
 use std::fmt;
 use std::future::Future;
@@ -117,17 +117,41 @@ impl Handle {
     /// If the pool has ended.
     #[track_caller]
     fn at_work<R>(&self, f: impl FnOnce(&Team) -> R) -> R {
+        let _hold = self.hold_from_outside();
+        f(&self.team)
+    }
+
+    /// Calls `f` on a worker of the team, as [`in_worker`] does. The team is kept at work until `f`
+    /// has returned, and no longer: what the caller runs while it waits may drop the pool.
+    ///
+    /// # Panics
+    /// If the pool has ended.
+    #[track_caller]
+    fn on_worker<R: Send>(&self, f: impl FnOnce(Owner<'_>, bool) -> R + Send) -> R {
+        let hold = self.hold_from_outside();
+        in_worker(&self.team, move |owner, migrated| {
+            let _hold = hold;
+            f(owner, migrated)
+        })
+    }
+
+    /// Keeps the pool at work. `None` on one of its workers: the pool does not end before that
+    /// returns.
+    ///
+    /// # Panics
+    /// If the pool has ended.
+    #[track_caller]
+    fn hold_from_outside(&self) -> Option<Hold> {
         if self.is_inside() {
-            // The pool does not end before its worker returns.
-            return f(&self.team);
+            return None;
         }
-        match try_hold(&self.team) {
-            Some(hold) => f(hold.team()),
-            None => panic!(
-                "the pool of this Handle has ended, and cannot run what has to return a value: keep its Pool \
-                 (or Runtime) until then, or call spawn_cpu, whose JoinHandle returns an error instead"
-            ),
-        }
+        let hold = try_hold(&self.team);
+        assert!(
+            hold.is_some(),
+            "the pool of this Handle has ended, and cannot run what has to return a value: keep its \
+             Pool (or Runtime) until then, or call spawn_cpu, whose JoinHandle returns an error instead"
+        );
+        hold
     }
 
     pub(crate) fn team(&self) -> &Team {
@@ -153,7 +177,7 @@ impl Handle {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.at_work(|team| install_in(team, |_, _| op()))
+        self.on_worker(|_, _| install::alone(op))
     }
 
     /// As [`join`](crate::join), on this pool.
@@ -174,7 +198,7 @@ impl Handle {
         RA: Send,
         RB: Send,
     {
-        self.at_work(|team| join::join_in(team, |_| a(), |_| b()))
+        self.on_worker(|owner, left| join::join_moved(owner, left, |_| a(), |_| b()))
     }
 
     /// As [`join_context`](crate::join_context), on this pool.
@@ -197,7 +221,7 @@ impl Handle {
         RB: Send,
     {
         let (a, b) = (|moved| a(FnContext::new(moved)), |moved| b(FnContext::new(moved)));
-        self.at_work(|team| join::join_in(team, a, b))
+        self.on_worker(|owner, left| join::join_moved(owner, left, a, b))
     }
 
     /// As [`scope`](crate::scope), on this pool.
@@ -218,7 +242,7 @@ impl Handle {
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        self.at_work(|team| scope::scope_in(team, op))
+        self.on_worker(|owner, _| scope::in_place(owner.team(), op))
     }
 
     /// As [`scope_fifo`](crate::scope_fifo), on this pool.
@@ -239,7 +263,7 @@ impl Handle {
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        self.at_work(|team| scope_fifo::scope_in(team, op))
+        self.on_worker(|owner, _| scope_fifo::in_place(owner.team(), op))
     }
 
     /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
@@ -315,9 +339,7 @@ impl Handle {
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
     {
-        if let Some(_until_all_are_posted) = self.hold() {
-            broadcast::spawn_broadcast_in(&self.team, op);
-        }
+        broadcast::spawn_broadcast_in(&self.team, self.hold(), op);
     }
 
     /// As [`spawn_cpu`](crate::spawn_cpu), on this pool. If it has ended, the job is cancelled.

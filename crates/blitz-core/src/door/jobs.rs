@@ -287,12 +287,7 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    with_held_team(|team, hold| {
-        // Each job has one of its own; this one keeps the team until all are posted.
-        if hold.is_some() {
-            broadcast::spawn_broadcast_in(team, op);
-        }
-    });
+    with_held_team(|team, hold| broadcast::spawn_broadcast_in(team, hold, op));
 }
 
 /// Runs one job of the current pool, if there is one: the oldest of this worker's own, one for this

@@ -356,7 +356,7 @@ impl Pool {
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
     {
-        broadcast::spawn_broadcast_in(&self.team, op);
+        broadcast::spawn_broadcast_in(&self.team, Some(Hold::new(&self.team)), op);
     }
 
     /// As [`spawn_cpu`](crate::spawn_cpu), on this pool.

@@ -1,12 +1,13 @@
 //! `broadcast`: the same closure once on every worker.
 
+use super::detached::refuse;
 use super::scope::Scope;
 use super::scope_fifo::ScopeFifo;
 use crate::base::context::Aside;
 use crate::base::panic;
 use crate::sched::hold::{Hold, job};
 use crate::team::{AnyLatch, Team, current};
-use crate::worker::{mark, post, visit};
+use crate::worker::{mark, need_worker, post, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::job::StackJob;
 use blitz_parts::latch::{CountLatch, Latch};
@@ -93,17 +94,20 @@ where
     results.into_iter().map(panic::resume_if_err).collect()
 }
 
-/// Runs `op` once on every worker of `team`, some time.
-pub(crate) fn spawn_broadcast_in<OP>(team: &Team, op: OP)
+/// Runs `op` once on every worker of `team`, some time; drops it without a hold.
+pub(crate) fn spawn_broadcast_in<OP>(team: &Team, hold: Option<Hold>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
+    // Each job has a hold of its own; this one keeps the team until all are posted.
+    let Some(_hold) = hold else { return refuse(team, op) };
     let op = Arc::new(op);
     for worker in team.workers() {
         let (op, team, index) = (op.clone(), team.arc(), worker.index());
         let hold = Hold::new(worker.team());
         post(worker, job(hold, move || op(BroadcastContext::new(&team, index))));
     }
+    need_worker(team);
 }
 
 impl<'scope> Scope<'scope> {

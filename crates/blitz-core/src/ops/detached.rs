@@ -2,7 +2,7 @@
 
 use crate::sched::hold::{Hold, job};
 use crate::team::{Team, current};
-use crate::worker::push_or_inject;
+use crate::worker::{inject, push_or_inject};
 use blitz_parts::job::HeapJob;
 
 /// Runs `f` on `team`, some time; drops it without a hold.
@@ -19,7 +19,7 @@ pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + 
     let work = job(hold, f);
     let own = current().filter(|owner| owner.is_in(team));
     let Some((owner, fifo)) = own.and_then(|own| Some((own, team.fifos.get(own.index())?))) else {
-        return team.inject(work);
+        return inject(team, work);
     };
     fifo.push(work);
     let (team, index) = (team.arc(), owner.index());
@@ -33,6 +33,6 @@ pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + 
 }
 
 /// Drops a job that comes after the team's end; its drop is user code.
-fn refuse(team: &Team, f: impl FnOnce()) {
+pub(super) fn refuse<F>(team: &Team, f: F) {
     team.catch("the drop of a job that came too late", || drop(f));
 }

@@ -27,10 +27,14 @@ where
     OP: FnOnce(Owner<'_>, bool) -> R + Send,
     R: Send,
 {
-    in_worker(team, |owner, migrated| {
-        let _entered = Entered::none();
-        op(owner, migrated)
-    })
+    in_worker(team, |owner, migrated| alone(|| op(owner, migrated)))
+}
+
+/// Calls `op` as if the current thread had entered no pool.
+#[inline]
+pub(crate) fn alone<R>(op: impl FnOnce() -> R) -> R {
+    let _entered = Entered::none();
+    op()
 }
 
 /// The caller is a foreign thread, which blocks, or a worker of another pool, which keeps working

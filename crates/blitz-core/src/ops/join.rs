@@ -4,7 +4,7 @@
 //! or was stolen and is waited for. The frame must not go before both are done, so a panic of `a`
 //! is held until `b` is through.
 
-use super::install::install_in;
+use super::install::{alone, in_worker};
 use crate::base::panic::{self, Payload};
 use crate::team::{Owner, Team, current};
 use crate::worker::help;
@@ -44,7 +44,19 @@ where
     RA: Send,
     RB: Send,
 {
-    install_in(team, |owner, left| join_on(owner, left, a, |migrated| b(left || migrated)))
+    in_worker(team, |owner, left| join_moved(owner, left, a, b))
+}
+
+/// Runs both closures on the current worker and others of its team; `left`: they have left the
+/// caller's thread.
+pub(crate) fn join_moved<A, B, RA, RB>(owner: Owner<'_>, left: bool, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(bool) -> RA + Send,
+    B: FnOnce(bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    alone(|| join_on(owner, left, a, |migrated| b(left || migrated)))
 }
 
 // Whether this ends up in its caller is left to the compiler, which knows the closures: a small
@@ -115,8 +127,8 @@ where
         // SAFETY: taken back.
         return unsafe { job.run_inline() };
     }
-    // SAFETY: the job was found taken, by an acquiring operation, so it was armed (JOB-5); it is
-    // ours.
+    // SAFETY: the job was found taken, and so it was armed (JOB-5): by this worker, or by a thief that
+    // it has waited for (the deque's O11); it is ours.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
         // Nothing is left: what was newer has run, and the thief that took our job took everything

@@ -2,7 +2,7 @@
 
 use super::{Room, room};
 use crate::base::context::Aside;
-use crate::team::{Owner, Team, Worker, current, taken};
+use crate::team::{Owner, Worker, taken};
 use blitz_parts::barrier;
 use blitz_parts::deque::{Mark, Place, Published, TakeBack};
 use blitz_parts::job::{Header, Work};
@@ -29,14 +29,6 @@ impl<'a> Owner<'a> {
     #[inline(always)]
     pub(crate) fn jobs(self) -> Jobs<'a> {
         Jobs(self)
-    }
-}
-
-/// Posts a job from a thread that may be a worker of `team`: then the job stays close.
-pub(crate) fn push_or_inject(team: &Team, work: Work) {
-    match current() {
-        Some(owner) if owner.is_in(team) => owner.jobs().push(work),
-        _ => team.inject(work),
     }
 }
 

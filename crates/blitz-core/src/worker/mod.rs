@@ -6,6 +6,7 @@ mod find;
 mod jobs;
 mod latch;
 mod mail;
+mod outside;
 mod run;
 mod shutdown;
 mod stack;
@@ -17,9 +18,9 @@ mod work;
 pub(crate) use adopted::{adopt, current_team, index_in, is_worker, with_worker};
 pub(crate) use driver::tell_driver_of_end;
 pub(crate) use find::{Found, Look, Wanted};
-pub(crate) use jobs::push_or_inject;
 pub(crate) use latch::mark;
 pub(crate) use mail::post;
+pub(crate) use outside::{inject, push_or_inject};
 pub(crate) use shutdown::{give_up, shut_down};
 #[cfg(all(test, blitz_shuttle))]
 pub(crate) use stack::with_room;

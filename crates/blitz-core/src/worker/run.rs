@@ -75,7 +75,9 @@ impl Owner<'_> {
     /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Says
     /// what the driver brought, if this worker was in there.
     pub(super) fn no_work_found(self, idle: &mut Idle, latch: Option<&JobLatch>) -> Visit {
-        end_orphaned_sections_when_idle(self.team());
+        if idle.is_sleepy() {
+            end_orphaned_sections_when_idle(self.team());
+        }
         let mut sleeper = None;
         let lease = self.tasks().while_parking(|| {
             let look = || {

@@ -1,0 +1,22 @@
+//! Jobs from threads that may be no workers of the team.
+
+#![forbid(unsafe_code)]
+
+use super::visit::need_worker;
+use crate::team::{Team, current};
+use blitz_parts::job::Work;
+
+/// Posts a job from a thread that may be a worker of `team`: then the job stays close.
+pub(crate) fn push_or_inject(team: &Team, work: Work) {
+    match current() {
+        Some(owner) if owner.is_in(team) => owner.jobs().push(work),
+        _ => inject(team, work),
+    }
+}
+
+/// Posts a job that no caller waits for. If a thread was lent to the pool, and is away, another one
+/// takes its place.
+pub(crate) fn inject(team: &Team, work: Work) {
+    team.inject(work);
+    need_worker(team);
+}
