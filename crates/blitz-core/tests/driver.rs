@@ -690,7 +690,9 @@ struct Spawns {
 impl Wake for Spawns {
     fn wake(self: Arc<Self>) {
         let ran = self.ran.clone();
-        let job = self.handle.spawn_cpu(move || drop(ran.fetch_add(1, SeqCst)));
+        let job = self.handle.spawn_cpu(move || {
+            ran.fetch_add(1, SeqCst);
+        });
         *self.job.lock().unwrap() = Some(job);
     }
 }
