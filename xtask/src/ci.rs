@@ -10,6 +10,7 @@ use crate::tree::{Tree, root};
 use crate::user;
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 use std::process::Command;
 
 /// The cases of `blitz bench` that show that the tool works: one of a process, one of two.
@@ -104,6 +105,10 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         passed()
     });
     ladder.step("orderings", "does a model need each ordering of what has changed?", |job| {
+        // The whole comes first: docs/orderings.md is its table.
+        if !Path::new("docs/orderings.md").exists() {
+            return Ok(Done::Skipped("the whole has not been run yet".into()));
+        }
         command(job, &["run", "--quiet", "--package", "xtask", "--", "orderings", "--changed"])
     });
     ladder.step("shuttle", "pools in random schedules, their canaries", |job| {
