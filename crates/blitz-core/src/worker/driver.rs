@@ -44,7 +44,8 @@ use std::sync::Arc;
 impl PoolView {
     /// Whether nobody runs anything or is about to: every worker sleeps or has looked for the last
     /// time, none of them was woken, and there is no closure that may block. Exact for whoever is
-    /// in `block` or [`Driver::pool_is_idle`]; elsewhere it may be over when it is said.
+    /// in `block` or [`Driver::pool_is_idle`](blitz_parts::sleep::Driver::pool_is_idle); elsewhere
+    /// it may be over when it is said.
     ///
     /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and one that
     /// polls the driver has nothing to do but to wait.
