@@ -21,18 +21,25 @@ pub use door::driver;
 pub use door::dump::{Dump, SignalDump, TaskDump, WorkerDump};
 pub use door::global::{build_global, global, global_or_build};
 pub use door::handle::{EnterGuard, Handle};
+#[doc(hidden)]
+pub use door::jobs::enter;
 pub use door::jobs::{broadcast, spawn_broadcast};
 pub use door::jobs::{in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use door::jobs::{install, join, join_context};
 pub use door::jobs::{spawn_cpu, spawn_detached, spawn_detached_fifo};
 pub use door::jobs::{yield_job, yield_local};
+pub use door::join_map::JoinMap;
 pub use door::metrics::{PoolMetrics, WorkerMetrics};
 pub use door::pool::{Pool, Runtime};
+#[doc(hidden)]
+pub use door::task_builder::{Builder as TaskBuilder, name as task_name};
 pub use door::task_metrics::{SignalMetrics, TaskMetrics};
-pub use door::tasks::{block_on, spawn, spawn_blocking, try_spawn};
+pub use door::tasks::{block_in_place, block_on, spawn, spawn_blocking, try_spawn};
 pub use door::threads::ThreadBuilder;
 pub use door::unfinished::Unfinished;
 pub use ops::broadcast::BroadcastContext;
+#[doc(hidden)]
+pub use ops::here::Here;
 pub use ops::join::FnContext;
 pub use ops::scope::Scope;
 pub use ops::scope_fifo::ScopeFifo;

@@ -1,4 +1,5 @@
-//! The driver slot, with the smallest driver there is: events are wakers in a list.
+//! The driver slot, with the smallest driver there is: events are wakers in a list. Pools have no
+//! spares, which would see to the driver, too.
 
 use blitz_core::driver::{self, Driver, IoBackend, PoolView};
 use blitz_core::{Handle, Pool, Scheduler};
@@ -123,7 +124,7 @@ impl Driver for Window {
 }
 
 fn pool(workers: usize) -> Pool {
-    Pool::builder().workers(workers).build().unwrap()
+    Pool::builder().spares(0).workers(workers).build().unwrap()
 }
 
 fn window(handle: &Handle) -> Arc<Window> {
@@ -314,6 +315,7 @@ fn whoever_waits_while_the_pool_ends_gets_its_event() {
         let ends = ended.clone();
         // No worker sleeps any more when these are called.
         let pool = Pool::builder()
+            .spares(0)
             .workers(workers)
             .exit_handler(move |_| {
                 blitz_core::block_on(event());
@@ -366,14 +368,14 @@ fn events_come_to_who_yields_at_the_limit_of_deep_nesting() {
         });
         std::hint::black_box(&mut frame);
     }
-    let pool = Pool::builder().workers(1).stack_size(16 << 20).build().unwrap();
+    let pool = Pool::builder().spares(0).workers(1).stack_size(16 << 20).build().unwrap();
     pool.spawn(async { nest(10) }).join().unwrap();
 }
 
 #[test]
 fn an_adopted_thread_waits_in_the_driver() {
     std::thread::spawn(|| {
-        let pool = Pool::builder().workers(1).use_current_thread().build().unwrap();
+        let pool = Pool::builder().spares(0).workers(1).use_current_thread().build().unwrap();
         let window = window(&pool.handle());
         let (wake, woken) = mpsc::channel::<Waker>();
         // Told only once the thread is in the driver.
@@ -404,7 +406,7 @@ fn an_adopted_thread_waits_in_the_driver() {
 
 #[test]
 fn a_pool_whose_adopted_thread_is_gone_tells_its_driver_of_the_end() {
-    let adopts = || Pool::builder().workers(2).use_current_thread().build().unwrap();
+    let adopts = || Pool::builder().spares(0).workers(2).use_current_thread().build().unwrap();
     let pool = std::thread::spawn(adopts).join().unwrap();
     let window = window(&pool.handle());
     drop(pool);
@@ -414,7 +416,7 @@ fn a_pool_whose_adopted_thread_is_gone_tells_its_driver_of_the_end() {
 #[test]
 fn a_shielded_section_gets_its_event_while_an_adopting_pool_ends() {
     std::thread::spawn(|| {
-        let pool = Pool::builder().workers(1).use_current_thread().build().unwrap();
+        let pool = Pool::builder().spares(0).workers(1).use_current_thread().build().unwrap();
         let ended = Arc::new(AtomicBool::new(false));
         let ends = ended.clone();
         let begun = Arc::new(AtomicBool::new(false));
@@ -448,6 +450,7 @@ fn a_waker_that_panics_keeps_no_other_from_being_called() {
     let panics = Arc::new(AtomicUsize::new(0));
     let count = panics.clone();
     let pool = Pool::builder()
+        .spares(0)
         .workers(2)
         .panic_handler(move |_| {
             count.fetch_add(1, SeqCst);
@@ -522,14 +525,15 @@ impl IoBackend for Number {
 
 #[test]
 fn a_backend_that_cannot_be_had_is_an_error_when_the_pool_is_built() {
-    let error = Pool::builder().workers(1).backend(Number(0)).build().unwrap_err();
+    let error = Pool::builder().spares(0).workers(1).backend(Number(0)).build().unwrap_err();
     assert!(error.is_driver() && error.to_string().contains("zero"), "{error}");
     assert_eq!(error.io_error().unwrap().to_string(), "zero");
 }
 
 #[test]
 fn a_driver_sees_its_pool() {
-    let builder = Pool::builder().workers(3).backend(Number(7)).max_io_completions(9);
+    let builder = Pool::builder().spares(0).workers(3).backend(Number(7)).max_io_completions(9);
+    let builder = builder.timer_slack(Duration::from_micros(7));
     let pool = builder.build().unwrap();
     let mut view = None;
     let make = |given: PoolView| {
@@ -541,6 +545,7 @@ fn a_driver_sees_its_pool() {
     assert_eq!((view.num_workers(), view.backend::<Number>().as_deref()), (3, Some(&Number(7))));
     assert_eq!(view.backend::<String>(), None);
     assert_eq!((view.max_io_completions(), view.paused_since()), (Some(9), None));
+    assert_eq!(view.timer_slack(), Duration::from_micros(7));
     while !view.is_idle() {
         std::thread::yield_now();
     }
@@ -590,7 +595,8 @@ fn what_one_visit_wakes_is_polled_in_that_order() {
     // More than a ring has room for.
     for count in [1, 2, 100, 1_000] {
         // A signal tree has an order of its own.
-        let pool = Pool::builder().workers(1).scheduler(Scheduler::Stealing).build().unwrap();
+        let pool =
+            Pool::builder().spares(0).workers(1).scheduler(Scheduler::Stealing).build().unwrap();
         let window = window(&pool.handle());
         let (wakers, woken) = mpsc::channel();
         let (done, names) = mpsc::channel();
@@ -613,7 +619,7 @@ fn what_one_visit_wakes_is_polled_in_that_order() {
 #[test]
 fn a_task_that_is_woken_beside_a_wait_does_not_wait_for_what_follows_it() {
     for stealing in [true, false] {
-        let pool = Pool::builder().workers(2).enable_stealing(stealing).build().unwrap();
+        let pool = Pool::builder().spares(0).workers(2).enable_stealing(stealing).build().unwrap();
         let window = window(&pool.handle());
         for _ in 0..3 {
             let (wakers, woken) = mpsc::channel();
@@ -672,7 +678,7 @@ fn only_wakers_of_a_pools_tasks_only_queue() {
         receive.recv().unwrap()
     };
     for scheduler in [Scheduler::Stealing, Scheduler::Signal] {
-        let pool = Pool::builder().workers(1).scheduler(scheduler).build().unwrap();
+        let pool = Pool::builder().spares(0).workers(1).scheduler(scheduler).build().unwrap();
         assert!(of(Some(&pool)));
     }
     // A local task wakes whatever awaits its set.
@@ -727,7 +733,7 @@ impl IoBackend for Missing {
 #[test]
 fn a_backend_that_cannot_be_had_is_said_although_workers_are_kept_for_later() {
     let mut kept = Vec::new();
-    let builder = Pool::builder().workers(2).backend(Missing);
+    let builder = Pool::builder().spares(0).workers(2).backend(Missing);
     let error = builder.build_with(|worker| {
         kept.push(worker);
         Ok(())

@@ -70,7 +70,7 @@ async fn main() -> Result<(), BoxError> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let shutdown = Shutdown::new();
-    let server = blitz::spawn(serve(listener, app()).with_shutdown(&shutdown).into_future());
+    let server = blitz::spawn(serve(listener, app()).with_shutdown(&shutdown));
 
     // Every number below 200,000 once, in an order that looks random.
     let numbers = (0..200_000_u64).map(|n| n * 7_919 % 200_000).collect();

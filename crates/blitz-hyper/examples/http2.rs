@@ -30,7 +30,7 @@ async fn main() -> Result<(), BoxError> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let shutdown = Shutdown::new();
-    let server = blitz::spawn(serve(listener, app).with_shutdown(&shutdown).into_future());
+    let server = blitz::spawn(serve(listener, app).with_shutdown(&shutdown));
 
     let stream = BlitzIo::new(TcpStream::connect(address).await?);
     let (sender, connection) = http2::Builder::new(BlitzExecutor::new())

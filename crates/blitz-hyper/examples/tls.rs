@@ -66,7 +66,7 @@ async fn main() -> Result<(), BoxError> {
     let server = serve(listener, app)
         .with_handshake(move |stream: TcpStream| acceptor.accept(stream))
         .with_shutdown(&shutdown);
-    let server = blitz::spawn(server.into_future());
+    let server = blitz::spawn(server);
 
     let answer = ask(address, client_side(key.cert.der().clone())?).await?;
     assert_eq!(answer, (Version::HTTP_2, "between you and me".to_owned()));

@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use crate::shutdown::Place;
 use crate::{BlitzExecutor, BlitzIo, BoxError, Running};
+use blitz::shutdown::Place;
 use blitz::sync::mpsc;
 use http_body::Body;
 use hyper::body::Incoming;

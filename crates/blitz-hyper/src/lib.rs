@@ -17,7 +17,7 @@
 //! let listener = TcpListener::bind("127.0.0.1:0").await?;
 //!
 //! let shutdown = Shutdown::new();
-//! let server = blitz::spawn(serve(listener, app).with_shutdown(&shutdown).into_future());
+//! let server = blitz::spawn(serve(listener, app).with_shutdown(&shutdown));
 //! // When it is time to go: no new connections, and a second for those that are open.
 //! let report = shutdown.finish(Duration::from_secs(1)).await;
 //! assert!(report.is_clean(), "{report}");
@@ -33,19 +33,25 @@
 //!
 //! Nothing of this brings Tokio's scheduler, timers or reactor along.
 
+#[cfg(feature = "client")]
+mod client;
 mod connection;
 mod executor;
 mod io;
+mod layers;
 mod listener;
 mod serve;
-mod shutdown;
 mod timer;
 
+#[doc(no_inline)]
+pub use blitz::shutdown::{Left, Report, Running, Shutdown};
+#[cfg(feature = "client")]
+pub use client::{BlitzConnector, Client, ConnectError, Stream, client, client_with};
 pub use executor::BlitzExecutor;
 pub use io::BlitzIo;
+pub use layers::{FileBody, Files, KeepAlive, Timeout, TimeoutFuture, TimeoutLayer, keep_alive};
 pub use listener::Listener;
 pub use serve::{PlainHandshake, Serve, SharedService, serve, serve_make};
-pub use shutdown::{Left, Report, Running, Shutdown};
 pub use timer::BlitzTimer;
 
 /// Whatever went wrong in a service, a body or a connection.

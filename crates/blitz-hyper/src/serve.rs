@@ -14,7 +14,7 @@ use hyper::{Request, Response};
 use hyper_util::server::conn::auto::Builder;
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{Future, IntoFuture, Ready, pending, poll_fn, ready};
+use std::future::{Future, Ready, pending, poll_fn, ready};
 use std::io;
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
@@ -27,9 +27,9 @@ use tower_service::Service;
 /// Answers the connections of `listener` with clones of `service`, which may be an axum router, a
 /// tower service, or what tower's `service_fn` makes of a function.
 ///
-/// Await what it returns, or start it with [`IntoFuture::into_future`]. Each connection is a task
-/// of its own; HTTP/1 and HTTP/2 are told apart by what the client says first. A panic of the
-/// service ends its connection and goes to the pool's panic handler.
+/// Await what it returns, or spawn it. Each connection is a task of its own; HTTP/1 and HTTP/2 are
+/// told apart by what the client says first. A panic of the service ends its connection and goes to
+/// the pool's panic handler.
 ///
 /// ```
 /// use axum::{Router, routing::get};
@@ -43,7 +43,7 @@ use tower_service::Service;
 /// let server = blitz_hyper::serve(listener, app).with_graceful_shutdown(async {
 ///     let _ = stopped.await;
 /// });
-/// let server = blitz::spawn(server.into_future());
+/// let server = blitz::spawn(server);
 /// drop(stop);
 /// assert!(server.await??.is_clean());
 /// # Ok(())
@@ -85,29 +85,42 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
     let mut builder = Builder::new(BlitzExecutor::new());
     builder.http1().timer(BlitzTimer::new());
     builder.http2().timer(BlitzTimer::new());
-    Serve {
+    let settings = Settings {
         listener,
         make,
-        handshake: Arc::new(ready_as_it_is as PlainHandshake<L::Stream>),
         builder,
         signal: None,
         shutdown: Shutdown::new(),
         patience: None,
         on_error: Arc::new(|_| {}),
-    }
+    };
+    Serve(Stage::Set(settings, Arc::new(ready_as_it_is as PlainHandshake<L::Stream>)))
 }
 
-/// What [`serve`] and [`serve_make`] return: a server that runs once it is awaited.
+/// What [`serve`] and [`serve_make`] return: a future, a server that runs once it is polled.
 ///
 /// Its output is the [report](Report) of what was left, which is nothing unless a deadline passed,
 /// or the error that made it impossible to accept any more. Dropped, it ends its connections at
 /// once. A connection that was upgraded, to a WebSocket for example, is waited for as others are,
-/// but ends when its handler is done with it.
+/// but ends when its handler is done with it. Settings that are changed after the first poll have
+/// no effect.
 #[must_use = "a server does nothing unless awaited"]
-pub struct Serve<L, M, H> {
+pub struct Serve<L, M, H>(Stage<L, M, H>);
+
+/// How far a server has come.
+#[expect(clippy::large_enum_variant, reason = "there is one for each server")]
+enum Stage<L, M, H> {
+    /// It was not polled yet. The handshake is apart: it may be replaced by one of another type.
+    Set(Settings<L, M>, Arc<H>),
+    Runs(Pin<Box<dyn Future<Output = io::Result<Report>> + Send>>),
+    /// It has returned its report, or a poll of it has panicked.
+    Over,
+}
+
+/// What a server needs to know before it runs.
+struct Settings<L, M> {
     listener: L,
     make: M,
-    handshake: Arc<H>,
     builder: Builder<BlitzExecutor>,
     /// Begins the end.
     signal: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -120,26 +133,20 @@ pub struct Serve<L, M, H> {
 impl<L: Listener, M, H> Serve<L, M, H> {
     /// Ends when `signal` does: no connection is accepted any more, requests that have begun are
     /// answered, connections without one are closed.
-    pub fn with_graceful_shutdown(
-        mut self,
-        signal: impl Future<Output = ()> + Send + 'static,
-    ) -> Self {
-        self.signal = Some(Box::pin(signal));
-        self
+    pub fn with_graceful_shutdown(self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.change(|settings| settings.signal = Some(Box::pin(signal)))
     }
 
     /// Ends when `shutdown` says so, which may coordinate other servers and tasks as well. It knows
     /// about each connection.
-    pub fn with_shutdown(mut self, shutdown: &Shutdown) -> Self {
-        self.shutdown = shutdown.clone();
-        self
+    pub fn with_shutdown(self, shutdown: &Shutdown) -> Self {
+        self.change(|settings| settings.shutdown = shutdown.clone())
     }
 
     /// Once the end has begun, connections have this long; then they are dropped. Without it they
     /// have as long as they take.
-    pub fn with_deadline(mut self, patience: Duration) -> Self {
-        self.patience = Some(patience);
-        self
+    pub fn with_deadline(self, patience: Duration) -> Self {
+        self.change(|settings| settings.patience = Some(patience))
     }
 
     /// Has each connection pass through `handshake`, in a task of its own: TLS, for example.
@@ -167,9 +174,11 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         R: Future<Output = io::Result<I>> + Send,
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Serve { listener, make, builder, signal, shutdown, patience, on_error, .. } = self;
-        let handshake = Arc::new(handshake);
-        Serve { listener, make, handshake, builder, signal, shutdown, patience, on_error }
+        Serve(match self.0 {
+            Stage::Set(settings, _) => Stage::Set(settings, Arc::new(handshake)),
+            Stage::Runs(server) => Stage::Runs(server),
+            Stage::Over => Stage::Over,
+        })
     }
 
     /// Has hyper's settings changed: time limits, sizes, one protocol only.
@@ -188,30 +197,44 @@ impl<L: Listener, M, H> Serve<L, M, H> {
     /// # })
     /// # }
     /// ```
-    pub fn with_settings(mut self, change: impl FnOnce(&mut Builder<BlitzExecutor>)) -> Self {
-        change(&mut self.builder);
-        self
+    pub fn with_settings(self, change: impl FnOnce(&mut Builder<BlitzExecutor>)) -> Self {
+        self.change(|settings| change(&mut settings.builder))
     }
 
     /// Tells `handler` why a connection ended, unless it ended well, and why none could be accepted
     /// for a moment. Clients that vanish are among the reasons, so the errors are ignored unless
     /// somebody asks for them.
-    pub fn on_error(mut self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
-        self.on_error = Arc::new(handler);
+    pub fn on_error(self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
+        self.change(|settings| settings.on_error = Arc::new(handler))
+    }
+
+    /// Changes the settings of a server that does not run yet.
+    fn change(mut self, change: impl FnOnce(&mut Settings<L, M>)) -> Self {
+        if let Stage::Set(settings, _) = &mut self.0 {
+            change(settings);
+        }
         self
     }
 }
 
 impl<L, M, H> fmt::Debug for Serve<L, M, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Serve")
-            .field("shutdown", &self.shutdown)
-            .field("patience", &self.patience)
-            .finish_non_exhaustive()
+        let mut text = f.debug_struct("Serve");
+        match &self.0 {
+            Stage::Set(Settings { shutdown, patience, .. }, _) => {
+                text.field("shutdown", shutdown).field("patience", patience)
+            }
+            Stage::Runs(_) => text.field("runs", &true),
+            Stage::Over => text.field("runs", &false),
+        }
+        .finish_non_exhaustive()
     }
 }
 
-impl<L, M, H, R, I, S, B> IntoFuture for Serve<L, M, H>
+// The future is in a box, and the settings are moved into it.
+impl<L, M, H> Unpin for Serve<L, M, H> {}
+
+impl<L, M, H, R, I, S, B> Future for Serve<L, M, H>
 where
     L: Listener,
     M: Service<L::Peer, Response = S> + Send + 'static,
@@ -228,59 +251,61 @@ where
     B::Error: Into<BoxError>,
 {
     type Output = io::Result<Report>;
-    type IntoFuture = Pin<Box<dyn Future<Output = io::Result<Report>> + Send>>;
 
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Serve {
-                listener,
-                mut make,
-                handshake,
-                builder,
-                signal,
-                shutdown,
-                patience,
-                on_error,
-            } = self;
-            let builder = Arc::new(builder);
-            let signal = signal.unwrap_or_else(|| Box::pin(pending()));
-            let stop = pin!(until_either(signal, shutdown.draining()));
-            let mut accepting =
-                Accepting { listener, stop, pause: None, connections: JoinSet::new() };
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<Report>> {
+        let mut server = match std::mem::replace(&mut self.0, Stage::Over) {
+            // Accepts connections and answers them until the end.
+            Stage::Set(settings, handshake) => Box::pin(async move {
+                let Settings { listener, mut make, builder, signal, shutdown, patience, on_error } =
+                    settings;
+                let builder = Arc::new(builder);
+                let signal = signal.unwrap_or_else(|| Box::pin(pending()));
+                let stop = pin!(until_either(signal, shutdown.draining()));
+                let mut accepting =
+                    Accepting { listener, stop, pause: None, connections: JoinSet::new() };
 
-            // Nothing is ever sent: each connection has the sender as long as it is there.
-            let (present, all_gone) = mpsc::channel(1);
+                // Nothing is ever sent: each connection has the sender as long as it is there.
+                let (present, all_gone) = mpsc::channel(1);
 
-            while let Some(accepted) = poll_fn(|cx| accepting.poll(cx, &*on_error)).await {
-                let (stream, peer) = accepted?;
-                let mut running = shutdown.track(peer.clone());
-                let service = match poll_fn(|cx| make.poll_ready(cx)).await {
-                    Ok(()) => make.call(peer),
-                    Err(error) => {
-                        on_error(error.into());
-                        continue;
-                    }
-                };
-                let (handshake, builder) = (Arc::clone(&handshake), Arc::clone(&builder));
-                let (on_error, present) = (Arc::clone(&on_error), present.clone());
-                accepting.connections.spawn(async move {
-                    let conversation = async {
-                        let service = service.await.map_err(Into::into)?;
-                        let stream = handshake(stream).await?;
-                        connection::drive(&builder, stream, service, &mut running, &present).await
+                while let Some(accepted) = poll_fn(|cx| accepting.poll(cx, &*on_error)).await {
+                    let (stream, peer) = accepted?;
+                    let mut running = shutdown.track(peer.clone());
+                    let service = match poll_fn(|cx| make.poll_ready(cx)).await {
+                        Ok(()) => make.call(peer),
+                        Err(error) => {
+                            on_error(error.into());
+                            continue;
+                        }
                     };
-                    if let Err(error) = conversation.await {
-                        on_error(error);
-                    }
-                });
-            }
+                    let (handshake, builder) = (Arc::clone(&handshake), Arc::clone(&builder));
+                    let (on_error, present) = (Arc::clone(&on_error), present.clone());
+                    accepting.connections.spawn(async move {
+                        let conversation = async {
+                            let service = service.await.map_err(Into::into)?;
+                            let stream = handshake(stream).await?;
+                            connection::drive(&builder, stream, service, &mut running, &present)
+                                .await
+                        };
+                        if let Err(error) = conversation.await {
+                            on_error(error);
+                        }
+                    });
+                }
 
-            let Accepting { listener, connections, .. } = accepting;
-            // From now on the system refuses who wants to connect.
-            drop((listener, present));
-            shutdown.start();
-            Ok(drain(connections, all_gone, &shutdown, patience).await)
-        })
+                let Accepting { listener, connections, .. } = accepting;
+                // From now on the system refuses who wants to connect.
+                drop((listener, present));
+                shutdown.start();
+                Ok(drain(connections, all_gone, &shutdown, patience).await)
+            }),
+            Stage::Runs(server) => server,
+            Stage::Over => panic!("a server was polled after it had ended"),
+        };
+        let polled = server.as_mut().poll(cx);
+        if polled.is_pending() {
+            self.0 = Stage::Runs(server);
+        }
+        polled
     }
 }
 

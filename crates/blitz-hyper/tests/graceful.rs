@@ -88,7 +88,7 @@ fn a_signal_begins_the_end() {
             .with_shutdown(&shutdown)
             .with_graceful_shutdown(async { drop(stopped.await) })
             .with_deadline(peers::FOREVER);
-        let server = Server::run(server.into_future(), address, shutdown.clone());
+        let server = Server::run(server, address, shutdown.clone());
         let mut client = Client::http1(address).await;
         assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");
         assert!(!shutdown.is_draining());
@@ -111,7 +111,7 @@ fn when_the_time_is_over_what_is_left_is_named_and_dropped() {
             if of_the_server {
                 server = server.with_deadline(Duration::from_millis(1));
             }
-            let server = Server::run(server.into_future(), address, shutdown.clone());
+            let server = Server::run(server, address, shutdown.clone());
             let mut client = Client::http1(address).await;
             let never = blitz::spawn(client.send(request("GET", "/slow", "")));
             slow.begun.recv().await.unwrap();
@@ -143,7 +143,7 @@ fn a_server_that_is_dropped_takes_its_connections_along() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = Shutdown::new();
-        let task = blitz::spawn(serve(listener, app).with_shutdown(&shutdown).into_future());
+        let task = blitz::spawn(serve(listener, app).with_shutdown(&shutdown));
         let mut client = Client::http1(address).await;
         let never = blitz::spawn(client.send(request("GET", "/slow", "")));
         slow.begun.recv().await.unwrap();
@@ -164,7 +164,7 @@ fn one_coordinator_ends_several_servers() {
             let (app, _slow) = Slow::app();
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
-            let server = serve(listener, app).with_shutdown(&shutdown).into_future();
+            let server = serve(listener, app).with_shutdown(&shutdown);
             servers.push(Server::run(server, address, shutdown.clone()));
             let mut client = Client::http1(address).await;
             assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");

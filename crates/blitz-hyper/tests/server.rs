@@ -18,7 +18,8 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::task::{Context, Poll};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use tower::service_fn;
 
 fn app() -> Router {
@@ -201,7 +202,7 @@ fn a_connection_that_says_nothing_ends_well() {
         let server = serve(listener, app())
             .with_shutdown(&shutdown)
             .on_error(move |error| told.send(error.to_string()).unwrap());
-        let server = Server::run(server.into_future(), address, shutdown);
+        let server = Server::run(server, address, shutdown);
         let mut silent = TcpStream::connect(address).await.unwrap();
         while server.shutdown.running() == 0 {
             blitz::task::yield_now().await;
@@ -209,6 +210,25 @@ fn a_connection_that_says_nothing_ends_well() {
         server.finish().await;
         assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
         assert_eq!(errors.recv().await, None);
+    });
+}
+
+#[test]
+fn a_server_that_has_begun_may_be_moved_and_keeps_its_settings() {
+    watched("a_server_that_has_begun_may_be_moved_and_keeps_its_settings", |_| {
+        blitz::block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let shutdown = Shutdown::new();
+            let mut server = serve(listener, app()).with_shutdown(&shutdown);
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(Pin::new(&mut server).poll(&mut cx).is_pending());
+            // Too late: the server runs, and ends by the first coordinator.
+            let server = server.with_shutdown(&Shutdown::new());
+            assert!(format!("{server:?}").contains("runs: true"));
+            let server = blitz::spawn(server);
+            shutdown.start();
+            assert!(server.await.unwrap().unwrap().is_clean());
+        });
     });
 }
 
@@ -225,7 +245,7 @@ fn a_service_for_each_connection_knows_the_peer() {
         });
         let shutdown = Shutdown::new();
         let server = serve_make(listener, make).with_shutdown(&shutdown);
-        let server = Server::run(server.into_future(), address, shutdown);
+        let server = Server::run(server, address, shutdown);
         let mut client = Client::http1(address).await;
         let answer = client.send(request("GET", "/", "")).await.unwrap();
         assert_eq!(text(answer).await, client.local.to_string());
@@ -256,7 +276,7 @@ fn errors_are_told_to_who_asks_for_them() {
                 }
             })
             .on_error(tell);
-        let server = Server::run(server.into_future(), address, shutdown);
+        let server = Server::run(server, address, shutdown);
 
         let _first = TcpStream::connect(address).await.unwrap();
         assert_eq!(errors.recv().await.unwrap(), "no service for you");
@@ -305,7 +325,7 @@ fn errors_of_accept_are_survived_unless_they_do_not_pass() {
         let server = serve(listener, app()).with_shutdown(&shutdown).on_error(move |error| {
             told.send(error.downcast::<io::Error>().unwrap().kind()).unwrap();
         });
-        let server = Server::run(server.into_future(), address, shutdown);
+        let server = Server::run(server, address, shutdown);
         errors.recv().await.unwrap();
         assert_eq!(errors.recv().await.unwrap(), io::ErrorKind::ConnectionAborted);
         let mut client = Client::http1(address).await;
@@ -330,7 +350,7 @@ fn sockets_of_the_file_system_work_as_well() {
         let server = serve(listener, app()).with_graceful_shutdown(async {
             let _ = stopped.await;
         });
-        let server = blitz::spawn(server.into_future());
+        let server = blitz::spawn(server);
         let mut stream = UnixStream::connect(&path).await.unwrap();
         stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
         let mut answer = String::new();

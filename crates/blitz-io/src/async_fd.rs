@@ -84,6 +84,47 @@ pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
     sight: Sight,
 }
 
+const NOT_POLLED: &str =
+    "the system cannot poll this descriptor; read and write files with spawn_blocking";
+
+/// A descriptor that is not watched, and why.
+pub struct AsyncFdTryNewError<T> {
+    inner: T,
+    cause: io::Error,
+}
+
+impl<T> AsyncFdTryNewError<T> {
+    /// Returns the descriptor, and why it is not watched.
+    #[must_use = "the descriptor is closed if it is dropped"]
+    pub fn into_parts(self) -> (T, io::Error) {
+        (self.inner, self.cause)
+    }
+}
+
+impl<T> fmt::Display for AsyncFdTryNewError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
+impl<T> fmt::Debug for AsyncFdTryNewError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AsyncFdTryNewError").field(&self.cause).finish()
+    }
+}
+
+impl<T> std::error::Error for AsyncFdTryNewError<T> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+impl<T> From<AsyncFdTryNewError<T>> for io::Error {
+    fn from(error: AsyncFdTryNewError<T>) -> io::Error {
+        error.cause
+    }
+}
+
 /// The attempt would have blocked; the readiness is cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TryIoError(());
@@ -111,16 +152,46 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     /// As [`new`](AsyncFd::new).
     pub fn with_interest(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-        let watched = driver::watch_for(Descriptor(inner), interest);
-        let io = watched.map_err(|error| match error.kind() {
-            // All that the system says of a file or a folder is that this is not permitted.
-            kind @ io::ErrorKind::PermissionDenied => io::Error::new(
-                kind,
-                "the system cannot poll this descriptor; read and write files with spawn_blocking",
-            ),
-            _ => error,
-        })?;
-        Ok(AsyncFd { io })
+        AsyncFd::try_with_interest(inner, interest).map_err(|error| error.cause)
+    }
+
+    /// As [`new`](AsyncFd::new), with an error that has the descriptor in it.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::io::unix::AsyncFd;
+    /// let file = std::fs::File::open("Cargo.toml")?;
+    /// let (file, error) = AsyncFd::try_new(file).unwrap_err().into_parts();
+    /// assert!(file.metadata()?.is_file());
+    /// assert!(error.to_string().contains("cannot poll"));
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](AsyncFd::new).
+    pub fn try_new(inner: T) -> Result<AsyncFd<T>, AsyncFdTryNewError<T>> {
+        AsyncFd::try_with_interest(inner, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    /// As [`with_interest`](AsyncFd::with_interest), with an error that has the descriptor in it.
+    ///
+    /// # Errors
+    /// As [`new`](AsyncFd::new).
+    pub fn try_with_interest(
+        inner: T,
+        interest: Interest,
+    ) -> Result<AsyncFd<T>, AsyncFdTryNewError<T>> {
+        match driver::try_watch_for(Descriptor(inner), interest) {
+            Ok(io) => Ok(AsyncFd { io }),
+            Err((Descriptor(inner), error)) => {
+                let cause = match error.kind() {
+                    // All that the system says of a file or a folder is that this is not permitted.
+                    kind @ io::ErrorKind::PermissionDenied => io::Error::new(kind, NOT_POLLED),
+                    _ => error,
+                };
+                Err(AsyncFdTryNewError { inner, cause })
+            }
+        }
     }
 
     /// What is watched.
@@ -205,6 +276,30 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard { fd: self, sight }))
     }
 
+    /// As [`poll_read_ready`](AsyncFd::poll_read_ready), with the descriptor for this task alone.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub fn poll_read_ready_mut<'a>(
+        &'a mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<AsyncFdReadyMutGuard<'a, T>>> {
+        let sight = ready!(self.io.poll_ready(cx, Interest::READABLE))?;
+        Poll::Ready(Ok(AsyncFdReadyMutGuard { fd: self, sight }))
+    }
+
+    /// As [`poll_write_ready`](AsyncFd::poll_write_ready), with the descriptor for this task alone.
+    ///
+    /// # Errors
+    /// If the runtime that it was made in has ended.
+    pub fn poll_write_ready_mut<'a>(
+        &'a mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<AsyncFdReadyMutGuard<'a, T>>> {
+        let sight = ready!(self.io.poll_ready(cx, Interest::WRITABLE))?;
+        Poll::Ready(Ok(AsyncFdReadyMutGuard { fd: self, sight }))
+    }
+
     /// As [`writable`](AsyncFd::writable), to be polled. Only the newest task that polls is woken.
     ///
     /// # Errors
@@ -252,6 +347,50 @@ impl<T: AsRawFd> AsyncFd<T> {
     ) -> io::Result<R> {
         self.io.try_io(interest, |descriptor| attempt(&descriptor.0))
     }
+
+    /// As [`async_io`](AsyncFd::async_io), with the descriptor for this task alone.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::io::{Interest, unix::AsyncFd};
+    /// use std::io::{Read, Write};
+    /// let (here, mut there) = std::os::unix::net::UnixStream::pair()?;
+    /// here.set_nonblocking(true)?;
+    /// let mut here = AsyncFd::new(here)?;
+    /// there.write_all(b"hello")?;
+    /// let mut buf = [0; 16];
+    /// let count = here.async_io_mut(Interest::READABLE, |stream| stream.read(&mut buf)).await?;
+    /// assert_eq!(&buf[..count], b"hello");
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// What `attempt` returns, or that the runtime has ended.
+    pub async fn async_io_mut<R>(
+        &mut self,
+        interest: Interest,
+        mut attempt: impl FnMut(&mut T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        loop {
+            let mut guard = self.ready_mut(interest).await?;
+            match guard.try_io(|fd| attempt(fd.get_mut())) {
+                Ok(result) => return result,
+                Err(_would_block) => continue,
+            }
+        }
+    }
+
+    /// As [`try_io`](AsyncFd::try_io), with the descriptor for this task alone.
+    ///
+    /// # Errors
+    /// What `attempt` returns, or that it would block.
+    pub fn try_io_mut<R>(
+        &mut self,
+        interest: Interest,
+        mut attempt: impl FnMut(&mut T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.io.try_io_mut(interest, |descriptor| attempt(&mut descriptor.0))
+    }
 }
 
 impl<T: AsRawFd> AsRawFd for AsyncFd<T> {
@@ -285,6 +424,14 @@ macro_rules! guard {
             /// for attempts that succeeded, however little they moved.
             pub fn clear_ready(&mut self) {
                 self.fd.io.clear(self.sight, Evidence::WouldBlock);
+            }
+
+            /// As [`clear_ready`](Self::clear_ready), for what is in `ready` only: an attempt in
+            /// one direction would have blocked, and the other one was not tried.
+            pub fn clear_ready_matching(&mut self, ready: Ready) {
+                let before = self.ready();
+                self.fd.io.clear(self.sight.only(ready), Evidence::WouldBlock);
+                self.sight = self.sight.only(before - ready);
             }
 
             /// Passes the result of an attempt on; if it would have blocked, clears the readiness.
@@ -323,6 +470,11 @@ guard!(AsyncFdReadyGuard);
 guard!(AsyncFdReadyMutGuard);
 
 impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
+    /// Returns what was waited for.
+    pub fn get_ref(&self) -> &'a AsyncFd<T> {
+        self.fd
+    }
+
     /// Calls `attempt`; if it would have blocked, clears the readiness.
     ///
     /// # Errors
@@ -337,6 +489,21 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
 }
 
 impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
+    /// Returns what was waited for.
+    pub fn get_ref(&self) -> &AsyncFd<T> {
+        self.fd
+    }
+
+    /// Returns what was waited for.
+    pub fn get_mut(&mut self) -> &mut AsyncFd<T> {
+        self.fd
+    }
+
+    /// Returns what is watched. Its descriptor must stay the same.
+    pub fn get_inner_mut(&mut self) -> &mut T {
+        self.fd.get_mut()
+    }
+
     /// Calls `attempt`; if it would have blocked, clears the readiness.
     ///
     /// # Errors

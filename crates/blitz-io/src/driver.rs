@@ -11,7 +11,7 @@
 
 use crate::backend::{Backend, BackendChoice};
 use crate::batch::{Kept, wake_all};
-use crate::poll::{Reactor, Registration};
+use crate::poll::{Limit, Reactor, Registration};
 use crate::timers::Timers;
 use crate::uring::Uring;
 use blitz_core::Handle;
@@ -22,7 +22,6 @@ use mio::event::Source;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 /// Waits for the sockets, timers and files of a pool's tasks, and wakes the tasks.
 #[derive(Debug)]
@@ -47,6 +46,9 @@ pub struct IoMetrics {
     pub waiting: usize,
     /// Operations that io_uring has not completed.
     pub under_way: usize,
+    /// Whether a timer of the system ends waits. Otherwise the queue of events does, which counts
+    /// milliseconds on Linux.
+    pub system_timer: bool,
 }
 
 /// Returns the current pool's io_uring if its sockets use one.
@@ -92,7 +94,21 @@ pub(crate) fn watch<E: Source>(source: E) -> io::Result<Registration<E>> {
 /// # Errors
 /// As [`watch`].
 pub(crate) fn watch_for<E: Source>(source: E, interest: Interest) -> io::Result<Registration<E>> {
-    with_current(|driver, _| Registration::new(&driver.reactor, source, interest))?
+    try_watch_for(source, interest).map_err(|(_, error)| error)
+}
+
+/// As [`watch_for`], with the source beside the error.
+///
+/// # Errors
+/// As [`watch`].
+pub(crate) fn try_watch_for<E: Source>(
+    source: E,
+    interest: Interest,
+) -> Result<Registration<E>, (E, io::Error)> {
+    match with_current(|driver, _| driver.reactor.clone()) {
+        Ok(reactor) => Registration::new(reactor, source, interest),
+        Err(error) => Err((source, error)),
+    }
 }
 
 impl IoDriver {
@@ -134,10 +150,10 @@ impl IoDriver {
         self.uring.get_or_init(|| Uring::new(&self.reactor).map_err(|error| error.to_string()))
     }
 
-    /// Waits for at most `timeout`, for ever if there is none, and notes the wakers of events and
+    /// Waits until `limit` at most, for ever if there is none, and notes the wakers of events and
     /// of completed operations. Returns whether there are any.
-    fn wait(&self, timeout: Option<Duration>) -> bool {
-        let happened = self.reactor.wait(timeout);
+    fn wait(&self, limit: Option<Limit>) -> bool {
+        let happened = self.reactor.wait(limit);
         match self.uring.get() {
             Some(Ok(uring)) => self.reactor.note(|batch| uring.collect(batch)),
             _ => happened,
@@ -165,7 +181,8 @@ impl IoDriver {
             _ => 0,
         };
         let (registered, waiting) = (self.reactor.registered(), self.reactor.waiting());
-        IoMetrics { registered, waiting, under_way }
+        let system_timer = self.reactor.has_timer();
+        IoMetrics { registered, waiting, under_way, system_timer }
     }
 
     pub(crate) fn reactor(&self) -> &Arc<Reactor> {
@@ -212,8 +229,8 @@ impl Driver for IoDriver {
             // well: the caller may have no room on its stack to call wakers.
             return self.poll();
         }
-        let timeout = self.timers.begin_wait(|| self.is_at_files());
-        let happened = self.wait(timeout);
+        let limit = self.timers.begin_wait(|| self.is_at_files());
+        let happened = self.wait(limit);
         self.timers.end_wait();
         if happened {
             self.timers.collect();
@@ -227,7 +244,7 @@ impl Driver for IoDriver {
     }
 
     fn poll(&self) -> bool {
-        let happened = self.wait(Some(Duration::ZERO));
+        let happened = self.wait(Some(Limit::NOW));
         // While the pool ends no worker blocks: a clock that stands moves on here.
         self.timers.collect_when_idle(|| self.is_at_files()) || happened || self.kept.has_any()
     }

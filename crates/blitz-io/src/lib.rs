@@ -3,6 +3,7 @@
 mod async_fd;
 mod backend;
 mod batch;
+mod borrowed;
 mod driver;
 pub mod fs;
 pub mod io;
@@ -10,7 +11,9 @@ pub mod net;
 mod poll;
 pub mod process;
 mod room;
+pub mod shutdown;
 pub mod signal;
+pub mod task_tracker;
 pub mod time;
 mod timers;
 mod transfer;

@@ -4,12 +4,12 @@
 //! Where rustix can do without the C library the system is called without it: it would make each
 //! call a point at which a thread can be cancelled, with atomic exchanges before and after it.
 
+use crate::borrowed::ReadBuf;
 use bytes::BufMut;
 use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags};
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
-use tokio::io::ReadBuf;
 
 /// Has `receive` fill the free part of `buf`; how many bytes came.
 ///
@@ -123,6 +123,12 @@ const GATHERED_MAX: usize = 512;
 const WITHOUT_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]
 const WITHOUT_SIGNAL: SendFlags = SendFlags::empty();
+
+/// Reads from any descriptor into a buffer that grows; how many bytes came.
+pub(crate) fn read_buf(fd: impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
+    // SAFETY: as in `read`.
+    unsafe { fill_mut(buf, |free| Ok(rustix::io::read(fd, free)?.0.len())) }
+}
 
 /// Reads from any descriptor; how many bytes came.
 pub(crate) fn read(fd: impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {

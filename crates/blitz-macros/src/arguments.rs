@@ -9,7 +9,7 @@ const SCHEDULERS: &[(&str, &str)] = &[("stealing", "Stealing"), ("signal", "Sign
 
 /// What may stand in the parentheses.
 const KNOWN: &str =
-    "`workers = N`, `scheduler = \"signal\"`, `start_paused = true`, `crate = path`";
+    "`workers = N`, `scheduler = \"signal\"`, `start_paused = true`, `tokio`, `crate = path`";
 
 /// The arguments, checked, as tokens.
 #[derive(Default)]
@@ -17,6 +17,7 @@ pub struct Arguments {
     workers: Option<TokenStream>,
     scheduler: Option<Choice>,
     start_paused: Option<TokenStream>,
+    tokio: Option<TokenStream>,
     library: Option<TokenStream>,
 }
 
@@ -47,6 +48,7 @@ impl Arguments {
             "workers" => self.workers.is_some(),
             "scheduler" => self.scheduler.is_some(),
             "start_paused" => self.start_paused.is_some(),
+            "tokio" => self.tokio.is_some(),
             "crate" => self.library.is_some(),
             _ => {
                 let message = format!("there is no argument `{text}`; there are {KNOWN}");
@@ -56,6 +58,10 @@ impl Arguments {
         if given {
             return Err(Error::new(name.span(), format!("`{text}` is given twice")));
         }
+        if text == "tokio" && rest.is_empty() {
+            self.tokio = Some(at(name.span(), parse("1")));
+            return Ok(());
+        }
         let value = match rest.split_first() {
             Some((equals, value)) if is_mark(Some(equals), '=') && !value.is_empty() => value,
             _ => {
@@ -64,7 +70,8 @@ impl Arguments {
             }
         };
         match text.as_str() {
-            "workers" => self.workers = Some(workers(value)?),
+            "workers" => self.workers = Some(number(value, "workers", "0 means one per core")?),
+            "tokio" => self.tokio = Some(number(value, "tokio", "it counts the guest's threads")?),
             "scheduler" => self.scheduler = Some(scheduler(value)?),
             "start_paused" => self.start_paused = Some(truth(value)?),
             _ => self.library = Some(path_or_text(value)?),
@@ -79,6 +86,20 @@ impl Arguments {
 
     /// An expression for the runtime's builder.
     pub fn builder(&self, kind: Kind) -> TokenStream {
+        let mut builder = self.plain_builder(kind);
+        if let Some(threads) = &self.tokio {
+            builder.extend(parse(","));
+            builder.extend(threads.clone());
+            let arguments = group(Delimiter::Parenthesis, builder);
+            return [self.library(), parse("::__macros::with_guest"), arguments]
+                .into_iter()
+                .collect();
+        }
+        builder
+    }
+
+    /// The same without a guest.
+    fn plain_builder(&self, kind: Kind) -> TokenStream {
         let mut builder = self.library();
         builder.extend(parse("::Builder::new()"));
         let workers = match (&self.workers, kind) {
@@ -108,12 +129,12 @@ impl Arguments {
     }
 }
 
-/// A number of workers: any expression, but a literal has to be a number.
-fn workers(value: &[TokenTree]) -> Result<TokenStream, Error> {
+/// A number: any expression, but a literal has to be a number.
+fn number(value: &[TokenTree], name: &str, meaning: &str) -> Result<TokenStream, Error> {
     if let [TokenTree::Literal(literal)] = value {
         let digits = literal.to_string().replace('_', "");
         if digits.trim_end_matches("usize").parse::<usize>().is_err() {
-            let message = "`workers` is a whole number, as in `workers = 4`; 0 means one per core";
+            let message = format!("`{name}` is a whole number, as in `{name} = 4`; {meaning}");
             return Err(Error::new(literal.span(), message));
         }
     }

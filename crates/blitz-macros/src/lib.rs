@@ -44,6 +44,7 @@ use tokens::{group, parse};
 /// | `workers = N` | how many workers, any expression of type `usize` | what `BLITZ_WORKERS` says, else one per core |
 /// | `scheduler = "signal"` | how tasks find a worker: a name, `"stealing"` or `"signal"`, or a path as `Scheduler::Signal` | what `BLITZ_SCHEDULER` says, else `"stealing"` |
 /// | `start_paused = true` | the clock stands from the beginning, for tests: see `blitz::time::pause` | `false` |
+/// | `tokio` | a Tokio runtime beside the pool, for crates that need one: see `Builder::tokio_guest`; `tokio = N` gives it N threads. Needs the feature `tokio-guest` | none |
 /// | `crate = path` | where the library is, for those who re-export it | `::blitz` |
 ///
 /// ```

@@ -1,12 +1,16 @@
-//! Atomics, locks, threads and time: with the files below it the only one that names loom and shuttle.
+//! Atomics, locks, threads and time, real or modelled.
 //!
-//! Every part takes its atomics from here, so that `--cfg blitz_loom` or `--cfg blitz_shuttle` swaps the
-//! whole house onto that checker at once. The cfg names are ours because a global `--cfg loom` would reach
-//! into every dependency. Protocols that need sequential consistency say so with [`fence`], never with
-//! `SeqCst` accesses: loom checks the former and silently weakens the latter.
+//! With the files below it the only one that names loom and shuttle.
 //!
-//! `blitz-core` takes its locks, threads, thread-locals and clock from here, too, and so runs under shuttle
-//! as it is shipped. What only core needs is not there under loom, which checks parts alone.
+//! Every part takes its atomics from here, so that `--cfg blitz_loom` or `--cfg blitz_shuttle`
+//! swaps the whole house onto that checker at once. The cfg names are ours because a global
+//! `--cfg loom` would reach into every dependency. Protocols that need sequential consistency say
+//! so with [`fence`], never with `SeqCst` accesses: loom checks the former and silently weakens the
+//! latter.
+//!
+//! `blitz-core` takes its locks, threads, thread-locals and clock from here, too, and so runs under
+//! shuttle as it is shipped. What only core needs is not there under loom, which checks parts
+//! alone.
 //!
 //! | | loom | shuttle |
 //! |---|---|---|
@@ -53,8 +57,8 @@ mod real {
     /// True while the model checker runs the program.
     pub const MODELLED: bool = false;
 
-    /// Whether threads may keep memory for themselves instead of freeing it. Not where each use of memory
-    /// that was freed shall be found.
+    /// Whether threads may keep memory for themselves instead of freeing it. Not where each use of
+    /// memory that was freed shall be found.
     pub const STOCKED: bool = cfg!(not(blitz_asan));
 
     /// Tells the processor that this thread is in a short busy wait.
@@ -112,15 +116,16 @@ mod real {
         START.get_or_init(Instant::now).elapsed()
     }
 
-    /// Before its memory is freed the atomic gets a value by which the model checker knows late users.
+    /// Before its memory is freed the atomic gets a value by which the model checker knows late
+    /// users.
     #[inline(always)]
     pub fn poison(_atomic: &mut AtomicU64, _value: u64) {}
 }
 
 #[cfg(not(blitz_loom))]
 mod unwatched {
-    /// Stands beside plain memory that threads hand to each other, for the model checker, which sees only
-    /// what it is told. Nothing in a shipped build.
+    /// Stands beside plain memory that threads hand to each other, for the model checker, which
+    /// sees only what it is told. Nothing in a shipped build.
     #[derive(Debug, Default)]
     pub struct Witness(());
 
@@ -134,8 +139,8 @@ mod unwatched {
         pub fn write(&self) {}
     }
 
-    /// Stands beside an atomic whose every access is a step of its own for the model checker. Nothing in a
-    /// shipped build.
+    /// Stands beside an atomic whose every access is a step of its own for the model checker.
+    /// Nothing in a shipped build.
     #[derive(Debug, Default)]
     pub struct Turns(());
 
@@ -169,13 +174,14 @@ mod checked {
     pub fn compiler_fence() {}
 
     std::thread_local! {
-        // Checkers run all threads of a model on one OS thread, so a thread-local holds for one model.
+        // Checkers run all threads of a model on one OS thread, so a thread-local holds for one
+        // model.
         static BROKEN: RefCell<Vec<super::Step>> = const { RefCell::new(Vec::new()) };
         static HEAP: RefCell<Heap> = RefCell::default();
     }
 
-    /// What the model has allocated. Memory is kept after it was freed, until the next execution begins, so
-    /// that a use after that finds a poisoned atomic and no other object's memory.
+    /// What the model has allocated. Memory is kept after it was freed, until the next execution
+    /// begins, so that a use after that finds a poisoned atomic and no other object's memory.
     #[derive(Default)]
     struct Heap {
         live: Vec<(usize, Layout)>,
@@ -234,8 +240,8 @@ mod checked {
         BROKEN.with_borrow(|steps| steps.contains(&step))
     }
 
-    /// Whether a model has failed and its thread unwinds. Destructors then leave everything as it is: what
-    /// they would do may fail in turn, and that would end the process.
+    /// Whether a model has failed and its thread unwinds. Destructors then leave everything as it
+    /// is: what they would do may fail in turn, and that would end the process.
     pub fn model_has_failed() -> bool {
         std::thread::panicking()
     }
@@ -271,12 +277,12 @@ mod modelled {
     pub use loom::{lazy_static, thread};
     pub use std::time::Instant;
 
-    /// Stands between two idle rounds. Loom would run a thread that yields only when all others are stuck,
-    /// and so never see it fall asleep beside them; here the worker goes on at once.
+    /// Stands between two idle rounds. Loom would run a thread that yields only when all others are
+    /// stuck, and so never see it fall asleep beside them; here the worker goes on at once.
     pub fn relax() {}
 
-    /// Stands beside plain memory that threads hand to each other; the checker fails a model in which a
-    /// write is not ordered with every other access.
+    /// Stands beside plain memory that threads hand to each other; the checker fails a model in
+    /// which a write is not ordered with every other access.
     #[derive(Debug, Default)]
     pub struct Witness(loom::cell::UnsafeCell<()>);
 
@@ -295,10 +301,10 @@ mod modelled {
         }
     }
 
-    /// Stands beside an atomic whose every access is a step of its own. Loom remembers one last access of
-    /// each object to tell which orders of threads are worth trying; a load before an exchange hides what
-    /// other threads have loaded, and orders are missed. Exchanges of one word hide nothing, and relaxed
-    /// they order nothing else.
+    /// Stands beside an atomic whose every access is a step of its own. Loom remembers one last
+    /// access of each object to tell which orders of threads are worth trying; a load before an
+    /// exchange hides what other threads have loaded, and orders are missed. Exchanges of one word
+    /// hide nothing, and relaxed they order nothing else.
     #[derive(Debug, Default)]
     pub struct Turns(AtomicUsize);
 
@@ -309,8 +315,8 @@ mod modelled {
         }
     }
 
-    /// Before its memory is freed the atomic gets a value by which late users are known. The checker fails
-    /// a model in which this is not ordered with every other access.
+    /// Before its memory is freed the atomic gets a value by which late users are known. The
+    /// checker fails a model in which this is not ordered with every other access.
     pub fn poison(atomic: &mut AtomicU64, value: u64) {
         atomic.with_mut(|atomic| *atomic = value);
     }
@@ -321,8 +327,8 @@ mod modelled {
         pub executions: usize,
     }
 
-    /// Runs `model` in every interleaving with at most `preemptions` preemptions (`None`: all). A model
-    /// ends after its threads.
+    /// Runs `model` in every interleaving with at most `preemptions` preemptions (`None`: all). A
+    /// model ends after its threads.
     pub fn explore(
         preemptions: Option<usize>,
         model: impl Fn() + Sync + Send + 'static,
@@ -396,7 +402,8 @@ pub enum Step {
     DequeTakeBackRelease,
     /// `deque`: the release store of a grown buffer's address.
     DequeGrowRelease,
-    /// `deque`: the fence between a thief's entry into a large ring and its look at which one is in use.
+    /// `deque`: the fence between a thief's entry into a large ring and its look at which one is in
+    /// use.
     DequeReaderFence,
     /// `deque`: a thief that has read a slot of a large ring releases it.
     DequeReaderRelease,
@@ -448,7 +455,8 @@ pub enum Step {
     SleepCascadeFence,
     /// `sleep`: its second look, after a heavy fence, where jobs may be private.
     SleepCascadeAgain,
-    /// `sleep`: a worker that put a task where others can take it wakes one of them if nobody looks.
+    /// `sleep`: a worker that put a task where others can take it wakes one of them if nobody
+    /// looks.
     SleepTaskWakes,
     /// `sleep`: stopping wakes every worker.
     SleepStopWakes,
@@ -456,6 +464,28 @@ pub enum Step {
     SleepDriverFirst,
     /// `sleep`: the fence between plugging a driver in and looking for sleepers.
     SleepPlugFence,
+    /// `seats`: a worker takes what was noted in one exchange.
+    SeatsAttendExchange,
+    /// `seats`: a worker's seat is given away in one exchange.
+    SeatsLoseOnce,
+    /// `seats`: a free seat is taken in one exchange.
+    SeatsFillOnce,
+    /// `seats`: a thread that is too many leaves in one exchange.
+    SeatsLeaveOnce,
+    /// `blitz-core`: the watch gives the seat of a blocked worker to a spare.
+    WatchGivesSeats,
+    /// `blitz-core`: who posts work that no worker is woken for turns the watch on.
+    WatchHearsOfWork,
+    /// `sleep`: a spare is counted as in service before it passes the counters.
+    SleepEntersFirst,
+    /// `sleep`: a worker that leaves the service is counted until it is inactive no more.
+    SleepLeavesLast,
+    /// `sleep`: the fence between the relief worker's word and its last look.
+    SleepReliefFence,
+    /// `sleep`: the fence between the end of a relief and the look for sleepers.
+    SleepReliefEndFence,
+    /// `sleep`: the relief worker is told of tasks.
+    SleepReliefTold,
     /// `job`: the closure has run and its result is written before the latch is set.
     JobResultFirst,
     /// `futex`: a waiter looks at the word again under the bucket's lock.
@@ -566,7 +596,8 @@ pub enum Step {
     RuntimeTaskGuestTold,
     /// `core/sched`: a sleeper for which there is a permit is woken for a signalled task.
     RuntimeSignalTells,
-    /// `core/worker`: a worker counts as a sleeper of the signal tree before it looks for the last time.
+    /// `core/worker`: a worker counts as a sleeper of the signal tree before it looks for the last
+    /// time.
     RuntimeSleeperFirst,
     /// `core/worker`: a worker with mail does not sleep.
     WorkerSeesMail,
@@ -578,7 +609,8 @@ pub enum Step {
     DriverIdleTold,
     /// `core/worker`: a worker that waits while the pool ends polls the driver.
     DriverPolledAtEnd,
-    /// `core/task`: a worker that polled a task of a closed pool looks for sections that were forgotten.
+    /// `core/task`: a worker that polled a task of a closed pool looks for sections that were
+    /// forgotten.
     SectionsWorkersLook,
     /// `core/shutdown`: the drop of a pool looks for sections that were forgotten.
     SectionsDropLooks,
@@ -602,7 +634,8 @@ pub enum Step {
     BlockingStopTells,
     /// `core/task/local`: a task that comes into the inbox of a set wakes the driver of the set.
     LocalPostWakes,
-    /// `alarm`: the fence between lowering the earliest tick and reading until when the driver blocks.
+    /// `alarm`: the fence between lowering the earliest tick and reading until when the driver
+    /// blocks.
     AlarmAddFence,
     /// `alarm`: the fence between announcing until when the driver blocks and looking again.
     AlarmSetFence,
@@ -690,6 +723,8 @@ pub enum Step {
     TrailEndWaitRelease,
     /// `trail`: a follower looks at the run again after it has read what that waits for.
     TrailNextLooksAgain,
+    /// `trail`: a follower looks whether a run has begun since it looked first.
+    TrailNextCounts,
     /// `mail`: the fence between posting a job and looking whether the worker is gone.
     MailPostFence,
     /// `mail`: a sender looks whether the worker is gone.

@@ -55,6 +55,7 @@
 //! # Which function
 //! | to compute | call |
 //! |---|---|
+//! | loop over a collection in parallel | [`par`], [`prelude`] |
 //! | run two closures, potentially at once | [`join`], [`join_context`] |
 //! | spawn any number of jobs that borrow, and wait for all | [`scope`], [`scope_fifo`], [`in_place_scope`], [`in_place_scope_fifo`] |
 //! | start a job and fetch its result later, or never | [`spawn_cpu`] |
@@ -68,7 +69,8 @@
 //! | start a program or a test that is async | [`#[blitz::main]`](macro@main), [`#[blitz::test]`](macro@test) |
 //! | run a future to its end, from anywhere | [`block_on`], [`Runtime::block_on`] |
 //! | start a task and fetch its result later, or never | [`spawn`] |
-//! | start many and take results as they come | [`JoinSet`] |
+//! | start many and take results as they come | [`JoinSet`], with keys [`task::JoinMap`] |
+//! | wait until all tasks of a kind have ended | [`task::TaskTracker`] |
 //! | start tasks that cannot be sent | [`spawn_local`] in a [`LocalSet`] |
 //! | compute without keeping the task's worker | [`spawn_cpu`], whose handle can be awaited |
 //! | call what blocks | [`spawn_blocking`] |
@@ -82,7 +84,10 @@
 //! | read and write files | [`fs::read`], [`fs::write`], [`fs::File`] |
 //! | start other programs | [`process::Command`] |
 //! | wait for Ctrl+C, or for other signals | [`signal::ctrl_c`], [`signal::unix::signal()`] |
+//! | end servers and tasks in order | [`shutdown::Shutdown`] |
 //! | wait for time to pass, or not for too long | [`time::sleep`], [`time::timeout`], [`time::interval`] |
+//! | say how late timers may be | [`Builder::timer_slack`] |
+//! | have many things happen, each in its time | [`time::DelayQueue`] |
 //! | test what takes time without waiting | [`time::pause`], [`Builder::start_paused`] |
 //! | refuse tasks rather than queue without end | [`try_spawn`] |
 //!
@@ -92,6 +97,7 @@
 //! | reach them from anywhere | [`Runtime::handle`], [`Handle::current`], [`Handle::enter`] |
 //! | know where one is | [`current_worker_index`], [`current_num_workers`] |
 //! | set up or look at the global pool | [`PoolBuilder::build_global`], [`global`] |
+//! | use crates that need a Tokio runtime | `Builder::tokio_guest`, with the feature `tokio-guest` |
 //! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`diagnostics()`] |
 //!
 //! # One type, three ways to call
@@ -151,8 +157,11 @@ pub use blitz_core::{BroadcastContext, broadcast, spawn_broadcast};
 pub use blitz_core::{JoinError, JoinHandle, spawn_cpu, spawn_detached, spawn_detached_fifo};
 // The current worker.
 pub use blitz_core::{Yield, current_num_workers, current_worker_index, yield_job, yield_local};
+// Parallel loops.
+pub use blitz_par as par;
+pub use blitz_par::prelude;
 // Tasks.
-pub use blitz_core::{AbortHandle, JoinSet, LocalSet, TrySpawnError, block_on};
+pub use blitz_core::{AbortHandle, JoinSet, LocalSet, TrySpawnError, block_in_place, block_on};
 pub use blitz_core::{spawn, spawn_blocking, spawn_local, task_local, try_spawn};
 // Async functions as programs and tests.
 pub use blitz_macros::{main, test};
@@ -164,7 +173,7 @@ pub use tokio::sync;
 #[doc(no_inline)]
 pub use tokio::{pin, select, try_join};
 // The outside world.
-pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, signal, time};
+pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, shutdown, signal, time};
 // Looking inside.
 pub use blitz_core::{
     Diagnostics, Dump, Histogram, PoolMetrics, SignalDump, SignalMetrics, TaskDump, TaskMetrics,
@@ -172,6 +181,7 @@ pub use blitz_core::{
 };
 
 mod attributes;
+pub mod runtime;
 pub mod task;
 
 /// Tokio's macros for several futures in one task. `join!` is here only: in the crate's root
@@ -188,11 +198,58 @@ pub mod macros {
     pub use tokio::{join, pin, select, try_join};
 }
 
+/// What tokio-util has under these paths, without a guest: `tokio_util::` becomes `blitz::util::`.
+///
+/// [`CancellationToken`](util::sync::CancellationToken) is tokio-util's own. The others are those
+/// of [`task`] and [`time`]: tokio-util's spawn and sleep with Tokio.
+///
+/// ```
+/// use blitz::util::sync::CancellationToken;
+/// use blitz::util::task::TaskTracker;
+///
+/// # blitz::block_on(async {
+/// let (token, tracker) = (CancellationToken::new(), TaskTracker::new());
+/// let child = token.child_token();
+/// tracker.spawn(async move { child.cancelled().await });
+/// tracker.close();
+/// token.cancel();
+/// tracker.wait().await;
+/// # });
+/// ```
+#[cfg(feature = "util")]
+pub mod util {
+    /// Cancellation.
+    pub mod sync {
+        #[doc(no_inline)]
+        pub use tokio_util::sync::{
+            CancellationToken, DropGuard, DropGuardRef, WaitForCancellationFuture,
+            WaitForCancellationFutureOwned,
+        };
+    }
+
+    /// Sets of tasks.
+    pub mod task {
+        #[doc(no_inline)]
+        pub use crate::task::{JoinMap, TaskTracker, TaskTrackerToken, TrackedFuture};
+    }
+
+    /// Queues in time.
+    pub mod time {
+        #[doc(no_inline)]
+        pub use crate::time::{DelayQueue, delay_queue};
+    }
+}
+
 /// What the attributes expand to; not for people.
 #[doc(hidden)]
 pub mod __macros {
-    pub use crate::attributes::run;
+    pub use crate::attributes::{run, with_guest};
 }
 
 #[cfg(doctest)]
 mod misuse;
+
+/// The programs of the guide for those who come from Rayon.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/from-rayon.md")]
+mod from_rayon {}

@@ -351,3 +351,57 @@ pub struct LocalSetsStay;
 /// blitz::block_on(set);
 /// ```
 pub struct LocalSetsAreNotSpawned;
+
+/// Items of a parallel iterator must be `Send`.
+///
+/// ```compile_fail,E0277
+/// use blitz::prelude::*;
+/// (0..3).into_par_iter().map(|n| std::rc::Rc::new(n)).for_each(drop);
+/// ```
+/// ```
+/// use blitz::prelude::*;
+/// (0..3).into_par_iter().map(|n| std::sync::Arc::new(n)).for_each(drop);
+/// ```
+pub struct ItemsAreSent;
+
+/// What a closure of a parallel iterator captures must be `Sync`.
+///
+/// ```compile_fail,E0277
+/// use blitz::prelude::*;
+/// let count = std::cell::Cell::new(0);
+/// (0..3).into_par_iter().for_each(|n| count.set(n));
+/// ```
+/// ```
+/// use blitz::prelude::*;
+/// let count = std::sync::atomic::AtomicI32::new(0);
+/// (0..3).into_par_iter().for_each(|n| count.store(n, std::sync::atomic::Ordering::Relaxed));
+/// ```
+pub struct ClosuresOfLoopsAreShared;
+
+/// Only iterators that know where each item is can be zipped.
+///
+/// ```compile_fail,E0599
+/// use blitz::prelude::*;
+/// let some = (0..9).into_par_iter().filter(|n| n % 2 == 0);
+/// assert_eq!(some.zip(0..9).count(), 5);
+/// ```
+/// ```
+/// use blitz::prelude::*;
+/// let some = (0..9).into_par_iter().step_by(2);
+/// assert_eq!(some.zip(0..9).count(), 5);
+/// ```
+pub struct FilteredItemsHaveNoIndex;
+
+/// A collection of cells cannot be shared, but its items can be changed one by one.
+///
+/// ```compile_fail,E0599
+/// use blitz::prelude::*;
+/// let cells = vec![std::cell::Cell::new(1)];
+/// cells.par_iter().for_each(|cell| cell.set(2));
+/// ```
+/// ```
+/// use blitz::prelude::*;
+/// let mut cells = vec![std::cell::Cell::new(1)];
+/// cells.par_iter_mut().for_each(|cell| cell.set(2));
+/// ```
+pub struct SharedItemsAreSync;

@@ -214,7 +214,7 @@ fn an_idle_pool_sleeps_and_stays_asleep() {
     watched("an_idle_pool_sleeps_and_stays_asleep", |watch| {
         let pool = watch.pool(pool(8));
         pool.install(|| fib(10));
-        while !pool.dump().to_string().contains("sleeping 8, inactive 8") {
+        while !pool.dump().all_sleep {
             std::thread::yield_now();
         }
         let parks = pool.metrics().total().parks;

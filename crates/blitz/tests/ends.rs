@@ -81,7 +81,7 @@ fn a_task_that_drops_another_pool_lets_its_worker_sleep() {
                 (go, own.spawn(async move { drop(other) }))
             })
             .collect();
-        wait_for(|| own.pool().dump().sleeping == 2);
+        wait_for(|| own.pool().dump().all_sleep);
         // Each that ends lies on top of others that do not, on one of the two stacks.
         for (go, _) in &waits {
             go.send(()).unwrap();

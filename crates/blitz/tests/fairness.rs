@@ -4,12 +4,17 @@
 
 mod common;
 
+use blitz::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use blitz::net::UnixStream;
 use blitz::sync::{Notify, mpsc};
 use blitz::task::{consume_budget, yield_now};
-use blitz::{Handle, Runtime};
+use blitz::time::sleep;
+use blitz::{Handle, Runtime, Scheduler};
 use common::{wait_for, watched};
+use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 
 /// Something that goes on until it is told to stop.
 #[derive(Clone, Default)]
@@ -35,7 +40,18 @@ impl Busy {
 }
 
 /// The kinds of work that could keep a worker for itself.
-const HOGS: [fn(&Handle, Busy); 5] = [yielder, ping_pong, spender, joiner, respawner];
+const HOGS: [fn(&Handle, Busy); 10] = [
+    yielder,
+    ping_pong,
+    spender,
+    joiner,
+    respawner,
+    outside_jobs,
+    outside_tasks,
+    broadcaster,
+    sleepers,
+    talkers,
+];
 
 fn yielder(handle: &Handle, busy: Busy) {
     drop(handle.spawn(async move {
@@ -90,11 +106,99 @@ fn respawner(handle: &Handle, busy: Busy) {
     drop(handle.spawn(async move { again(busy) }));
 }
 
-/// Calls `test` beside each kind of hog, on one worker.
+/// Calls `post` on a thread of its own, again and again, with something that counts what was posted
+/// and has not run yet: at most a hundred at a time.
+fn flood(busy: Busy, post: impl Fn(Posted) + Send + 'static) {
+    let posted = Arc::new(AtomicUsize::new(0));
+    std::thread::spawn(move || {
+        while busy.turn() {
+            if posted.load(SeqCst) < 100 {
+                post(Posted::new(&posted));
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    });
+}
+
+/// Something that was posted; dropped when it has run.
+struct Posted(Arc<AtomicUsize>);
+
+impl Posted {
+    fn new(count: &Arc<AtomicUsize>) -> Posted {
+        count.fetch_add(1, SeqCst);
+        Posted(count.clone())
+    }
+}
+
+impl Drop for Posted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
+fn outside_jobs(handle: &Handle, busy: Busy) {
+    let handle = handle.clone();
+    flood(busy, move |posted| handle.spawn_detached(move || drop(posted)));
+}
+
+fn outside_tasks(handle: &Handle, busy: Busy) {
+    let handle = handle.clone();
+    flood(busy, move |posted| drop(handle.spawn(async move { drop(posted) })));
+}
+
+fn broadcaster(handle: &Handle, busy: Busy) {
+    let handle = handle.clone();
+    flood(busy, move |posted| {
+        let posted = Arc::new(posted);
+        handle.spawn_broadcast(move |_| drop(posted.clone()));
+    });
+}
+
+/// Tasks whose timers are always due.
+fn sleepers(handle: &Handle, busy: Busy) {
+    for _ in 0..64 {
+        let busy = busy.clone();
+        drop(handle.spawn(async move {
+            while busy.turn() {
+                sleep(Duration::from_nanos(1)).await;
+            }
+        }));
+    }
+}
+
+/// Tasks that answer each other through sockets.
+fn talkers(handle: &Handle, busy: Busy) {
+    for _ in 0..8 {
+        let (handle, busy) = (handle.clone(), busy.clone());
+        drop(handle.clone().spawn(async move {
+            let (mut here, mut there) = UnixStream::pair().unwrap();
+            let echo = handle.spawn(async move {
+                let mut byte = [0];
+                while there.read_exact(&mut byte).await.is_ok() {
+                    // The other side has gone, if the runtime ends.
+                    let _ = there.write_all(&byte).await;
+                }
+            });
+            while busy.turn() {
+                here.write_all(&[7]).await.unwrap();
+                if here.read_exact(&mut [0]).await.is_err() {
+                    // The runtime ends.
+                    break;
+                }
+            }
+            drop(here);
+            echo.await.unwrap();
+        }));
+    }
+}
+
+/// Calls `test` beside each kind of hog, on one worker, with and without spare threads.
 fn beside_each_hog(name: &'static str, test: impl Fn(&Runtime)) {
     watched(name, |watch| {
-        for start in HOGS {
-            let runtime = watch.workers(1);
+        for (start, spares) in HOGS.into_iter().flat_map(|start| [(start, 0), (start, 4)]) {
+            let builder = Runtime::builder().workers(1).spares(spares);
+            let runtime = watch.runtime(builder.build().unwrap());
             let busy = Busy::default();
             start(&runtime.handle(), busy.clone());
             wait_for(|| busy.turns() > 0);
@@ -162,6 +266,21 @@ fn jobs_that_a_task_spawns_run() {
 }
 
 #[test]
+fn many_jobs_that_a_task_spawns_run() {
+    beside_each_hog("many_jobs_that_a_task_spawns_run", |runtime| {
+        let sum = runtime.spawn(async {
+            let jobs: Vec<_> = (0..20).map(|n| blitz::spawn_cpu(move || n)).collect();
+            let mut sum = 0;
+            for job in jobs {
+                sum += job.await.unwrap();
+            }
+            sum
+        });
+        assert_eq!(sum.join().unwrap(), 190);
+    });
+}
+
+#[test]
 fn jobs_from_outside_run() {
     beside_each_hog("jobs_from_outside_run", |runtime| {
         for n in 0..20 {
@@ -177,6 +296,44 @@ fn broadcasts_reach_the_worker() {
         for n in 0..20 {
             assert_eq!(runtime.pool().broadcast(|_| n), [n]);
         }
+    });
+}
+
+#[test]
+fn timers_fire() {
+    beside_each_hog("timers_fire", |runtime| {
+        let fired = runtime.spawn(async {
+            let mut fired = 0;
+            for _ in 0..20 {
+                sleep(Duration::from_micros(100)).await;
+                fired += 1;
+            }
+            fired
+        });
+        assert_eq!(fired.join().unwrap(), 20);
+    });
+}
+
+#[test]
+fn sockets_are_served() {
+    beside_each_hog("sockets_are_served", |runtime| {
+        let (here, there) = std::os::unix::net::UnixStream::pair().unwrap();
+        there.set_nonblocking(true).unwrap();
+        let echo = runtime.spawn(async move {
+            let mut there = UnixStream::from_std(there).unwrap();
+            let mut bytes = [0; 4];
+            while there.read_exact(&mut bytes).await.is_ok() {
+                there.write_all(&bytes).await.unwrap();
+            }
+        });
+        for n in 0..20_u32 {
+            let mut answer = [0; 4];
+            (&here).write_all(&n.to_le_bytes()).unwrap();
+            (&here).read_exact(&mut answer).unwrap();
+            assert_eq!(u32::from_le_bytes(answer), n);
+        }
+        drop(here);
+        echo.join().unwrap();
     });
 }
 
@@ -256,10 +413,87 @@ fn a_task_in_the_queue_runs_within_the_interval() {
 }
 
 #[test]
+fn a_task_from_outside_waits_for_one_of_the_own_tasks_if_those_take_long() {
+    watched("a_task_from_outside_waits_for_one", |watch| {
+        // No other thread may help.
+        let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
+        let handle = runtime.handle();
+        let polls = runtime.spawn(async move {
+            // Longer than a task from outside should wait, often enough for the average.
+            let take_long = || {
+                let since = std::time::Instant::now();
+                while since.elapsed() < Duration::from_micros(60) {}
+            };
+            for _ in 0..2_000 {
+                take_long();
+                yield_now().await;
+            }
+            let mut most = 0;
+            for _ in 0..50 {
+                let (handle, ran) = (handle.clone(), Arc::new(AtomicBool::new(false)));
+                let flag = ran.clone();
+                let spawn = move || drop(handle.spawn(async move { flag.store(true, SeqCst) }));
+                std::thread::spawn(spawn).join().unwrap();
+                let mut polls = 0;
+                while !ran.load(SeqCst) {
+                    take_long();
+                    yield_now().await;
+                    polls += 1;
+                }
+                most = most.max(polls);
+            }
+            most
+        });
+        // The bitmap lets the own task that has yielded go first once more.
+        let most = if runtime.scheduler() == Scheduler::Signal { 2 } else { 1 };
+        assert!((1..=most).contains(&polls.join().unwrap()));
+    });
+}
+
+#[test]
+fn jobs_that_tasks_spawn_run_oldest_first() {
+    watched("jobs_that_tasks_spawn_run_oldest_first", |watch| {
+        let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
+        let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let all = runtime.spawn({
+            let order = order.clone();
+            async move {
+                let job = |n| {
+                    let order = order.clone();
+                    move || order.lock().unwrap().push(n)
+                };
+                let jobs: Vec<_> = (0..64).map(|n| blitz::spawn_cpu(job(n))).collect();
+                for job in jobs {
+                    job.await.unwrap();
+                }
+            }
+        });
+        all.join().unwrap();
+        assert_eq!(*order.lock().unwrap(), (0..64).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn jobs_that_jobs_spawn_run_newest_first() {
+    watched("jobs_that_jobs_spawn_run_newest_first", |watch| {
+        let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
+        let (send, order) = std::sync::mpsc::channel();
+        runtime.spawn_detached(move || {
+            for n in 0..5 {
+                let send = send.clone();
+                blitz::spawn_detached(move || send.send(n).unwrap());
+            }
+        });
+        assert_eq!(order.iter().collect::<Vec<_>>(), [4, 3, 2, 1, 0]);
+    });
+}
+
+#[test]
 fn a_task_in_the_ring_waits_for_three_polls_of_the_lifo_slot_at_most() {
     watched("three_polls_of_the_lifo_slot", |watch| {
         let most = blitz_parts::tuning::LIFO_POLLS_MAX as usize;
-        let runtime = watch.workers(1);
+        // Another thread would take the task from the ring if the worker has no processor for long.
+        let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
         let gaps = runtime.spawn(async {
             let busy = Busy::default();
             ping_pong(&Handle::current(), busy.clone());
@@ -280,10 +514,15 @@ fn a_task_in_the_ring_waits_for_three_polls_of_the_lifo_slot_at_most() {
 
 #[test]
 fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
+    // Tasks so slow that the interval is shorter than a batch, so that batches come faster than they
+    // go; and such that the queue has its turn after each poll.
+    [500, 100, 30].into_iter().for_each(beside_a_full_queue);
+}
+
+/// Polls own tasks beside a queue whose tasks take so many microseconds.
+fn beside_a_full_queue(micros: u128) {
     watched("a_queue_that_never_runs_dry", |watch| {
-        // Tasks so slow that the interval is shorter than a batch: batches come faster than they
-        // go.
-        let runtime = watch.workers(1);
+        let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
         let busy = Busy::default();
         let (handle, flood) = (runtime.handle(), busy.clone());
         let flooding = std::thread::spawn(move || {
@@ -292,7 +531,7 @@ fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
                     let flood = flood.clone();
                     drop(handle.spawn(async move {
                         let since = std::time::Instant::now();
-                        while since.elapsed().as_micros() < 500 && !flood.stop.load(SeqCst) {
+                        while since.elapsed().as_micros() < micros && !flood.stop.load(SeqCst) {
                             std::hint::spin_loop();
                         }
                     }));

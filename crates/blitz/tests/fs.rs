@@ -3,10 +3,13 @@
 mod common;
 
 use blitz::fs;
+use blitz::io::AsyncWriteExt;
 use common::{Dir, on_each_size};
 use std::collections::BTreeSet;
+use std::fs::FileTimes;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
 
 #[test]
 fn whole_files_come_back_as_they_were_written() {
@@ -138,4 +141,29 @@ fn after_the_runtime_s_end_the_error_says_what_to_do() {
     drop(runtime);
     let error = handle.block_on(blitz::fs::metadata(".")).unwrap_err();
     assert_eq!(error.to_string(), "the runtime has ended: keep it as long as its files are used");
+}
+
+#[test]
+fn times_are_set_of_files_directories_and_pipes() {
+    on_each_size("times", || async {
+        let dir = Dir::new();
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let times = || FileTimes::new().set_modified(then).set_accessed(then);
+        fs::write(dir.at("file"), "text").await.unwrap();
+        fs::create_dir(dir.at("folder")).await.unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, dir.at("fifo"), rustix::fs::FileType::Fifo, mode, 0)
+            .unwrap();
+        for name in ["file", "folder", "fifo"] {
+            fs::set_times(dir.at(name), times()).await.unwrap();
+            assert_eq!(fs::metadata(dir.at(name)).await.unwrap().modified().unwrap(), then);
+        }
+        let error = fs::set_times(dir.at("nothing"), times()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        let mut file = fs::File::create(dir.at("open")).await.unwrap();
+        file.write_all(b"written before").await.unwrap();
+        file.set_times(times()).await.unwrap();
+        file.flush().await.unwrap();
+        assert_eq!(fs::metadata(dir.at("open")).await.unwrap().modified().unwrap(), then);
+    });
 }

@@ -76,7 +76,7 @@ fn a_sleeping_pool_is_woken_by_another_pools_worker() {
         let (awake, asleep) = (watch.pool(pool(2)), watch.pool(pool(2)));
         for _ in 0..200 {
             // Wait until every worker of the second pool sleeps: its counters say so.
-            while !asleep.dump().to_string().contains("sleeping 2") {
+            while !asleep.dump().all_sleep {
                 std::thread::yield_now();
             }
             assert_eq!(awake.install(|| asleep.install(|| fib(5))), 5);

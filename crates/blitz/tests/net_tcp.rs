@@ -393,3 +393,15 @@ fn a_task_that_is_always_served_lets_others_go_first() {
         });
     });
 }
+
+#[test]
+fn a_close_without_lingering_resets_the_connection() {
+    on_each_size("tcp zero linger", || async {
+        let (mut here, there) = common::tcp_pair().await;
+        there.set_zero_linger().unwrap();
+        assert_eq!(there.linger().unwrap(), Some(std::time::Duration::ZERO));
+        drop(there);
+        let error = here.read(&mut [0; 8]).await.unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    });
+}

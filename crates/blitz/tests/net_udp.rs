@@ -100,3 +100,25 @@ fn options_are_what_was_set() {
         assert_eq!(socket.local_addr().unwrap(), address);
     });
 }
+
+#[test]
+fn a_sender_is_known_before_its_packet_is_taken() {
+    on_each_size("udp peek_sender", || async {
+        let (here, there) = (UdpSocket::bind("127.0.0.1:0"), UdpSocket::bind("127.0.0.1:0"));
+        let (here, there) = (here.await.unwrap(), there.await.unwrap());
+        assert_eq!(here.try_peek_sender().unwrap_err().kind(), ErrorKind::WouldBlock);
+        let (to, from) = (here.local_addr().unwrap(), there.local_addr().unwrap());
+        poll_fn(|cx| there.poll_send_ready(cx)).await.unwrap();
+        let sent = blitz::spawn(async move { there.send_to(b"hello", to).await });
+        poll_fn(|cx| here.poll_recv_ready(cx)).await.unwrap();
+        sent.await.unwrap().unwrap();
+        assert_eq!(here.peek_sender().await.unwrap(), from);
+        assert_eq!(here.try_peek_sender().unwrap(), from);
+        assert_eq!(poll_fn(|cx| here.poll_peek_sender(cx)).await.unwrap(), from);
+        let mut buf = [0; 8];
+        assert_eq!(here.recv_from(&mut buf).await.unwrap(), (5, from));
+        assert_eq!(here.try_peek_sender().unwrap_err().kind(), ErrorKind::WouldBlock);
+        here.set_tos_v4(0x10).unwrap();
+        assert_eq!(here.tos_v4().unwrap(), 0x10);
+    });
+}

@@ -327,3 +327,22 @@ fn a_thread_outside_of_every_runtime_can_start_children() {
         assert!(blitz::block_on(child.wait()).unwrap().success());
     });
 }
+
+#[test]
+fn a_closure_runs_in_the_child_before_the_program() {
+    on_each_size("pre_exec", || async {
+        let mut command = sh("umask");
+        // SAFETY: both calls of the closures are single system calls.
+        unsafe {
+            command.pre_exec(|| {
+                rustix::process::umask(rustix::fs::Mode::RWXO);
+                Ok(())
+            })
+        };
+        assert_eq!(command.output().await.unwrap().stdout, b"0007\n");
+        let mut command = sh("exit 0");
+        // SAFETY: the closure calls nothing.
+        unsafe { command.pre_exec(|| Err(std::io::Error::from_raw_os_error(5))) };
+        assert_eq!(command.spawn().unwrap_err().raw_os_error(), Some(5), "no program, no child");
+    });
+}

@@ -233,7 +233,7 @@ fn a_task_that_yields_to_one_that_blocks_goes_on_elsewhere() {
     watched("yields_to_a_blocker", |watch| {
         let pool = watch.pool(common::pool(2));
         for _ in 0..50 {
-            while !pool.dump().to_string().contains("sleeping 2") {
+            while !pool.dump().all_sleep {
                 std::thread::yield_now();
             }
             let task = pool.spawn(async {
@@ -334,7 +334,7 @@ fn a_watch_that_sleeps_is_woken_by_the_next_task_in_a_lifo_slot() {
             block_behind_the_lifo_slot(&runtime);
             assert!(runtime.metrics().tasks.rescued > round);
             // It sleeps after some looks at empty slots.
-            common::wait_for(|| runtime.pool().dump().to_string().contains("watch off"));
+            common::wait_for(|| !runtime.pool().dump().watch);
         }
     });
 }
@@ -429,7 +429,7 @@ fn a_task_that_yields_while_another_pool_ends_goes_on_elsewhere() {
                             // The worker that polls this is done with the other pool, and its
                             // colleague sleeps.
                             wait_for(|| ended.load(SeqCst));
-                            wait_for(|| pool.dump().to_string().contains("sleeping 1"));
+                            wait_for(|| pool.dump().sleeping >= 1);
                         }
                         blitz::task::yield_now().await;
                         send.send(7).unwrap();
@@ -457,7 +457,7 @@ fn a_task_that_yields_on_top_of_a_wait_that_ends_goes_on_elsewhere() {
                         polled.store(true, SeqCst);
                         // What is below on the stack is no longer waited for, and the other worker
                         // sleeps.
-                        wait_for(|| pool.dump().to_string().contains("sleeping 1"));
+                        wait_for(|| pool.dump().sleeping >= 1);
                         blitz::task::yield_now().await;
                         send.send(7).unwrap();
                     })

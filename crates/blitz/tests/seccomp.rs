@@ -1,11 +1,12 @@
-//! A filter that forbids `membarrier` after pools were built: they go on without it. In processes
-//! of their own, since a filter stays.
+//! Filters that forbid a system call that pools use: they go on without it. In processes of their
+//! own, since a filter stays.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 mod common;
 
 use blitz::sync::oneshot;
-use common::{fib, wait_for, watched};
+use blitz::time::{Duration, Instant, interval, sleep, timeout};
+use common::{Watch, fib, io_metrics, wait_for, watched};
 use std::env;
 use std::ffi::{c_int, c_long, c_ulong};
 use std::process::{Command, Stdio};
@@ -19,12 +20,14 @@ const EINVAL: u32 = 22;
 const ENOSYS: u32 = 38;
 
 #[cfg(target_arch = "x86_64")]
-const CALLS: (c_long, c_long) = (324, 317);
+const CALLS: [c_long; 4] = [324, 317, 283, 286];
 #[cfg(target_arch = "aarch64")]
-const CALLS: (c_long, c_long) = (283, 277);
-/// The numbers of the two system calls.
-const MEMBARRIER: c_long = CALLS.0;
-const SECCOMP: c_long = CALLS.1;
+const CALLS: [c_long; 4] = [283, 277, 85, 86];
+/// The numbers of the system calls.
+const MEMBARRIER: c_long = CALLS[0];
+const SECCOMP: c_long = CALLS[1];
+const TIMERFD_CREATE: c_long = CALLS[2];
+const TIMERFD_SETTIME: c_long = CALLS[3];
 
 /// An instruction of a filter: what the system calls `sock_filter`.
 #[repr(C)]
@@ -47,9 +50,9 @@ unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
 }
 
-/// Has every thread of the process get `error` from `membarrier` from now on. Returns whether the
-/// system lets a process filter itself.
-fn forbid_membarrier(error: u32) -> bool {
+/// Has every thread of the process get `error` from `call` from now on. Returns whether the system
+/// lets a process filter itself.
+fn forbid(call: c_long, error: u32) -> bool {
     const LOAD_NUMBER: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
@@ -58,7 +61,7 @@ fn forbid_membarrier(error: u32) -> bool {
     const SET_NO_NEW_PRIVS: c_int = 38;
     const SET_MODE_FILTER: c_ulong = 1;
     const ALL_THREADS: c_ulong = 1;
-    let call = u32::try_from(MEMBARRIER).unwrap();
+    let call = u32::try_from(call).unwrap();
     let instruction = |code, if_false, value| Instruction { code, if_true: 0, if_false, value };
     let instructions = [
         instruction(LOAD_NUMBER, 0, 0),
@@ -81,7 +84,17 @@ fn membarrier_is_refused() -> bool {
     unsafe { syscall(MEMBARRIER, query, flags) < 0 }
 }
 
-/// Runs the test once more, in a process whose filter makes `error` of the system call.
+/// Runs `test` in processes of its own, with each error that a filter may make of a system call.
+/// `name` is that of the caller.
+fn in_children(name: &'static str, test: impl FnOnce(&Watch, u32)) {
+    if let Ok(error) = env::var(ROLE) {
+        return watched(name, |watch| test(watch, error.parse().unwrap()));
+    }
+    for error in [EPERM, ENOSYS, EINVAL] {
+        in_child(name, error);
+    }
+}
+
 fn in_child(name: &str, error: u32) {
     let output = Command::new(env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
@@ -97,13 +110,7 @@ fn in_child(name: &str, error: u32) {
 
 #[test]
 fn barrier_4_pools_work_on_when_it_is_forbidden() {
-    let Ok(error) = env::var(ROLE) else {
-        for error in [EPERM, ENOSYS, EINVAL] {
-            in_child("barrier_4_pools_work_on_when_it_is_forbidden", error);
-        }
-        return;
-    };
-    watched("barrier_4_pools_work_on_when_it_is_forbidden", |watch| {
+    in_children("barrier_4_pools_work_on_when_it_is_forbidden", |watch, error| {
         let schedulers = [blitz::Scheduler::Stealing, blitz::Scheduler::Signal];
         let runtimes: Vec<_> = [2, 3, 8]
             .into_iter()
@@ -117,7 +124,7 @@ fn barrier_4_pools_work_on_when_it_is_forbidden() {
             assert_eq!(runtime.pool().install(|| fib(16)), 987);
         }
         let had_fence = blitz::diagnostics().asymmetric_fence;
-        if !forbid_membarrier(error.parse().unwrap()) {
+        if !forbid(MEMBARRIER, error) {
             // Without filters there is nothing that could forbid the call.
             return;
         }
@@ -146,8 +153,7 @@ fn barrier_4_pools_work_on_when_it_is_forbidden() {
 }
 
 fn wait_until_all_sleep(runtime: &blitz::Runtime) {
-    let workers = runtime.pool().num_workers();
-    wait_for(|| runtime.pool().dump().sleeping == workers);
+    wait_for(|| runtime.pool().dump().all_sleep);
 }
 
 /// Forks, spawns, sleeps, wakes.
@@ -163,4 +169,78 @@ fn work(runtime: &blitz::Runtime) {
     });
     assert_eq!(sum, 35);
     wait_until_all_sleep(runtime);
+}
+
+fn has_system_timer(runtime: &blitz::Runtime) -> bool {
+    io_metrics(&runtime.handle()).system_timer
+}
+
+/// Sleeps, timeouts and ticks come, and none is early.
+fn time_passes(runtime: &blitz::Runtime) {
+    runtime.block_on(async {
+        let nap = |micros| {
+            blitz::spawn(async move {
+                let (start, time) = (Instant::now(), Duration::from_micros(micros));
+                sleep(time).await;
+                assert!(start.elapsed() >= time);
+            })
+        };
+        let naps: Vec<_> = (0..40).map(|n| nap(n * 150)).collect();
+        for nap in naps {
+            nap.await.unwrap();
+        }
+        let millisecond = Duration::from_millis(1);
+        assert!(timeout(millisecond, std::future::pending::<()>()).await.is_err());
+        let (start, mut ticks) = (Instant::now(), interval(millisecond));
+        for tick in 0..4 {
+            assert!(ticks.tick().await >= start && start.elapsed() >= tick * millisecond);
+        }
+    });
+}
+
+fn runtimes(watch: &Watch) -> Vec<blitz::Runtime> {
+    [blitz::Scheduler::Stealing, blitz::Scheduler::Signal]
+        .map(|scheduler| {
+            let builder = blitz::Runtime::builder().workers(2).scheduler(scheduler);
+            watch.runtime(builder.build().unwrap())
+        })
+        .into()
+}
+
+#[test]
+fn timers_do_without_a_timer_of_the_system() {
+    in_children("timers_do_without_a_timer_of_the_system", |watch, error| {
+        if !forbid(TIMERFD_CREATE, error) {
+            return;
+        }
+        for runtime in runtimes(watch) {
+            assert!(!has_system_timer(&runtime));
+            time_passes(&runtime);
+        }
+    });
+}
+
+#[test]
+fn timers_go_on_when_the_system_takes_its_timer_back() {
+    in_children("timers_go_on_when_the_system_takes_its_timer_back", |watch, error| {
+        let runtimes = runtimes(watch);
+        for runtime in &runtimes {
+            time_passes(runtime);
+            assert!(has_system_timer(runtime));
+        }
+        // One of them waits for a moment that was set before.
+        let set = runtimes[0].spawn(sleep(Duration::from_millis(20)));
+        wait_until_all_sleep(&runtimes[0]);
+        if !forbid(TIMERFD_SETTIME, error) {
+            return;
+        }
+        set.join().unwrap();
+        for runtime in &runtimes {
+            // Until a worker has blocked, and so has been refused.
+            while has_system_timer(runtime) {
+                time_passes(runtime);
+            }
+            time_passes(runtime);
+        }
+    });
 }

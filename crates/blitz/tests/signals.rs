@@ -73,7 +73,7 @@ fn one_task_wakes_one_worker() {
         const TASKS: u64 = 100;
         let pool = watch.pool(pool(4));
         for _ in 0..TASKS {
-            wait_for(|| pool.dump().sleeping == 4);
+            wait_for(|| pool.dump().all_sleep);
             pool.spawn(async {}).join().unwrap();
         }
         let woken: u64 = pool.metrics().workers.iter().map(|worker| worker.wakes_received).sum();

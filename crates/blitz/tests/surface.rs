@@ -112,6 +112,8 @@ fn the_free_functions_have_all_of_it() {
 #[test]
 fn a_runtime_is_a_pool_and_has_one_builder() {
     let builder: blitz::PoolBuilder = blitz::Runtime::builder();
+    let builder = builder.timer_slack(std::time::Duration::from_micros(5));
+    assert!(format!("{builder:?}").contains("timer_slack: 5µs"), "{builder:?}");
     let runtime: blitz::Runtime = builder.workers(2).start_paused(true).build().unwrap();
     let pool: &Pool = runtime.pool();
     assert_eq!(pool.num_workers(), 2);

@@ -140,7 +140,8 @@ fn tasks_know_who_they_are() {
 #[test]
 fn one_worker_polls_the_newest_first_and_keeps_the_others_in_order() {
     watched("one_worker_polls_the_newest_first", |watch| {
-        let runtime = watch.workers(1);
+        // A spare would poll some of them if the worker has no processor for long.
+        let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
         let order = Arc::new(Mutex::new(Vec::new()));
         let orders = order.clone();
         let all = runtime.spawn(async move {
@@ -289,7 +290,8 @@ fn slow_polls_are_reported_with_their_task() {
 #[test]
 fn what_happens_to_tasks_is_counted() {
     watched("what_happens_to_tasks_is_counted", |watch| {
-        let runtime = watch.workers(1);
+        // A spare would poll some of them if the worker has no processor for long.
+        let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
         let all = runtime.spawn(async {
             // More than fit into the ring, so some overflow, unless they go to the tree.
             let tasks: Vec<_> = (0..1_000).map(|_| blitz::spawn(yield_now())).collect();

@@ -1,5 +1,6 @@
 //! Which task the current thread polls, and what it has left of its budget.
 
+use super::ambient::{self, AmbientGuard};
 use blitz_parts::prim::thread_local;
 use blitz_parts::task::{self, Header, TaskRef};
 use blitz_parts::tuning::BUDGET_PER_POLL;
@@ -17,6 +18,7 @@ thread_local! {
             aside: Cell::new(0),
             begun: Cell::new(0),
             entered: Cell::new(false),
+            ambient: Cell::new(false),
         }
     };
 }
@@ -34,6 +36,8 @@ struct Polled {
     begun: Cell<u64>,
     /// Whether the thread has entered a pool, in this aside.
     entered: Cell<bool>,
+    /// Whether the thread is a worker of a pool that keeps another runtime's context.
+    ambient: Cell<bool>,
 }
 
 /// The task that is polled, if any, and whether it has yielded: one word, since every poll puts it
@@ -118,6 +122,8 @@ pub(crate) struct Aside {
     before: (Current, Budget),
     aside: u64,
     entered: bool,
+    /// Left before the rest is put back.
+    ambient: Option<AmbientGuard>,
 }
 
 impl Aside {
@@ -133,6 +139,7 @@ impl Aside {
                 ),
                 aside: polled.aside.replace(number),
                 entered: polled.entered.replace(false),
+                ambient: polled.ambient.get().then(ambient::enter_own).flatten(),
             }
         })
     }
@@ -140,6 +147,7 @@ impl Aside {
 
 impl Drop for Aside {
     fn drop(&mut self) {
+        drop(self.ambient.take());
         POLLED.with(|polled| {
             polled.asides.set(polled.asides.get() - 1);
             polled.task.set(self.before.0);
@@ -210,6 +218,11 @@ pub(crate) fn is_entered() -> bool {
 /// Notes whether the current thread has entered a pool.
 pub(crate) fn set_entered(entered: bool) {
     POLLED.with(|polled| polled.entered.set(entered));
+}
+
+/// Notes whether the current thread is a worker of a pool that keeps another runtime's context.
+pub(crate) fn set_ambient(ambient: bool) {
+    let _ = POLLED.try_with(|polled| polled.ambient.set(ambient));
 }
 
 /// Puts another budget in place while `f` runs.

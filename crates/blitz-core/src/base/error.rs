@@ -24,10 +24,19 @@ pub struct BuildError {
 
 enum BuildErrorKind {
     Config(String),
-    Spawn { index: usize, source: io::Error },
+    Spawn {
+        index: usize,
+        source: io::Error,
+    },
     GlobalExists,
     AlreadyWorker,
-    Driver { source: io::Error },
+    Driver {
+        source: io::Error,
+    },
+    #[cfg(feature = "tokio-guest")]
+    Guest {
+        source: io::Error,
+    },
 }
 
 impl BuildError {
@@ -49,6 +58,11 @@ impl BuildError {
 
     pub(crate) fn driver(source: io::Error) -> BuildError {
         BuildError { kind: BuildErrorKind::Driver { source } }
+    }
+
+    #[cfg(feature = "tokio-guest")]
+    pub(crate) fn guest(source: io::Error) -> BuildError {
+        BuildError { kind: BuildErrorKind::Guest { source } }
     }
 
     /// A setting, in the builder or in the environment, cannot be used.
@@ -89,6 +103,8 @@ impl BuildError {
             BuildErrorKind::Spawn { source, .. } | BuildErrorKind::Driver { source } => {
                 Some(source)
             }
+            #[cfg(feature = "tokio-guest")]
+            BuildErrorKind::Guest { source } => Some(source),
             _ => None,
         }
     }
@@ -106,6 +122,12 @@ impl fmt::Display for BuildError {
             BuildErrorKind::Driver { source } => {
                 write!(f, "the pool cannot have what timers and sockets need: {source}")
             }
+            #[cfg(feature = "tokio-guest")]
+            BuildErrorKind::Guest { source } => write!(
+                f,
+                "the Tokio guest could not be built: {source}; raise the system's limits of threads \
+                 and descriptors, or build the pool without tokio_guest"
+            ),
             BuildErrorKind::GlobalExists => f.write_str(
                 "the global pool exists already; call build_global before anything uses the global \
                  pool, and only once",
@@ -127,12 +149,19 @@ impl fmt::Debug for BuildError {
 
 impl std::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.kind {
-            BuildErrorKind::Spawn { source, .. } | BuildErrorKind::Driver { source } => {
-                Some(source)
-            }
-            _ => None,
-        }
+        self.io_error().map(|source| source as _)
+    }
+}
+
+/// For functions that return the system's errors: with the error's kind, if it was one of those.
+impl From<BuildError> for io::Error {
+    fn from(error: BuildError) -> io::Error {
+        let kind = match error.io_error() {
+            Some(source) => source.kind(),
+            None if error.is_invalid_config() => io::ErrorKind::InvalidInput,
+            None => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, error)
     }
 }
 

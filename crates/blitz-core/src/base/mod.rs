@@ -1,5 +1,6 @@
 //! What knows nothing of pools: errors, panics, ids, and which task a thread polls.
 
+pub(crate) mod ambient;
 pub(crate) mod context;
 mod error;
 mod id;

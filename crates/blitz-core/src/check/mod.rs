@@ -37,6 +37,7 @@ mod local;
 mod pools;
 mod sets;
 mod shields;
+mod spares;
 mod storm;
 mod watch;
 
@@ -90,11 +91,13 @@ fn any_settings(workers: usize) -> PoolBuilder {
     if any_below(2) == 0 { settings.publish_all() } else { settings }
 }
 
-/// Settings for a pool with `scheduler`, the others as they are by default.
+/// Settings for a pool with `scheduler`, the others as they are by default; without spares, which would
+/// make up for what a worker forgets.
 fn settings(workers: usize, scheduler: Scheduler) -> PoolBuilder {
     Pool::builder()
         .workers(workers)
         .scheduler(scheduler)
+        .spares(0)
         .panic_handler(|payload| Ledger::current().report(message(&payload).to_owned()))
 }
 

@@ -3,16 +3,17 @@
 #![forbid(unsafe_code)]
 
 use super::backend::{IoBackend, note_stopped_clock};
-use super::env::workers_from_env;
+use super::env::{spares_from_env, workers_from_env};
 use super::handle::Handle;
 use super::pool::Pool;
 use super::threads::{Spawn, Starting, ThreadBuilder, spawn_default};
 use crate::base::BuildError;
+use crate::base::ambient::Ambient;
 use crate::state::Scheduler;
 use crate::state::{Config, SlowPoll, WaitPolicy, default_workers};
 use crate::task;
 use crate::team::Team;
-use crate::worker::{adopt, is_worker, run_start_handler};
+use crate::worker::{adopt, connect, is_worker, run_start_handler};
 use blitz_parts::prim::Instant;
 use blitz_parts::sleep::{SleepPolicy, WORKERS_MAX};
 use std::any::Any;
@@ -22,6 +23,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 type NameFn = Box<dyn FnMut(usize) -> String>;
+/// Makes the other runtime whose context the threads of a new pool are inside of.
+type MakeAmbient = Box<dyn FnOnce(&Handle) -> Result<Arc<dyn Ambient>, BuildError>>;
 /// What a backend does with a new pool.
 type Prepare = Box<dyn FnOnce(&Handle) -> io::Result<()>>;
 
@@ -48,6 +51,7 @@ pub struct PoolBuilder {
     asks_env: bool,
     start_paused: bool,
     prepare: Option<Prepare>,
+    pub(super) ambient: Option<MakeAmbient>,
     name: Option<NameFn>,
     spawn: Option<Box<Spawn<'static>>>,
     config: Config,
@@ -130,6 +134,29 @@ impl PoolBuilder {
     /// ```
     pub fn max_io_completions(mut self, events: usize) -> Self {
         self.config.io_completions = Some(events);
+        self
+    }
+
+    /// By how much a timer may be late so that it fires together with others. Default: 40 us.
+    ///
+    /// After timers have fired, a worker that waits lets at least this much time pass before it
+    /// gets up for the next ones. So it gets up at most once per `slack` for timers, however many
+    /// there are, and a timer that is alone is not held up. Zero gets up for each. More than a
+    /// second counts as a second. No timer is ever early. See `blitz::time` for what else makes
+    /// a timer late.
+    ///
+    /// A clock that stands is exact whatever is said here.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// // A worker gets up for timers at most once per millisecond, as Tokio's do.
+    /// let slack = Duration::from_millis(1);
+    /// let runtime = blitz::Runtime::builder().workers(1).timer_slack(slack).build()?;
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn timer_slack(mut self, slack: Duration) -> Self {
+        self.config.timer_slack = slack;
         self
     }
 
@@ -390,6 +417,25 @@ impl PoolBuilder {
         self
     }
 
+    /// Called on a worker's thread, with its index, when it has found no work and is about to
+    /// sleep. A panic in it goes to the panic handler.
+    ///
+    /// The worker looks for work once more afterwards: what the handler spawns is run first. A
+    /// worker that waits inside of an operation, as `join` and `block_on` do, and threads that are
+    /// no workers sleep without it.
+    pub fn park_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.park_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Called on a worker's thread, with its index, when it has found work after
+    /// [`park_handler`](PoolBuilder::park_handler) would have been called, or when the pool ends. A
+    /// panic in it goes to the panic handler.
+    pub fn unpark_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.unpark_handler = Some(Box::new(handler));
+        self
+    }
+
     /// Called with the payload of a panic that no caller waits for. Default: one line on standard
     /// error.
     ///
@@ -411,6 +457,47 @@ impl PoolBuilder {
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     ) -> Self {
         self.config.panic_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// How many threads the pool may start beyond its workers. By default 32, or as many as it has
+    /// workers if these are more; or what the variable `BLITZ_SPARES` says. With 0 there are none.
+    ///
+    /// A spare thread works in the place of a worker that is blocked, or serves tasks, timers and
+    /// sockets while all workers compute. It is started when it is first needed, rests when it is
+    /// not, and ends with the pool. While it works, [`current_worker_index`] is a number from
+    /// [`num_workers`](Pool::num_workers) on; the start and exit handlers are called with it.
+    ///
+    /// [`current_worker_index`]: crate::current_worker_index
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let pool = blitz::Pool::builder().workers(1).spares(1).build()?;
+    /// let (send, receive) = mpsc::channel();
+    /// let waits = pool.spawn_cpu(move || receive.recv());
+    /// // The only worker is blocked, and yet this runs.
+    /// pool.spawn_detached(move || send.send(42).unwrap());
+    /// assert_eq!(pool.block_on(waits).unwrap(), Ok(42));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn spares(mut self, threads: usize) -> Self {
+        self.config.spares = Some(threads);
+        self
+    }
+
+    /// What is called, once, when work waits and no spare thread comes: because all that there may
+    /// be are in use, or because the system starts none. The text says which, and which workers are
+    /// blocked. By default it is printed to standard error.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// let pool = blitz::Pool::builder().spares_handler(|why| eprintln!("stalled: {why}")).build()?;
+    /// # drop(pool);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn spares_handler(mut self, handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.config.spares_handler = Some(Box::new(handler));
         self
     }
 
@@ -469,6 +556,8 @@ impl PoolBuilder {
             ));
         }
         if self.start_paused {
+            // A clock that stands moves on when all workers sleep: spares would only disturb.
+            self.config.spares.get_or_insert(0);
             self.config.paused_since = Some(Instant::now());
             note_stopped_clock();
             if !is_worker() {
@@ -500,8 +589,23 @@ impl PoolBuilder {
             Some(scheduler) => scheduler,
             None => Scheduler::from_env()?,
         };
+        if self.config.spares.is_none() {
+            self.config.spares = spares_from_env()?;
+        }
+        let most = WORKERS_MAX - workers;
+        if let Some(spares) = self.config.spares.filter(|&spares| spares > most) {
+            return Err(BuildError::config(format!(
+                "{spares} spare threads are too many beside {workers} workers; a pool can have up to \
+                 {WORKERS_MAX} of both"
+            )));
+        }
         let team = Team::new(self.config, workers, scheduler);
+        connect(&team);
         let mut starting = Starting::new(team, workers - first);
+        if let Some(make) = self.ambient.take() {
+            let ambient = make(&Handle::of(starting.team().clone()))?;
+            starting.team().set_ambient(ambient);
+        }
         for index in first..workers {
             let name = match &mut self.name {
                 Some(name) => name(index),
@@ -557,6 +661,7 @@ impl fmt::Debug for PoolBuilder {
             .field("wait_policy", &self.config.wait)
             .field("scheduler", &self.config.scheduler)
             .field("use_current_thread", &self.config.use_current_thread)
+            .field("timer_slack", &self.config.timer_slack)
             .field("start_paused", &self.start_paused)
             .finish_non_exhaustive()
     }

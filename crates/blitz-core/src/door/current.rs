@@ -13,7 +13,8 @@ use crate::state::Scheduler;
 use crate::team::{Team, Worker, current, entered};
 use crate::worker::{visit, with_worker};
 
-/// The index of the current thread among the workers of its pool, if it is a worker.
+/// The index of the current thread among the workers of its pool, if it is a worker. A
+/// [spare](crate::PoolBuilder::spares) has an index from [`current_num_workers`] on.
 ///
 /// ```
 /// assert_eq!(blitz::current_worker_index(), None);

@@ -10,19 +10,47 @@ use std::ffi::OsString;
 /// The variable that sets how many workers the global pool has, and those that ask for it.
 pub(super) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
 
+/// The variable that sets how many threads a pool may start beyond its workers.
+const SPARES_VARIABLE: &str = "BLITZ_SPARES";
+
 /// What `BLITZ_WORKERS` asks for, if it is set; 0 means one worker per core.
 pub(super) fn workers_from_env() -> Result<Option<usize>, BuildError> {
-    match std::env::var_os(WORKERS_VARIABLE) {
+    from_env(WORKERS_VARIABLE, parse_workers)
+}
+
+/// What `BLITZ_SPARES` asks for, if it is set.
+pub(super) fn spares_from_env() -> Result<Option<usize>, BuildError> {
+    from_env(SPARES_VARIABLE, parse_spares)
+}
+
+fn from_env(
+    variable: &str,
+    parse: impl FnOnce(&OsString) -> Result<usize, BuildError>,
+) -> Result<Option<usize>, BuildError> {
+    match std::env::var_os(variable) {
         None => Ok(None),
         // `VARIABLE=` is how unit files and shells unset one.
         Some(text) if text.is_empty() => Ok(None),
-        Some(text) => parse_workers(&text).map(Some),
+        Some(text) => parse(&text).map(Some),
     }
 }
 
-fn parse_workers(text: &OsString) -> Result<usize, BuildError> {
+/// A whole number that no more workers than can be counted would exceed.
+fn parse_number(text: &OsString) -> Option<usize> {
     let number = text.to_str().and_then(|text| text.trim().parse::<usize>().ok());
-    number.filter(|&number| number <= WORKERS_MAX).ok_or_else(|| {
+    number.filter(|&number| number <= WORKERS_MAX)
+}
+
+fn parse_spares(text: &OsString) -> Result<usize, BuildError> {
+    parse_number(text).ok_or_else(|| {
+        BuildError::config(format!(
+            "{SPARES_VARIABLE} is {text:?}; it must be a whole number from 0 to {WORKERS_MAX}"
+        ))
+    })
+}
+
+fn parse_workers(text: &OsString) -> Result<usize, BuildError> {
+    parse_number(text).ok_or_else(|| {
         BuildError::config(format!(
             "{WORKERS_VARIABLE} is {text:?}; it must be a whole number from 1 to {WORKERS_MAX}, or 0 \
              for one worker per core (here {})",
@@ -33,7 +61,7 @@ fn parse_workers(text: &OsString) -> Result<usize, BuildError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{WORKERS_MAX, parse_workers};
+    use super::{WORKERS_MAX, parse_spares, parse_workers};
     use std::ffi::OsString;
 
     #[test]
@@ -41,6 +69,16 @@ mod tests {
         for (text, number) in [("0", 0), ("1", 1), (" 12 ", 12), ("65535", WORKERS_MAX)] {
             assert_eq!(parse_workers(&OsString::from(text)).unwrap(), number);
         }
+    }
+
+    #[test]
+    fn no_spares_is_a_number_and_a_word_is_not() {
+        assert_eq!(parse_spares(&OsString::from("0")).unwrap(), 0);
+        let message = parse_spares(&OsString::from("many")).unwrap_err().to_string();
+        assert!(
+            message.contains("BLITZ_SPARES") && message.contains("from 0 to 65535"),
+            "{message}"
+        );
     }
 
     #[test]

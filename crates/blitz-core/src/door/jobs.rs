@@ -5,6 +5,7 @@
 use super::current::{with_held_team, with_working_team};
 use crate::ops::broadcast::{self, BroadcastContext};
 use crate::ops::detached;
+use crate::ops::here::Here;
 use crate::ops::install::install_in;
 use crate::ops::join::{FnContext, join_in, join_on};
 use crate::ops::scope::{self, Scope};
@@ -96,6 +97,38 @@ where
     match current() {
         Some(worker) => join_on(worker, false, a, b),
         None => with_working_team(|team| join_in(team, a, b)),
+    }
+}
+
+/// Runs `op` on the current worker, or on one of the current or the global pool: how `blitz-par`
+/// begins a parallel loop.
+#[doc(hidden)]
+#[inline]
+#[track_caller]
+pub fn enter<OP, R>(op: OP) -> R
+where
+    OP: FnOnce(Here<'_>) -> R + Send,
+    R: Send,
+{
+    match current() {
+        Some(worker) => op(Here::new(worker)),
+        None => enter_outside(op),
+    }
+}
+
+/// The current thread is no worker, or one that a pool has adopted.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn enter_outside<OP, R>(op: OP) -> R
+where
+    OP: FnOnce(Here<'_>) -> R + Send,
+    R: Send,
+{
+    let _visit = visit();
+    match current() {
+        Some(worker) => op(Here::new(worker)),
+        None => with_working_team(|team| install_in(team, |owner, _| op(Here::new(owner)))),
     }
 }
 

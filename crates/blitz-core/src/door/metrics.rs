@@ -95,12 +95,18 @@ impl WorkerMetrics {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolMetrics {
-    /// One entry per worker, by index.
+    /// One entry per worker, by index; behind those that the pool was built with come spares.
     pub workers: Vec<WorkerMetrics>,
     /// What was done with tasks.
     pub tasks: TaskMetrics,
     /// Panics that went to the panic handler.
     pub panics_reported: u64,
+    /// Threads that were started beyond the workers; see [`PoolBuilder::spares`](crate::PoolBuilder::spares).
+    pub spares: usize,
+    /// How many of them work at the moment.
+    pub spares_in_service: usize,
+    /// How often work waited and no spare was left.
+    pub spares_refused: u64,
 }
 
 impl PoolMetrics {
@@ -109,6 +115,9 @@ impl PoolMetrics {
             workers: team.workers().map(WorkerMetrics::of).collect(),
             tasks: TaskMetrics::of(team),
             panics_reported: team.panics.get(),
+            spares: team.spares.started(),
+            spares_in_service: team.spares.in_service(),
+            spares_refused: team.spares.refusals(),
         }
     }
 
@@ -150,6 +159,11 @@ impl fmt::Display for PoolMetrics {
             row(f, &index.to_string(), worker)?;
         }
         row(f, "all", &self.total())?;
+        if self.spares > 0 {
+            let (all, at_work, refused) =
+                (self.spares, self.spares_in_service, self.spares_refused);
+            writeln!(f, "spares: {all} started, {at_work} at work, {refused} times none was left")?;
+        }
         if self.tasks.spawned > 0 {
             writeln!(f, "{}", self.tasks)?;
         }

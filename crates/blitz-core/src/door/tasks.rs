@@ -2,10 +2,13 @@
 
 #![forbid(unsafe_code)]
 
-use super::current::{with_another_team, with_current_team, with_team_at_work};
+use super::current::{
+    try_with_current_team, with_another_team, with_current_team, with_team_at_work,
+};
 use crate::base::context;
 use crate::task::{self, JoinHandle, TrySpawnError};
-use crate::team::current;
+use crate::team::{Team, current};
+use crate::worker;
 use std::future::Future;
 
 /// Starts a task on the current pool: that of the worker or task that calls, or the one that was
@@ -112,5 +115,32 @@ where
 /// three quarters in use no more tasks: another worker has to. If all workers are that deep, and
 /// wait for tasks, they wait for ever.
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    let is_inside = current().is_some() && !context::is_entered();
+    let enter = || try_with_current_team(Team::enter_ambient).flatten();
+    let _ambient = if is_inside { None } else { enter() };
     task::block_on(future)
+}
+
+/// Calls `f`, which blocks or computes for long, and has another thread work in the place of this
+/// worker meanwhile. Outside of a pool it only calls `f`.
+///
+/// Without it the pool notices that a worker is blocked after two or three milliseconds; with it,
+/// at once. Every call wakes or starts a thread, so it is for what takes longer than that. If all
+/// [spare threads](crate::PoolBuilder::spares) are in use, nothing takes the worker's place.
+///
+/// ```
+/// # blitz::block_on(async {
+/// let text = blitz::spawn(async {
+///     blitz::block_in_place(|| std::fs::read_to_string("/proc/self/comm"))
+/// });
+/// # let _ =
+/// text.await.unwrap()
+/// # ;
+/// # });
+/// ```
+pub fn block_in_place<F, R>(f: F) -> R
+where
+    F: FnOnce() -> R,
+{
+    worker::block_in_place(f)
 }

@@ -31,6 +31,9 @@ pub struct Unfinished {
     /// then is in a poll that does not return, or it is the last one, and cancels tasks or waits
     /// for writes of files.
     pub workers: usize,
+    /// Tasks of the Tokio guest, once it ends: those that have not returned from a poll, and at
+    /// least 1 while a blocking closure or a thread of the guest is left.
+    pub guest: usize,
 }
 
 impl Unfinished {
@@ -44,13 +47,14 @@ impl Unfinished {
         // time.
         let is_ending = handle == 0 && !team.ended().probe();
         let workers = leaving.max(usize::from(is_ending));
-        Unfinished { blocking, jobs, shielded, workers }
+        let guest = team.ambient().map_or(0, |ambient| ambient.unfinished());
+        Unfinished { blocking, jobs, shielded, workers, guest }
     }
 
     /// Whether nothing is left: the pool has ended.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.blocking + self.jobs + self.shielded + self.workers == 0
+        self.blocking + self.jobs + self.shielded + self.workers + self.guest == 0
     }
 }
 
@@ -64,6 +68,7 @@ impl fmt::Display for Unfinished {
             (self.jobs, "job", "jobs"),
             (self.shielded, "shielded section", "shielded sections"),
             (self.workers, "worker", "workers"),
+            (self.guest, "task of the Tokio guest", "tasks of the Tokio guest"),
         ];
         let mut before = "the pool has not ended; left are ";
         for (count, one, many) in kinds.into_iter().filter(|(count, ..)| *count > 0) {

@@ -6,7 +6,7 @@ use super::scope_fifo::ScopeFifo;
 use crate::base::context::Aside;
 use crate::base::panic;
 use crate::sched::hold::{Hold, job};
-use crate::team::{AnyLatch, Team, current};
+use crate::team::{AnyLatch, Owner, Team, current};
 use crate::worker::{mark, need_worker, post, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::job::StackJob;
@@ -68,9 +68,13 @@ where
     let share =
         |index| StackJob::new(Share(&latch), move |_: bool| op(BroadcastContext::new(team, index)));
     let jobs: Vec<_> = (0..team.num_workers()).map(share).collect();
-    let here = current().filter(|owner| owner.is_in(team));
+    // A spare has no share: it is there in the place of a worker that has one.
+    let has_share = |owner: &Owner<'_>| owner.is_in(team) && owner.index() < team.num_workers();
+    let here = current().filter(has_share);
     let own = here.map(|owner| owner.index());
-    for (job, worker) in jobs.iter().zip(team.workers()).filter(|(_, to)| Some(to.index()) != own) {
+    for (job, worker) in
+        jobs.iter().zip(team.first_workers()).filter(|(_, to)| Some(to.index()) != own)
+    {
         // SAFETY: this frame, and with it the vector, stays until the latch is set; `OP` is `Sync`
         // and `R` is `Send`; one word each.
         post(worker, unsafe { job.as_work() });
@@ -102,7 +106,7 @@ where
     // Each job has a hold of its own; this one keeps the team until all are posted.
     let Some(_hold) = hold else { return refuse(team, op) };
     let op = Arc::new(op);
-    for worker in team.workers() {
+    for worker in team.first_workers() {
         let (op, team, index) = (op.clone(), team.arc(), worker.index());
         let hold = Hold::new(worker.team());
         post(worker, job(hold, move || op(BroadcastContext::new(&team, index))));

@@ -1,6 +1,7 @@
 //! Running a closure on a worker of a pool, from wherever the caller is.
 
 use crate::base::panic;
+use crate::sched::inject;
 use crate::team::{AnyLatch, Entered, Owner, Team, current};
 use crate::worker::{mark, visit};
 use blitz_parts::guests::Injected;
@@ -56,7 +57,7 @@ where
         None => unreachable!("jobs of a pool run on its workers"),
     });
     // SAFETY: this frame stays until the latch is set; `OP` and `R` are `Send`; one word.
-    team.inject(unsafe { job.as_work() });
+    inject(team, unsafe { job.as_work() });
     job.latch().wait_for_jobs_of(team, mark(), &Injected::new(true));
     // SAFETY: the latch is set, and the result is taken once.
     panic::resume_if_err(unsafe { job.take_result() })

@@ -2,6 +2,7 @@
 
 pub(crate) mod broadcast;
 pub(crate) mod detached;
+pub(crate) mod here;
 pub(crate) mod install;
 pub(crate) mod join;
 pub(crate) mod scope;

@@ -2,6 +2,7 @@
 
 use super::install::in_worker;
 use crate::base::panic::{self, Payload};
+use crate::sched::inject;
 use crate::team::{AnyLatch, Team, current};
 use crate::worker::{mark, post, visit};
 use blitz_parts::deque::Mark;
@@ -147,7 +148,7 @@ impl<'scope> ScopeCore<'scope> {
         body: impl Fn(&S, usize) + Send + Sync + 'scope,
     ) {
         let body = Arc::new(body);
-        for worker in self.team.workers() {
+        for worker in self.team.first_workers() {
             let (body, index) = (body.clone(), worker.index());
             post(worker, self.job_in(scope, move |scope: &S| body(scope, index)));
         }
@@ -178,7 +179,7 @@ impl<'scope> ScopeCore<'scope> {
                 if !broken(Step::ScopeInjectedFirst) {
                     self.injected.set();
                 }
-                team.inject(work);
+                inject(&team, work);
             }
         }
     }

@@ -45,7 +45,7 @@ pub(super) fn signal(team: &Team, bitmap: &Bitmap, task: Runnable) {
 fn act_on(team: &Team, told: Told) {
     team.notify_guests_of_task();
     match told {
-        Told::Nobody => {}
+        Told::Nobody => team.watch_work(),
         Told::WakeOne => {
             team.bitmap_totals.permits_given.add_shared(1);
             if !broken(Step::RuntimeSignalTells) {
@@ -79,6 +79,11 @@ impl<'a> Tasks<'a> {
         let own = self.own().tasks.bitmap.as_deref()?;
         let marks = self.worker().queues.bitmap.as_deref()?;
         Some(Part { tree: self.worker().team().bitmap()?, marks, own })
+    }
+
+    /// Which part of the tree is this worker's. A spare shares that of another worker.
+    fn part_index(self) -> usize {
+        self.team().part_of(self.index())
     }
 
     /// Puts a task into the tree.
@@ -156,7 +161,7 @@ impl<'a> Tasks<'a> {
     /// Takes a task of the own part of the tree.
     fn take_own(self, part: Part<'_>) -> Option<Runnable> {
         let workers = self.team().num_workers();
-        let scan = part.tree.take_own(&part.own.cursor, self.index(), workers);
+        let scan = part.tree.take_own(&part.own.cursor, self.part_index(), workers);
         self.found(part, scan, |_| true)
     }
 
@@ -166,7 +171,7 @@ impl<'a> Tasks<'a> {
         let most = self.room_for_others().saturating_sub(RING_SLOTS / 2).min(SIGNAL_BATCH);
         let keep = |task| self.keep_signalled(task);
         let taken = part.tree.take_behind(&part.own.cursor, most, keep);
-        count_kept(part, &part.marks.taken_own, taken);
+        count_kept(self.team(), part, &part.marks.taken_own, taken);
         taken
     }
 
@@ -201,7 +206,7 @@ impl<'a> Tasks<'a> {
     fn owns(self, task: &Runnable) -> bool {
         let workers = self.team().num_workers();
         let owner = |place| SummaryTree::compute_partition_owner(Position::of(place).leaf, workers);
-        task.place().map(owner) == Some(self.index())
+        task.place().map(owner) == Some(self.part_index())
     }
 
     /// Moves half of the tasks beside one that was taken from another's part into the yield queue.
@@ -209,7 +214,7 @@ impl<'a> Tasks<'a> {
         let Some(place) = task.place() else { return };
         let keep = |task| self.keep_signalled(task);
         let taken = part.tree.take_beside(place, self.room_for_others(), keep);
-        count_kept(part, &part.marks.taken_elsewhere, taken);
+        count_kept(self.team(), part, &part.marks.taken_elsewhere, taken);
         // No thread could see them on their way.
         self.notify_of_ring();
     }
@@ -237,7 +242,7 @@ impl<'a> Tasks<'a> {
         let part = self.part()?;
         let sleeper = part.tree.lie_down();
         let workers = self.team().num_workers();
-        part.marks.waker.sync_partition_summary(part.tree.tree(), self.index(), workers);
+        part.marks.waker.sync_partition_summary(part.tree.tree(), self.part_index(), workers);
         Some(sleeper)
     }
 
@@ -256,9 +261,10 @@ impl<'a> Tasks<'a> {
     }
 }
 
-fn count_kept(part: Part<'_>, counter: &Counter, taken: usize) {
+fn count_kept(team: &Team, part: Part<'_>, counter: &Counter, taken: usize) {
     if taken > 0 {
         counter.add(taken as u64);
         part.marks.waker.mark_yield();
+        team.watch_left();
     }
 }

@@ -20,6 +20,7 @@
 
 use super::hold::{Hold, job};
 use super::own::Tasks;
+use super::share::inject;
 use crate::team::{Owner, Team};
 use blitz_parts::life::Left;
 use blitz_parts::prim::yield_now;
@@ -54,12 +55,14 @@ impl Drop for Team {
 
 /// A worker that will never work, or the handle, is at its end.
 pub(crate) fn leave(team: &Team) {
-    cancel_if_last(team);
+    if cancel_if_last(team) {
+        team.end_ambient();
+    }
     team.count_out();
 }
 
 /// Counts one participant out. The last one cancels every task that is left. Returns whether it was
-/// the last.
+/// the last: then it also ends the team's context, once no job is left.
 pub(crate) fn cancel_if_last(team: &Team) -> bool {
     let is_last = team.life.leave() == Left::Last;
     if is_last {
@@ -83,10 +86,13 @@ fn cancel_all(team: &Team) {
 #[cold]
 pub(crate) fn cancel_tasks_soon(team: &Team) {
     let kept = team.arc();
-    team.inject(job(Hold::new(team), move || {
-        cancel_waiting_tasks(&kept);
-        cancel_queued(&kept);
-    }));
+    inject(
+        team,
+        job(Hold::new(team), move || {
+            cancel_waiting_tasks(&kept);
+            cancel_queued(&kept);
+        }),
+    );
 }
 
 /// A task was woken while the team is being dropped. The thread that drops the team waits for it,

@@ -27,7 +27,7 @@ mod share;
 mod stealing;
 mod tasks;
 mod trace;
-pub(crate) mod watch;
+pub(crate) mod work;
 
 pub(crate) use home::Home;
-pub(crate) use share::schedule_from_outside;
+pub(crate) use share::{inject, schedule_from_outside};

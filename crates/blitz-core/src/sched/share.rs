@@ -5,6 +5,7 @@
 use super::bitmap;
 use crate::state::{TaskQueue, settle};
 use crate::team::Team;
+use blitz_parts::job::Work;
 use blitz_parts::queue::Chain;
 use blitz_parts::task::Runnable;
 
@@ -40,9 +41,19 @@ pub(super) fn enqueue_all(team: &Team, chain: Chain) {
     }
 }
 
+/// Posts a job from anywhere.
+pub(crate) fn inject(team: &Team, work: Work) {
+    if team.inject(work) == 0 {
+        team.watch_work();
+    }
+}
+
 fn notify(team: &Team) {
     // One worker is notified of however many tasks, and only if none looks for work already: a
     // worker that takes a part and leaves some wakes the next (SLEEP-3).
-    team.sleep().new_jobs(1, true);
+    let woken = team.sleep().new_jobs(1, true);
     team.notify_guests_of_task();
+    if woken == 0 {
+        team.watch_work();
+    }
 }

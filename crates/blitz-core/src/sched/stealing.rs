@@ -55,7 +55,10 @@ impl Tasks<'_> {
         // Without stealing no other worker would come to those that wait here.
         let fair = if team.config.stealing { fair_batch(len, team.num_workers()) } else { 1 };
         let mut taken = queue.pop_batch(fair.min(most).min(room + 1));
+        let count = taken.len();
         let first = taken.next()?;
+        // All of them go before own tasks, which have their turn then.
+        self.own().tasks.tick.defer_queue_turn(count);
         self.queues.counters.from_queue.add(1);
         let more = !taken.is_empty();
         self.own().tasks.has_batch.set(true);
@@ -64,6 +67,7 @@ impl Tasks<'_> {
         debug_assert!(taken.is_empty(), "thieves only make room");
         if more {
             self.notify_of_task();
+            team.watch_left();
         }
         Some(first)
     }
@@ -79,6 +83,7 @@ impl Tasks<'_> {
         self.queues.counters.stolen.add(stolen.count as u64);
         if stolen.count > 1 {
             self.notify_of_task();
+            self.team().watch_left();
         }
         Some(stolen.first)
     }

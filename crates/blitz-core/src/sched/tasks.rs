@@ -4,9 +4,9 @@
 
 use super::own::Tasks;
 use super::share::{enqueue_all, schedule_from_outside};
-use super::watch;
 use crate::base::Id;
 use crate::base::context::Polling;
+use crate::state::Turn;
 use crate::team::Worker;
 use blitz_parts::prim::{Instant, Step, broken};
 use blitz_parts::queue::Chain;
@@ -29,7 +29,7 @@ impl Tasks<'_> {
                 None => self.put_back(evicted, true),
                 Some(part) => self.signal_task(part, evicted),
             },
-            None => watch::lifo_in_use(self.team()),
+            None => self.team().watch_slot(),
         }
     }
 
@@ -39,10 +39,12 @@ impl Tasks<'_> {
         self.team().config.stealing && self.team().bitmap().is_none()
     }
 
-    /// Notifies a worker of the tasks in the ring: this worker is about to do something else.
+    /// Notifies a worker of the tasks in the ring: this worker is about to do something else, which
+    /// may block it.
     pub(crate) fn notify_of_ring(self) {
         if !self.queues.ring.is_empty() {
             self.notify_of_task();
+            self.team().watch_left();
         }
     }
 
@@ -111,10 +113,10 @@ impl Tasks<'_> {
         self.queues.lifo.take().or_else(batched).or_else(|| self.pop_ring())
     }
 
-    /// Whether it is time to let the work of others go first; returns true once per interval.
+    /// Whose work goes first now. Each turn of others is returned once.
     #[inline]
-    pub(crate) fn is_fair_turn(self) -> bool {
-        self.own().tasks.tick.is_fair_turn()
+    pub(crate) fn take_turn(self) -> Turn {
+        self.own().tasks.tick.take_turn()
     }
 
     /// A job is about to be run.
@@ -130,6 +132,19 @@ impl Tasks<'_> {
             None => self.take_batch(self.own().tasks.tick.interval() / 2),
             Some(part) => self.take_in_turn(part),
         })
+    }
+
+    /// Takes a task that another thread woke or spawned, if there is one, to go before own ones in a
+    /// turn of the queue.
+    #[cold]
+    pub(crate) fn take_foreign(self) -> Option<Runnable> {
+        // In the bitmap they lie beside own tasks, and have their turn after each round of those.
+        if self.part().is_some() || !self.team().tasks.may_have() {
+            return None;
+        }
+        let task = self.take_batch((self.own().tasks.tick.brief() / 2).max(1))?;
+        self.notify_of_ring();
+        Some(task)
     }
 
     /// Takes a task that no worker has; with the stealing scheduler up to `most`, of which all but
@@ -148,7 +163,7 @@ impl Tasks<'_> {
         let polls = |worker: &Worker| worker.queues.counters.polled.get();
         let (index, polls_before) = suspect.get();
         let stuck = team.worker(index).filter(|worker| polls(worker) == polls_before);
-        let next = (index + 1) % team.num_workers();
+        let next = (index + 1) % team.num_with_spares();
         suspect.set((next, team.worker(next).map_or(0, polls)));
         stuck.filter(|_| index != self.index()).and_then(|stuck| self.steal_from(stuck))
     }
@@ -158,14 +173,22 @@ impl Tasks<'_> {
         let counters = &self.worker().queues.counters;
         if self.team().tasks_end() {
             counters.cancelled.add(1);
-            return drop(task);
+            // The drop is user code, and may block this worker.
+            self.in_run(|_| drop(task));
+            if self.seat.is_noted() {
+                self.attend(None);
+            }
+            return;
         }
-        let slot = self.slot_of(&task);
+        let (slot, address) = (self.slot_of(&task), task.header().addr());
         let timed = self.own().tasks.tick.begin_poll();
         counters.polled.add(1);
         counters.note_latency(&task);
         let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
         counters.count(&ran);
+        if self.seat.is_noted() {
+            self.attend(Some(address.get()));
+        }
         if let Ran::Again(task) = ran {
             // Alone it is for this worker; behind another one, which may block, another worker
             // might take it.
@@ -176,6 +199,24 @@ impl Tasks<'_> {
             }
         } else if let Some(slot) = slot.filter(|_| !matches!(ran, Ran::Idle)) {
             self.free_slot(slot);
+        }
+    }
+
+    /// Sees to what the watch has noted while this worker ran something, perhaps the task at
+    /// `address`.
+    #[cold]
+    pub(crate) fn attend(self, address: Option<usize>) {
+        if self.own().without_seat.get() > 0 {
+            // What it runs lies on top of a call that blocks: the end of that call attends.
+            return;
+        }
+        let noted = self.seat.attend(&self.team().seats);
+        if let Some(address) = address.filter(|_| noted.long) {
+            self.team().long_tasks.remember(address);
+        }
+        if noted.lost {
+            // If this is a spare, it may be one too many now.
+            self.own().tasks.tick.repeat_turn_of_others();
         }
     }
 

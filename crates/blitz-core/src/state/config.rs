@@ -7,7 +7,7 @@ use crate::base::Id;
 use crate::base::panic::Payload;
 use blitz_parts::prim::{Instant, thread};
 use blitz_parts::sleep::SleepPolicy;
-use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY};
+use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY, TIMER_SLACK};
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub enum WaitPolicy {
 }
 
 pub(crate) type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
+/// Called with why no spare thread comes.
+pub(crate) type SparesHandler = Box<dyn Fn(&str) + Send + Sync>;
 pub(crate) type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 /// What a running pool needs to remember of its builder.
 pub(crate) struct Config {
@@ -49,6 +51,8 @@ pub(crate) struct Config {
     pub(crate) publish_all: bool,
     pub(crate) start_handler: Option<IndexHandler>,
     pub(crate) exit_handler: Option<IndexHandler>,
+    pub(crate) park_handler: Option<IndexHandler>,
+    pub(crate) unpark_handler: Option<IndexHandler>,
     pub(crate) panic_handler: Option<PanicHandler>,
     pub(crate) slow_poll: Option<SlowPoll>,
     pub(crate) queue_capacity: usize,
@@ -56,12 +60,17 @@ pub(crate) struct Config {
     pub(crate) stealing: bool,
     /// By default what the environment says.
     pub(crate) scheduler: Option<Scheduler>,
+    /// How many threads may be started beyond the workers; `None`: by the number of workers.
+    pub(crate) spares: Option<usize>,
+    pub(crate) spares_handler: Option<SparesHandler>,
     pub(crate) blocking_threads: usize,
     pub(crate) blocking_keep_alive: Duration,
     /// Which backend the driver is to have, for the driver to know.
     pub(crate) backend: Option<Arc<dyn Any + Send + Sync>>,
     /// How many events one look of the driver can bring.
     pub(crate) io_completions: Option<usize>,
+    /// By how much a timer may be late so that it fires together with others.
+    pub(crate) timer_slack: Duration,
     /// When the pool was built, if its clock stands from then on.
     pub(crate) paused_since: Option<Instant>,
 }
@@ -78,15 +87,20 @@ impl Default for Config {
             publish_all: false,
             start_handler: None,
             exit_handler: None,
+            park_handler: None,
+            unpark_handler: None,
             panic_handler: None,
             slow_poll: None,
             queue_capacity: QUEUE_CAPACITY,
             stealing: true,
             scheduler: None,
+            spares: None,
+            spares_handler: None,
             blocking_threads: BLOCKING_THREADS_MAX,
             blocking_keep_alive: BLOCKING_KEEP_ALIVE,
             backend: None,
             io_completions: None,
+            timer_slack: TIMER_SLACK,
             paused_since: None,
         }
     }

@@ -52,6 +52,12 @@ impl TaskCounters {
         }
     }
 
+    /// Whether a poll has begun and not ended, at some recent moment.
+    pub(crate) fn are_polling(&self) -> bool {
+        let ended: u64 = self.ran.iter().map(Counter::get).sum();
+        self.polled.get() > ended
+    }
+
     /// A task was polled. Without a branch: what came of the last polls says little about the next.
     #[inline]
     pub(crate) fn count(&self, ran: &Ran) {

@@ -2,23 +2,35 @@
 //! how long polls take.
 //!
 //! ```text
-//!  poll ─▶ one of BUDGET_PER_TICK  ──spent──▶ maintenance: a new interval from the average
+//!  poll ─▶ one of BUDGET_PER_TICK  ──spent──▶ maintenance: new intervals from the average
 //!    ├───▶ one of `interval`       ──spent──▶ the queue, mail and jobs from outside go first, once
+//!    ├───▶ one of `brief`          ──spent──▶ the queue goes first, once, if it has any
 //!    └───▶ one of POLLS_PER_SAMPLE ──spent──▶ this poll is timed
 //!  job ─▶ one of `interval`, too, counted by itself
 //! ```
 //!
-//! The first three are counted by one counter, which runs until the next of them is due: most polls
+//! The first four are counted by one counter, which runs until the next of them is due: most polls
 //! change nothing else.
 
 #![forbid(unsafe_code)]
 
 use blitz_parts::tuning::{
-    BUDGET_PER_TICK, INTERVAL_MAX, INTERVAL_MIN, POLL_TIME_ASSUMED, POLLS_PER_SAMPLE,
-    QUEUE_LATENCY_TARGET,
+    BUDGET_PER_TICK, FOREIGN_LATENCY_TARGET, INTERVAL_MAX, INTERVAL_MIN, POLL_TIME_ASSUMED,
+    POLLS_PER_SAMPLE, QUEUE_LATENCY_TARGET,
 };
 use std::cell::Cell;
 use std::time::Duration;
+
+/// Whose work goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Turn {
+    /// The worker's own.
+    Own,
+    /// A task of the queue, if there is one.
+    Queue,
+    /// Work that is not the worker's own, of whatever kind.
+    Others,
+}
 
 /// One worker's clock of polls. Its own thread only.
 pub(crate) struct Tick {
@@ -27,14 +39,16 @@ pub(crate) struct Tick {
     /// What `left` began with.
     step: Cell<u32>,
     /// Polls left, at the beginning of the step, until maintenance, until others' work goes first,
-    /// and until a poll is timed.
+    /// until the queue goes first, and until a poll is timed.
     until_maintenance: Cell<u32>,
     until_fair: Cell<u32>,
+    until_brief: Cell<u32>,
     until_sample: Cell<u32>,
     /// Jobs left until others' work goes first.
     jobs_until_fair: Cell<u32>,
-    is_fair_turn: Cell<bool>,
+    turn: Cell<Turn>,
     interval: Cell<u32>,
+    brief: Cell<u32>,
     samples: u32,
     average: Average,
 }
@@ -43,16 +57,18 @@ impl Tick {
     /// `all_timed`: every poll is timed, not one in some.
     pub(crate) fn new(all_timed: bool) -> Tick {
         let average = Average::new(POLL_TIME_ASSUMED);
-        let interval = average.interval();
+        let (interval, brief) = (average.interval(), average.brief());
         Tick {
             left: Cell::new(1),
             step: Cell::new(1),
             until_maintenance: Cell::new(BUDGET_PER_TICK),
             until_fair: Cell::new(interval),
+            until_brief: Cell::new(brief),
             until_sample: Cell::new(1),
             jobs_until_fair: Cell::new(interval),
-            is_fair_turn: Cell::new(false),
+            turn: Cell::new(Turn::Own),
             interval: Cell::new(interval),
+            brief: Cell::new(brief),
             samples: if all_timed { 1 } else { POLLS_PER_SAMPLE },
             average,
         }
@@ -77,13 +93,17 @@ impl Tick {
         };
         if spent(&self.until_maintenance, BUDGET_PER_TICK) {
             self.interval.set(self.average.interval());
+            self.brief.set(self.average.brief());
+        }
+        if spent(&self.until_brief, self.brief.get()) {
+            self.turn.set(self.turn.get().max(Turn::Queue));
         }
         if spent(&self.until_fair, self.interval.get()) {
-            self.is_fair_turn.set(true);
+            self.turn.set(Turn::Others);
         }
         let timed = spent(&self.until_sample, self.samples);
-        let next =
-            self.until_maintenance.get().min(self.until_fair.get()).min(self.until_sample.get());
+        let turns = self.until_fair.get().min(self.until_brief.get());
+        let next = turns.min(self.until_maintenance.get()).min(self.until_sample.get());
         self.step.set(next);
         self.left.set(next);
         timed
@@ -96,7 +116,7 @@ impl Tick {
         self.jobs_until_fair.set(left);
         if left == 0 {
             self.jobs_until_fair.set(self.interval.get());
-            self.is_fair_turn.set(true);
+            self.turn.set(Turn::Others);
         }
     }
 
@@ -105,21 +125,33 @@ impl Tick {
         self.interval.get() as usize
     }
 
-    /// Whether work that is not this worker's own must go first now; says so once per interval.
-    #[inline]
-    pub(crate) fn is_fair_turn(&self) -> bool {
-        self.is_fair_turn_due() && self.is_fair_turn.replace(false)
+    /// How many polls there are between two moments at which a task of the queue goes first.
+    pub(crate) fn brief(&self) -> usize {
+        self.brief.get() as usize
     }
 
-    /// The same, as often as it is asked.
+    /// So many tasks were taken from the queue: their polls do not count towards its next turn, so
+    /// that own tasks are polled in between.
+    pub(crate) fn defer_queue_turn(&self, taken: usize) {
+        let taken = u32::try_from(taken).unwrap_or(u32::MAX);
+        self.until_brief.set(self.until_brief.get().saturating_add(taken));
+    }
+
+    /// Whose work goes first now. Each turn of others is returned once.
     #[inline]
-    pub(crate) fn is_fair_turn_due(&self) -> bool {
-        self.is_fair_turn.get()
+    pub(crate) fn take_turn(&self) -> Turn {
+        if self.is_own_turn() { Turn::Own } else { self.turn.replace(Turn::Own) }
+    }
+
+    /// Whether the worker's own work goes first now.
+    #[inline]
+    pub(crate) fn is_own_turn(&self) -> bool {
+        self.turn.get() == Turn::Own
     }
 
     /// The turn that has just been taken was used for something else: the next one comes at once.
-    pub(crate) fn repeat_fair_turn(&self) {
-        self.is_fair_turn.set(true);
+    pub(crate) fn repeat_turn_of_others(&self) {
+        self.turn.set(Turn::Others);
     }
 
     /// A timed poll took `time`.
@@ -147,8 +179,16 @@ impl Average {
 
     /// As many polls as take about the target latency.
     fn interval(&self) -> u32 {
-        let polls = nanos(QUEUE_LATENCY_TARGET) / self.ns.get().max(1);
-        u32::try_from(polls).unwrap_or(INTERVAL_MAX).clamp(INTERVAL_MIN, INTERVAL_MAX)
+        self.polls_in(QUEUE_LATENCY_TARGET).clamp(INTERVAL_MIN, INTERVAL_MAX)
+    }
+
+    /// The same for tasks that other threads have woken.
+    fn brief(&self) -> u32 {
+        self.polls_in(FOREIGN_LATENCY_TARGET).clamp(1, INTERVAL_MAX)
+    }
+
+    fn polls_in(&self, time: Duration) -> u32 {
+        u32::try_from(nanos(time) / self.ns.get().max(1)).unwrap_or(u32::MAX)
     }
 }
 
@@ -158,7 +198,7 @@ fn nanos(time: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Average, Tick};
+    use super::{Average, Tick, Turn};
     use blitz_parts::tuning::{BUDGET_PER_TICK, INTERVAL_MAX, INTERVAL_MIN, POLLS_PER_SAMPLE};
     use std::time::Duration;
 
@@ -193,11 +233,46 @@ mod tests {
         let interval = tick.interval.get();
         for _ in 0..3 {
             for _ in 0..interval {
-                assert!(!tick.is_fair_turn());
+                assert_ne!(tick.take_turn(), Turn::Others);
                 tick.begin_poll();
             }
-            assert!(tick.is_fair_turn());
+            assert_eq!((tick.take_turn(), tick.take_turn()), (Turn::Others, Turn::Own));
         }
+    }
+
+    #[test]
+    fn the_queue_goes_first_more_often_the_longer_polls_take() {
+        for (micros, polls) in [(0, 255), (1, 50), (10, 5), (50, 1), (1_000, 1)] {
+            assert_eq!(Average::new(Duration::from_micros(micros)).brief(), polls);
+        }
+        let tick = Tick::new(false);
+        let turns: Vec<_> = (0..100 * tick.brief())
+            .map(|_| {
+                tick.begin_poll();
+                tick.take_turn()
+            })
+            .collect();
+        let count = |turn| turns.iter().filter(|&&taken| taken == turn).count();
+        let others = turns.len() / tick.interval();
+        assert_eq!((count(Turn::Queue), count(Turn::Others)), (100 - others, others));
+    }
+
+    #[test]
+    fn polls_of_tasks_from_the_queue_bring_no_further_turn_of_it() {
+        let tick = Tick::new(false);
+        assert_eq!(tick.brief(), 1, "by default polls are taken to be long");
+        let (mut own, mut queued) = (0, 0);
+        for _ in 0..1_000 {
+            match tick.take_turn() {
+                Turn::Queue => {
+                    tick.defer_queue_turn(1);
+                    queued += 1;
+                }
+                Turn::Own | Turn::Others => own += 1,
+            }
+            tick.begin_poll();
+        }
+        assert!(own >= queued && queued > 400, "{own} own, {queued} of the queue");
     }
 
     #[test]
@@ -205,10 +280,10 @@ mod tests {
         let tick = Tick::new(false);
         for _ in 0..3 {
             for _ in 0..tick.interval() {
-                assert!(!tick.is_fair_turn());
+                assert_eq!(tick.take_turn(), Turn::Own);
                 tick.count_job();
             }
-            assert!(tick.is_fair_turn());
+            assert_eq!(tick.take_turn(), Turn::Others);
         }
     }
 

@@ -3,10 +3,17 @@
 #![forbid(unsafe_code)]
 
 use blitz_parts::prim::thread::Thread;
+use blitz_parts::prim::thread_local;
 use blitz_parts::prim::{Mutex, OnceLock};
 use blitz_parts::watch::{Need, Next, Watch};
+use std::cell::Cell;
 use std::io;
 use std::sync::PoisonError;
+
+thread_local! {
+    /// Whose watch this thread is, if it is one.
+    static HERE: Cell<*const WatchThread> = const { Cell::new(std::ptr::null()) };
+}
 
 /// A team's watch, which has a thread once it was needed.
 pub(crate) struct WatchThread {
@@ -17,19 +24,35 @@ pub(crate) struct WatchThread {
 }
 
 impl WatchThread {
-    /// A pool with one worker has none: no other worker could help.
-    pub(crate) fn new(workers: usize, asymmetric: bool) -> WatchThread {
+    /// `needed`: there is a worker, or a spare, that could take over from a stuck one.
+    pub(crate) fn new(needed: bool, asymmetric: bool) -> WatchThread {
         WatchThread {
-            watch: Watch::new(workers > 1, asymmetric),
+            watch: Watch::new(needed, asymmetric),
             thread: OnceLock::new(),
             starting: Mutex::new(()),
         }
+    }
+
+    /// The current thread is the watch from now on.
+    pub(crate) fn begin_here(&self) {
+        HERE.with(|here| here.set(self));
+    }
+
+    /// Whether the current thread is the watch.
+    pub(crate) fn is_here(&self) -> bool {
+        HERE.try_with(Cell::get).is_ok_and(|here| std::ptr::eq(here, self))
     }
 
     /// A worker has just left something behind.
     #[inline]
     pub(crate) fn need(&self) -> Need {
         self.watch.need()
+    }
+
+    /// See [`Watch::need_after_fence`].
+    #[inline]
+    pub(crate) fn need_after_fence(&self) -> Need {
+        self.watch.need_after_fence()
     }
 
     /// The system refuses the heavy fence: from now on owners use an ordinary one.
@@ -100,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_watch_that_could_not_be_started_is_tried_again_now_and_then() {
-        let watch = WatchThread::new(2, false);
+        let watch = WatchThread::new(true, false);
         let attempts = Cell::new(0);
         let fail = || {
             attempts.set(attempts.get() + 1);

@@ -35,6 +35,7 @@ fn block_on_this_thread<F: Future>(future: F) -> F::Output {
 
 /// As [`block_on`]; what the future spawns goes to `team`.
 pub(crate) fn block_on_in<F: Future>(team: &Team, future: F) -> F::Output {
+    let _ambient = team.enter_ambient();
     let _entered = Entered::new(team.arc());
     let inside = current().is_some_and(|owner| owner.is_in(team));
     let _outside = if inside { None } else { wait_outside(team) };

@@ -20,9 +20,11 @@ where
         return JoinHandle::of_job(packet);
     };
     team.blocking.submit(Box::new(move || {
+        let ambient = hold.team().enter_ambient();
         let entered = Entered::new(hold.team().clone());
         work.run();
         drop(entered);
+        drop(ambient);
         if hold.team().blocking.one_has_ended() {
             tell_driver_of_end(hold.team());
         }

@@ -41,6 +41,54 @@ fn let_others_go_first(cx: &mut Context<'_>) -> Poll<Spent> {
     Poll::Pending
 }
 
+/// Returns whether the task may go on without letting others go first.
+///
+/// True outside of tasks, and in [`unconstrained`].
+///
+/// ```
+/// assert!(blitz::task::coop::has_budget_remaining());
+/// ```
+#[must_use]
+pub fn has_budget_remaining() -> bool {
+    context::has_budget()
+}
+
+/// Makes `future` spend one unit of the task's budget whenever it is ready.
+///
+/// For futures that are ready at once again and again, as those of a channel that is never empty.
+///
+/// ```
+/// # blitz::block_on(async {
+/// let (send, mut receive) = blitz::sync::mpsc::unbounded_channel();
+/// send.send(7).unwrap();
+/// assert_eq!(blitz::task::coop::cooperative(receive.recv()).await, Some(7));
+/// # });
+/// ```
+pub fn cooperative<F: Future>(future: F) -> Cooperative<F> {
+    Cooperative { future }
+}
+
+pin_project! {
+    /// What [`cooperative`] returns.
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Cooperative<F> {
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Cooperative<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let unit = ready!(poll_spend(cx));
+        let output = ready!(self.project().future.poll(cx));
+        unit.made_progress();
+        Poll::Ready(output)
+    }
+}
+
 /// Spends one unit of the task's budget, and lets other tasks go first if none is left. For loops
 /// that await nothing of this runtime.
 ///

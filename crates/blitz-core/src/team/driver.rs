@@ -9,6 +9,7 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// What a driver may know of its pool.
 #[derive(Clone)]
@@ -40,6 +41,12 @@ impl PoolView {
     #[must_use]
     pub fn max_io_completions(&self) -> Option<usize> {
         self.team.upgrade()?.config.io_completions
+    }
+
+    /// What [`PoolBuilder::timer_slack`](crate::PoolBuilder::timer_slack) said, or its default.
+    #[must_use]
+    pub fn timer_slack(&self) -> Duration {
+        self.team.upgrade().map_or(Duration::ZERO, |team| team.config.timer_slack)
     }
 
     /// When the pool was built, if its clock stands from then on.
@@ -113,6 +120,7 @@ impl Team {
             ));
         }
         self.sleep().plug(make(PoolView { team: self.weak() })?);
+        self.watch_left();
         match self.sleep().driver() {
             Some(driver) => Ok(driver),
             None => unreachable!("it was just plugged in"),

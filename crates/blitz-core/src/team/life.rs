@@ -2,7 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::{AnyLatch, Team};
+use super::{AnyLatch, Team, Worker};
+use crate::state::Duty;
 use blitz_parts::latch::OnceLatch;
 use blitz_parts::life::{Released, TasksHeld};
 use blitz_parts::prim::{Step, broken};
@@ -46,10 +47,29 @@ impl Team {
 
     /// Stops the workers: there is no reason to go on.
     pub(crate) fn stop_workers(&self) {
+        if self.sleep().counters().load().inactive() == 0 && self.has_task() {
+            // Each worker may be blocked until a task is dropped, which only one that leaves does.
+            self.call_spare_for_end();
+        }
+        // No worker is enlisted any more, so those that leave are all that there are.
+        self.spares.end();
         self.sleep().stop();
         self.watch.stop();
         self.blocking.stop();
         self.count_out();
+    }
+
+    /// Whether a task waits, or is in a queue.
+    fn has_task(&self) -> bool {
+        let has_any = |worker: &Worker| worker.queues.has_any() || !worker.queues.owned.is_empty();
+        self.tasks.may_have() || self.workers().any(has_any)
+    }
+
+    #[cold]
+    fn call_spare_for_end(&self) {
+        if self.spares.is_any_left() {
+            self.call_spare(Duty::Seat);
+        }
     }
 
     /// Counts a worker thread in, or the builder: it has begun.

@@ -1,22 +1,27 @@
 //! What all workers of a pool share.
 
+mod ambient;
 mod driver;
 mod entered;
 mod latch;
 mod life;
 mod owner;
 mod panics;
+mod spares;
+mod watch;
 mod worker;
 
+pub(crate) use ambient::Inside;
 pub use driver::PoolView;
 pub(crate) use entered::{Entered, entered, is_entering_over};
 pub(crate) use latch::AnyLatch;
 pub(crate) use owner::{Owner, WorkerScope, current};
-pub(crate) use worker::{Worker, taken};
+pub(crate) use worker::{Order, Worker, taken};
 
+use crate::base::ambient::Ambient;
 use crate::state::{
-    Adoption, BitmapTotals, Blocking, Config, Fifo, OwnBitmap, OwnTasks, Plugging, Scheduler,
-    Sections, TaskCounters, TaskQueue, TaskQueues, WatchThread, default_workers,
+    Adoption, BitmapTotals, Blocking, Config, Fifo, OwnBitmap, OwnTasks, Plugging, Rest, Scheduler,
+    Sections, Spares, TaskCounters, TaskQueue, TaskQueues, WatchThread, default_workers,
 };
 use blitz_parts::barrier::{self, Reliance};
 use blitz_parts::bitmap::Bitmap;
@@ -25,19 +30,40 @@ use blitz_parts::guests::Guests;
 use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::life::Life;
-use blitz_parts::prim::{Mutex, Step, broken, thread};
-use blitz_parts::sleep::{Counters, Sleep};
+use blitz_parts::prim::{Mutex, OnceLock, Step, broken, thread};
+use blitz_parts::seats::{LongTasks, Seats};
+use blitz_parts::sleep::{Bed, Counters, Sleep, WORKERS_MAX};
 use blitz_parts::slots::Slots;
+use blitz_parts::tuning::SPARES_MIN;
 use crossbeam_utils::CachePadded;
+use std::io;
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
+
+/// What a team needs of the layers above it.
+#[derive(Clone, Copy)]
+pub(crate) struct Upward {
+    /// Starts the thread of a worker that was just added.
+    pub(crate) start_spare: fn(&Team, usize, Arc<Rest>) -> io::Result<()>,
+    /// Starts the watch.
+    pub(crate) start_watch: fn(&Team) -> io::Result<thread::Thread>,
+}
 
 /// The workers of a pool and all they share. Kept alive by the pool's handle, by every worker
 /// thread and by every job that outlives the call which made it.
 pub(crate) struct Team {
     sleep: Sleep,
     injector: CachePadded<Injector>,
+    /// Those that the pool was built with, then spares.
     workers: Slots<CachePadded<Worker>>,
+    /// How many workers the pool was built with: so many threads compute at once.
+    seat_count: usize,
+    pub(crate) seats: Seats,
+    pub(crate) spares: Spares,
+    /// A team without it has no spares.
+    upward: OnceLock<Upward>,
+    /// Tasks that the relief worker leaves to those who have seats.
+    pub(crate) long_tasks: LongTasks,
     pub(crate) config: Config,
     /// What keeps the team at work (see `worker/shutdown`).
     pub(crate) life: Life,
@@ -64,6 +90,8 @@ pub(crate) struct Team {
     pub(crate) blocking: Blocking,
     pub(crate) adoption: Adoption,
     pub(crate) plugging: Plugging,
+    /// The context of another runtime that every thread of the team is inside of.
+    ambient: OnceLock<Arc<dyn Ambient>>,
     me: Weak<Team>,
 }
 
@@ -74,11 +102,20 @@ impl Team {
         let asymmetric = barrier::available() && !config.publish_all;
         let blocking = Blocking::new(config.blocking_threads, config.blocking_keep_alive);
         let tasks = TaskQueue::new(scheduler, workers);
+        let spares = Spares::new(
+            config.spares.unwrap_or(workers.max(SPARES_MIN)).min(WORKERS_MAX - workers),
+        );
+        let watched = workers + spares.max() > 1;
         let adoption = Adoption::new(config.use_current_thread);
         let team = Arc::new_cyclic(|me| Team {
             sleep: Sleep::new(config.sleep, asymmetric, default_workers()),
             injector: CachePadded::new(Injector::new()),
             workers: Slots::new(),
+            seat_count: workers,
+            seats: Seats::new(),
+            spares,
+            upward: OnceLock::new(),
+            long_tasks: LongTasks::new(),
             config,
             life: Life::new(workers, threads),
             sections: Sections::default(),
@@ -93,24 +130,25 @@ impl Team {
             bitmap_totals: BitmapTotals::default(),
             lists: workers,
             outside: CachePadded::default(),
-            watch: WatchThread::new(workers, asymmetric),
+            watch: WatchThread::new(watched, asymmetric),
             blocking,
             adoption,
             plugging: Plugging::default(),
+            ambient: OnceLock::new(),
             me: me.clone(),
         });
         for _ in 0..workers {
-            team.add_worker();
+            team.add_worker(team.sleep.add_bed());
         }
         team
     }
 
-    fn add_worker(&self) {
+    /// Adds a worker. Callers take turns.
+    fn add_worker(&self, bed: &Bed) {
         let demand =
             if self.asymmetric.is_on() { self.sleep.counters() } else { &self.always_demanding };
-        let bed = self.sleep.add_bed();
         let all_timed = self.config.slow_poll.is_some();
-        let bitmap = self.bitmap().map(|_| OwnBitmap::new(bed.index()));
+        let bitmap = self.bitmap().map(|_| OwnBitmap::new(self.part_of(bed.index())));
         let queues = TaskQueues::new(bitmap.is_some());
         let tasks = OwnTasks::new(all_timed, bitmap);
         let worker = Worker::new(NonNull::from(self), bed, demand, queues, tasks);
@@ -123,14 +161,8 @@ impl Team {
         &self.sleep
     }
 
-    /// Calls `change` if the system has refused the heavy fence since the last call: every thread
-    /// is to do without it from now on (see `blitz_parts::barrier`).
-    pub(crate) fn notice_refused_fence(&self, change: impl FnOnce()) {
-        self.asymmetric.notice_refusal(change);
-    }
-
     /// Makes every worker publish each fork and use ordinary fences, from some time on.
-    pub(crate) fn publish_all(&self) {
+    fn publish_all(&self) {
         self.sleep.become_symmetric();
         self.workers().for_each(|worker| worker.publish_all(&self.always_demanding));
     }
@@ -148,6 +180,17 @@ impl Team {
 
     #[inline]
     pub(crate) fn num_workers(&self) -> usize {
+        self.seat_count
+    }
+
+    /// Which part of the bitmap is that of worker `index`, which may be a spare.
+    pub(crate) fn part_of(&self, index: usize) -> usize {
+        index % self.seat_count
+    }
+
+    /// How many workers there are, spares included.
+    #[inline]
+    pub(crate) fn num_with_spares(&self) -> usize {
         self.workers.len()
     }
 
@@ -156,8 +199,14 @@ impl Team {
         self.workers.get(index).map(|worker| &**worker)
     }
 
+    /// All workers, spares included.
     pub(crate) fn workers(&self) -> impl Iterator<Item = &Worker> {
         self.workers.iter().map(|worker| &**worker)
+    }
+
+    /// The workers that the pool was built with.
+    pub(crate) fn first_workers(&self) -> impl Iterator<Item = &Worker> {
+        self.workers().take(self.seat_count)
     }
 
     /// A handle that keeps nothing alive.
@@ -178,23 +227,25 @@ impl Team {
         }
     }
 
-    /// Posts a job from anywhere.
-    pub(crate) fn inject(&self, work: Work) {
+    /// Posts a job from anywhere. Returns how many workers were woken.
+    pub(crate) fn inject(&self, work: Work) -> usize {
         let was_empty = self.injector.push(work);
-        self.sleep.new_jobs(1, was_empty);
+        let woken = self.sleep.new_jobs(1, was_empty);
         // After the fence in `new_jobs` (GUESTS-1).
         if !broken(Step::RuntimeGuestTold) {
             self.guests.tell_of_job(|worker| self.notify_guest(worker));
         }
+        woken
     }
 
-    /// Notifies the guests that hear of tasks of one that was just put where all workers look. The
-    /// caller has fenced since.
+    /// Notifies the relief worker, and the guests that hear of tasks, of one that was just put where
+    /// all workers look. The caller has fenced since.
     #[inline]
     pub(crate) fn notify_guests_of_task(&self) {
         if !broken(Step::RuntimeTaskGuestTold) {
             self.guests.tell_of_task(|worker| self.notify_guest(worker));
         }
+        self.sleep.tell_relief();
     }
 
     fn notify_guest(&self, worker: usize) {

@@ -6,6 +6,7 @@ use blitz_parts::deque::{Deque, Steal};
 use blitz_parts::job::{Header, Work};
 use blitz_parts::mail::Mailbox;
 use blitz_parts::rng::XorShift64Star;
+use blitz_parts::seats::Seat;
 use blitz_parts::sleep::{Bed, Counters, Counts, Demand};
 use blitz_parts::trail::Trail;
 use crossbeam_utils::CachePadded;
@@ -30,8 +31,21 @@ pub(crate) struct Worker {
     /// check.
     pub(crate) trail: Trail,
     pub(crate) counters: WorkerCounters,
+    /// What the watch has noted about this worker: looked at after each poll and job.
+    pub(crate) seat: Seat,
     pub(crate) queues: TaskQueues,
     pub(super) own: OwnerOnly<Own>,
+}
+
+/// In which order a worker takes its own jobs in the main loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The newest first: all of them were spawned by jobs.
+    Newest,
+    /// The oldest first: tasks or other threads have spawned the last ones.
+    Oldest,
+    /// The newest first, and the oldest in its turn: jobs have spawned some on top of such.
+    Mixed,
 }
 
 /// What only the worker's own thread touches.
@@ -40,6 +54,10 @@ pub(crate) struct Own {
     pub(crate) tasks: OwnTasks,
     /// Whether tasks go before own jobs next time.
     pub(crate) tasks_first: Cell<bool>,
+    /// How many calls are on the stack that have given this worker's seat away.
+    pub(crate) without_seat: Cell<u32>,
+    /// In which order the main loop takes own jobs.
+    pub(crate) order: Cell<Order>,
     pub(crate) opened_mail: RefCell<VecDeque<Work>>,
     pub(crate) backoff: Backoff,
     /// Tasks are being woken by events of the driver.
@@ -76,11 +94,14 @@ impl Worker {
             mail: Mailbox::new(),
             trail: Trail::new(),
             counters: WorkerCounters::default(),
+            seat: Seat::new(),
             queues,
             own: OwnerOnly::new(Own {
                 rng: XorShift64Star::new(bed.index() as u64 + 1),
                 tasks,
                 tasks_first: Cell::new(false),
+                without_seat: Cell::new(0),
+                order: Cell::new(Order::Newest),
                 opened_mail: RefCell::new(VecDeque::new()),
                 backoff: Backoff::default(),
                 dispatching: Cell::new(false),
@@ -151,6 +172,11 @@ impl Worker {
                 Steal::Retry => {}
             }
         }
+    }
+
+    /// Whether the worker is inside of a poll or a job, at some recent moment.
+    pub(crate) fn is_in_work(&self) -> bool {
+        self.trail.is_in_run() || self.queues.counters.are_polling()
     }
 
     /// Whether jobs for this worker alone wait.

@@ -33,9 +33,8 @@
 #![forbid(unsafe_code)]
 
 use super::Room;
-use super::work::has_work;
 use crate::base::context::Aside;
-use crate::sched::watch;
+use crate::sched::work::has_work;
 use crate::team::{Owner, PoolView, Team, Worker};
 use blitz_parts::prim::{Step, broken};
 use blitz_parts::sleep::DriverLease;
@@ -58,7 +57,8 @@ impl PoolView {
 
 /// Whether no worker runs anything.
 fn all_inactive(team: &Team) -> bool {
-    team.sleep().counters().load().inactive() >= team.num_workers()
+    let waits = usize::from(team.sleep().relief_waits());
+    team.sleep().counters().load().inactive() + waits >= team.sleep().in_service()
 }
 
 /// Whether every worker sleeps, or is about to and will find nothing.
@@ -161,7 +161,7 @@ impl Owner<'_> {
     fn leave(self, lease: DriverLease<'_>) {
         drop(lease);
         if !broken(Step::DriverLeaveTells) {
-            watch::lease_is_free(self.team());
+            self.team().watch_driver();
         }
     }
 

@@ -10,8 +10,9 @@
 #![forbid(unsafe_code)]
 
 use super::driver::Visit;
-use super::work::has_work_but_tasks_of;
 use crate::sched::end::end_orphaned_sections_if_closing;
+use crate::sched::work::has_work_but_tasks_of;
+use crate::state::Turn;
 use crate::team::{Owner, Worker};
 use blitz_parts::job::Work;
 use blitz_parts::prim::{Step, broken};
@@ -48,6 +49,8 @@ pub(crate) enum Found {
     Task(Runnable),
     /// Wakers that the driver keeps, to be called.
     Wakers,
+    /// Nothing, for this worker is a spare and one too many: it leaves.
+    TooMany,
 }
 
 impl Owner<'_> {
@@ -60,8 +63,12 @@ impl Owner<'_> {
     /// Any work at all: a part of the main loop; `search`: also in the rings of others.
     #[inline(always)]
     pub(super) fn find(self, look: Look, search: bool) -> Option<Found> {
-        if self.tasks().is_fair_turn() {
-            if let Some(found) = self.find_fairly(|| self.jobs().pop()) {
+        let turn = self.tasks().take_turn();
+        if turn == Turn::Others && self.is_too_many() {
+            return Some(Found::TooMany);
+        }
+        if turn == Turn::Others || turn == Turn::Queue && self.team().tasks.may_have() {
+            if let Some(found) = self.find_in_turn(turn, || self.jobs().pop_in_turn()) {
                 return Some(found);
             }
         }
@@ -97,17 +104,30 @@ impl Owner<'_> {
         first
     }
 
+    /// What goes before own tasks in this turn; `own_job` takes one of the own jobs.
+    #[cold]
+    pub(super) fn find_in_turn(
+        self,
+        turn: Turn,
+        own_job: impl Fn() -> Option<Work>,
+    ) -> Option<Found> {
+        match turn {
+            Turn::Own => None,
+            Turn::Queue => self.tasks().take_foreign().map(Found::Task),
+            Turn::Others => self.find_fairly(own_job),
+        }
+    }
+
     /// What own tasks and jobs would keep waiting for ever, a different kind first each time;
     /// `own_job` takes one of the own jobs.
-    #[cold]
-    pub(super) fn find_fairly(self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
+    fn find_fairly(self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
         // A worker that is never idle may have polled the task of a forgotten shield to its end.
         end_orphaned_sections_if_closing(self.team());
         // After wakers were called the next turn is for the others, however many wakers there are.
         let visits = !self.own().called_wakers.replace(false);
         if visits && self.visit_driver() == Visit::Wakers {
             self.own().called_wakers.set(true);
-            self.own().tasks.tick.repeat_fair_turn();
+            self.own().tasks.tick.repeat_turn_of_others();
             self.tasks().notify_of_ring();
             return Some(Found::Wakers);
         }
@@ -151,7 +171,7 @@ impl Owner<'_> {
 
     fn steal(self, look: Look, tasks: bool) -> Option<Found> {
         let team = self.team();
-        let workers = team.num_workers();
+        let workers = team.num_with_spares();
         if workers < 2 {
             return None;
         }

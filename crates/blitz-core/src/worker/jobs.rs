@@ -1,8 +1,8 @@
 //! The jobs of the current thread's worker: its end of the deque.
 
 use super::{Room, room};
-use crate::base::context::Aside;
-use crate::team::{Owner, Worker, taken};
+use crate::base::context::{self, Aside};
+use crate::team::{Order, Owner, Worker, taken};
 use blitz_parts::barrier;
 use blitz_parts::deque::{Mark, Place, Published, TakeBack};
 use blitz_parts::job::{Header, Work};
@@ -54,6 +54,9 @@ impl Jobs<'_> {
                 self.notify(alone);
             }
         }
+        // All workers may be busy, and each that looks may take something else that blocks it. Once
+        // it is on, the watch stays on as long as jobs are left.
+        self.team().watch_left_after_fence();
     }
 
     /// Puts a job of the caller's frame where this worker finds it. If it is then
@@ -183,9 +186,39 @@ impl Jobs<'_> {
         self.counters.wakes_sent.add(woken as u64);
     }
 
-    /// The newest own job. Only in the main loop: elsewhere it may belong to a frame.
+    /// The next own job: the oldest of those that tasks or other threads have spawned, otherwise
+    /// the newest. Only in the main loop: elsewhere it may belong to a frame.
     pub(super) fn pop(self) -> Option<Work> {
-        self.pop_above(Mark::START)
+        let order = &self.own().order;
+        let next = if order.get() == Order::Oldest {
+            self.take_oldest()
+        } else {
+            self.pop_above(Mark::START)
+        };
+        if next.is_none() {
+            order.set(Order::Newest);
+        }
+        next
+    }
+
+    /// The same where own jobs have their turn: the oldest, if older ones may have nothing to do
+    /// with those on top, which might spawn others for ever.
+    pub(super) fn pop_in_turn(self) -> Option<Work> {
+        if self.own().order.get() == Order::Newest { self.pop() } else { self.take_oldest() }
+    }
+
+    /// Puts a job that no frame waits for where this worker and others find it. Jobs that tasks
+    /// spawn have nothing to do with each other, and each has waited as long as it lies there: the
+    /// worker takes the oldest first. A job that spawns others does so on the way to their result:
+    /// the newest first keeps them few.
+    pub(super) fn push_detached(self, work: Work) {
+        let order = &self.own().order;
+        order.set(match order.get() {
+            _ if !context::is_outside_of_tasks() => Order::Oldest,
+            Order::Newest => Order::Newest,
+            Order::Oldest | Order::Mixed => Order::Mixed,
+        });
+        self.push(work);
     }
 
     /// The newest own job, if it came after `mark`: jobs below belong to frames that will take them
@@ -233,8 +266,10 @@ impl Jobs<'_> {
         let mut batch = team.injector().take_all();
         let first = batch.next()?;
         self.counters.injected.add(1);
-        // They have nothing to do with each other: the next one must not wait for the first.
+        // They have nothing to do with each other: the next one must not wait for the first. This
+        // worker may still count as one that looks for work, and is about to run the first.
         for work in batch {
+            self.own().order.set(Order::Oldest);
             self.push(work);
         }
         Some(first)

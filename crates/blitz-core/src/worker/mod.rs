@@ -7,13 +7,15 @@ mod jobs;
 mod latch;
 mod mail;
 mod outside;
+mod relief;
 mod run;
 mod shutdown;
+mod spare;
 mod stack;
 mod thread;
 mod visit;
 mod wait;
-mod work;
+mod watch;
 
 pub(crate) use adopted::{adopt, current_team, index_in, is_worker, with_worker};
 pub(crate) use driver::tell_driver_of_end;
@@ -22,6 +24,7 @@ pub(crate) use latch::mark;
 pub(crate) use mail::post;
 pub(crate) use outside::{inject, push_or_inject};
 pub(crate) use shutdown::{give_up, shut_down};
+pub(crate) use spare::{block_in_place, connect};
 #[cfg(all(test, blitz_shuttle))]
 pub(crate) use stack::with_room;
 pub(crate) use stack::{Room, room};

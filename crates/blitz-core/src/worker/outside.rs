@@ -3,13 +3,14 @@
 #![forbid(unsafe_code)]
 
 use super::visit::need_worker;
+use crate::sched;
 use crate::team::{Team, current};
 use blitz_parts::job::Work;
 
 /// Posts a job from a thread that may be a worker of `team`: then the job stays close.
 pub(crate) fn push_or_inject(team: &Team, work: Work) {
     match current() {
-        Some(owner) if owner.is_in(team) => owner.jobs().push(work),
+        Some(owner) if owner.is_in(team) => owner.jobs().push_detached(work),
         _ => inject(team, work),
     }
 }
@@ -17,6 +18,6 @@ pub(crate) fn push_or_inject(team: &Team, work: Work) {
 /// Posts a job that no caller waits for. If a thread was lent to the pool, and is away, another one
 /// takes its place.
 pub(crate) fn inject(team: &Team, work: Work) {
-    team.inject(work);
+    sched::inject(team, work);
     need_worker(team);
 }

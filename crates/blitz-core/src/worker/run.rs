@@ -13,27 +13,34 @@
 #![forbid(unsafe_code)]
 
 use super::driver::Visit;
-use super::work::has_work;
 use super::{Found, Look};
 use crate::base::context;
 use crate::base::panic::AbortOnUnwind;
 use crate::sched::end::end_orphaned_sections_when_idle;
+use crate::sched::work::has_work;
 use crate::team::Owner;
 use blitz_parts::job::Work;
 use blitz_parts::latch::JobLatch;
-use blitz_parts::prim::{Step, broken};
+use blitz_parts::prim::{SeqCst, Step, broken, fence};
 use blitz_parts::sleep::Idle;
 
 impl Owner<'_> {
-    /// Works until the pool ends.
+    /// Works until the pool ends, or until this is a spare and one too many.
     pub(crate) fn run_until_stopped(self) {
         let sleep = self.team().sleep();
         loop {
             while let Some(found) = self.find(Look::Public, true) {
+                if matches!(found, Found::TooMany) {
+                    return;
+                }
                 self.run(found);
+            }
+            if self.is_too_many() {
+                return;
             }
             let mut idle = sleep.start_looking_outside(self.bed());
             let mut dispatched = false;
+            let mut parks = false;
             let found = loop {
                 if idle.is_driver_turn() {
                     let visit = self.visit_driver();
@@ -54,6 +61,15 @@ impl Owner<'_> {
                 }
                 if idle.is_sleepy() {
                     self.jobs().give_memory_back();
+                    if !parks && self.has_park_handlers() {
+                        // The handler is user code: no idle worker may run it. What it spawns is
+                        // found by the look that begins anew.
+                        parks = true;
+                        self.stop_looking(idle, || has_work(self.team()));
+                        self.call_park_handler();
+                        idle = sleep.start_looking_outside(self.bed());
+                        continue;
+                    }
                 }
                 let visit = self.no_work_found(&mut idle, None);
                 dispatched |= visit != Visit::Nothing;
@@ -63,12 +79,51 @@ impl Owner<'_> {
             };
             let few = dispatched && self.tasks().has_few_tasks();
             let more = || if few { self.leaves_work() } else { has_work(self.team()) };
-            let woken = sleep.work_found(self.bed(), idle, more);
-            self.counters.wakes_sent.add(woken as u64);
-            match found {
-                Some(found) => self.run(found),
-                None => return,
+            self.stop_looking(idle, more);
+            if parks {
+                self.call_unpark_handler();
             }
+            match found {
+                Some(Found::TooMany) | None => return,
+                Some(found) => self.run(found),
+            }
+        }
+    }
+
+    fn has_park_handlers(self) -> bool {
+        let config = &self.team().config;
+        config.park_handler.is_some() || config.unpark_handler.is_some()
+    }
+
+    #[cold]
+    fn call_park_handler(self) {
+        if let Some(handler) = &self.team().config.park_handler {
+            self.team().catch("a park handler", || handler(self.index()));
+        }
+    }
+
+    #[cold]
+    fn call_unpark_handler(self) {
+        if let Some(handler) = &self.team().config.unpark_handler {
+            self.team().catch("an unpark handler", || handler(self.index()));
+        }
+    }
+
+    /// Counts this worker as idle no more. Another is woken if there is `more`.
+    pub(super) fn stop_looking(self, idle: Idle, more: impl Fn() -> bool) {
+        self.leave_the_rest(self.team().sleep().work_found(self.bed(), idle, more));
+    }
+
+    /// This worker looks for work no more, and has woken as many as `woken`. If it has woken none,
+    /// the watch looks after what is left in the queues of the team: a poster that has seen this
+    /// worker look leaves its work to it, and what this worker found may block it. Of jobs and tasks
+    /// of one worker the watch knows already.
+    pub(super) fn leave_the_rest(self, woken: usize) {
+        let team = self.team();
+        self.counters.wakes_sent.add(woken as u64);
+        fence(SeqCst);
+        if woken == 0 && (team.tasks.may_have() || !team.injector().is_empty()) {
+            team.watch_left_after_fence();
         }
     }
 
@@ -108,11 +163,13 @@ impl Owner<'_> {
             Found::Job(work) => self.execute(work),
             Found::Task(task) => self.tasks().poll(task),
             Found::Wakers => self.call_wakers(),
+            Found::TooMany => {}
         }
     }
 
     /// Runs a job that this worker found somewhere, under an [`Aside`] if it runs on top of
     /// anything.
+    #[inline]
     pub(crate) fn execute(self, work: Work) {
         debug_assert!(context::is_outside_of_tasks(), "a job would see a stranger's task");
         self.counters.executed.add(1);
@@ -122,5 +179,8 @@ impl Owner<'_> {
             work.run(runner);
             std::mem::forget(guard);
         });
+        if self.seat.is_noted() {
+            self.tasks().attend(None);
+        }
     }
 }

@@ -71,7 +71,8 @@ pub(crate) fn shut_down(team: &Team) {
         // A thread that the pool has adopted hands over then.
         return;
     }
-    let waits = !team.config.detach_on_drop && !team.blocking.is_here();
+    let is_own_thread = team.blocking.is_here() || team.is_ambient_here() || team.watch.is_here();
+    let waits = !team.config.detach_on_drop && !is_own_thread;
     end_adoption(team, waits);
     if !waits {
         return;

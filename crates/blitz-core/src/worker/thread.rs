@@ -5,10 +5,12 @@ use super::stack;
 use crate::base::context::Aside;
 use crate::base::panic::AbortOnUnwind;
 use crate::sched::cancel::{cancel_if_last, leave};
+use crate::state::Rest;
 use crate::team::{Owner, Team, WorkerScope, current};
 use blitz_parts::prim::thread;
 use blitz_parts::stock::Stock;
-use std::sync::PoisonError;
+use blitz_parts::thread::current as current_thread;
+use std::sync::{Arc, PoisonError};
 
 /// Works as worker `index` until the team ends.
 pub(crate) fn run_worker(team: &Team, index: usize) {
@@ -17,11 +19,20 @@ pub(crate) fn run_worker(team: &Team, index: usize) {
         team.count_in();
         run_start_handler(team, index);
         owner.run_until_stopped();
-        if let Some(handler) = &team.config.exit_handler {
-            team.catch("an exit handler", || handler(index));
-        }
+        run_exit_handler(team, index);
     });
     drop(stock);
+    team.count_out();
+}
+
+/// Works as spare `index` whenever it is called, until the team ends.
+pub(super) fn run_spare(team: &Team, index: usize, rest: &Arc<Rest>) {
+    be_worker(team, index, |owner| {
+        // As work, so that the watch calls another spare if the handler blocks.
+        owner.in_run(|_| run_start_handler(team, index));
+        owner.serve_until_over(rest);
+        run_exit_handler(team, index);
+    });
     team.count_out();
 }
 
@@ -41,6 +52,12 @@ pub(crate) fn run_start_handler(team: &Team, index: usize) {
     }
 }
 
+fn run_exit_handler(team: &Team, index: usize) {
+    if let Some(handler) = &team.config.exit_handler {
+        team.catch("an exit handler", || handler(index));
+    }
+}
+
 /// Calls `work` as worker `index`, which then leaves. The caller has the right to be that worker,
 /// once.
 fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
@@ -51,7 +68,9 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
     // the thread that answers for it once the adoption is over (see `state/adoption`). The caller
     // keeps the team.
     let scope = unsafe { WorkerScope::enter(worker) };
+    let inside = team.be_inside();
     stack::begin(team.config.stack_size);
+    worker.seat.sit_down(current_thread());
     // A worker that is gone without a word would leave others waiting for it.
     let guard = AbortOnUnwind("a worker's loop");
     if let Some(owner) = current() {
@@ -60,6 +79,7 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
         retire(owner);
     }
     std::mem::forget(guard);
+    drop(inside);
     drop(scope);
 }
 
@@ -83,6 +103,7 @@ fn retire(owner: Owner<'_>) {
         // is left.
         run_jobs_left(owner);
         owner.tasks().give_away();
+        owner.team().end_ambient();
     }
 }
 

@@ -4,8 +4,9 @@
 use super::adopted::{adopting, is_adopted_by};
 use super::stack;
 use super::thread::{hand_over, stand_in_for_adopted, start_successor};
-use crate::team::{Team, WorkerScope, current};
+use crate::team::{Inside, Team, WorkerScope, current};
 use blitz_parts::prim::{Step, broken};
+use blitz_parts::thread;
 use std::sync::Arc;
 
 /// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every
@@ -24,13 +25,18 @@ pub(crate) fn visit() -> Option<Visit> {
     // scope.
     let scope = unsafe { WorkerScope::enter(team.worker(0)?) };
     stack::begin(None);
-    Some(Visit { scope: Some(scope), team })
+    if let Some(owner) = current() {
+        owner.seat.sit_down(thread::current());
+    }
+    let inside = team.be_inside();
+    Some(Visit { scope: Some(scope), _inside: inside, team })
 }
 
 /// An adopted thread inside one of its pool's operations.
 pub(crate) struct Visit {
-    // Dropped in this order: the scope before what it sits in.
+    // Dropped in this order: the scope before what it sits in, and both after the hand-over.
     scope: Option<WorkerScope>,
+    _inside: Option<Inside>,
     team: Arc<Team>,
 }
 

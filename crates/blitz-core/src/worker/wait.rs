@@ -3,13 +3,13 @@
 #![forbid(unsafe_code)]
 
 use super::driver::Visit;
-use super::work::{has_tasks, has_work};
 use super::{Found, Look, Room, Wanted, room};
 use crate::base::context::{self, Aside};
 use crate::base::panic::AbortOnUnwind;
 use crate::sched::cancel::cancel_waiting_tasks;
 use crate::sched::end::{end_orphaned_sections_if_closing, end_orphaned_sections_when_idle};
-use crate::state::WaitPolicy;
+use crate::sched::work::{has_tasks, has_work};
+use crate::state::{Turn, WaitPolicy};
 use crate::team::{Owner, Team};
 use blitz_parts::deque::Mark;
 use blitz_parts::guests::{self, Injected};
@@ -103,8 +103,7 @@ impl Owner<'_> {
         let sleep = self.team().sleep();
         let stop_looking = |idle: &mut Option<Idle>| {
             if let Some(idle) = idle.take() {
-                let woken = sleep.work_found(self.bed(), idle, || has_work(self.team()));
-                self.counters.wakes_sent.add(woken as u64);
+                self.stop_looking(idle, || has_work(self.team()));
             }
         };
         let mut idle: Option<Idle> = None;
@@ -187,7 +186,7 @@ impl Owner<'_> {
     #[inline]
     fn next_of_many(self, mark: Mark<Header>) -> Option<Work> {
         let has_tasks = self.queues.has_any() || self.team().tasks.may_have();
-        if has_tasks || self.own().tasks.tick.is_fair_turn_due() {
+        if has_tasks || !self.own().tasks.tick.is_own_turn() {
             return None;
         }
         let job = self.jobs().pop_above(mark)?;
@@ -197,11 +196,10 @@ impl Owner<'_> {
 
     /// Any work at all: what is waited for first, and neither kind of work always before the other.
     fn find_while_waiting(self, latch: &JobLatch, mark: Mark<Header>, look: Look) -> Option<Found> {
-        if self.tasks().is_fair_turn() {
-            let found = self.find_fairly(|| self.jobs().pop_above(mark));
-            if found.is_some() {
-                return found;
-            }
+        let turn = self.tasks().take_turn();
+        let found = self.find_in_turn(turn, || self.jobs().pop_above(mark));
+        if found.is_some() {
+            return found;
         }
         let job = || {
             let job = (self.jobs().pop_above(mark))
@@ -267,7 +265,13 @@ impl Owner<'_> {
         limits: Limits<'_>,
     ) -> Option<Found> {
         let (team, polls, room) = (self.team(), self.polls_within(limits), limits.room);
-        if polls && self.tasks().is_fair_turn() {
+        let turn = if polls { self.tasks().take_turn() } else { Turn::Own };
+        if turn == Turn::Queue {
+            if let Some(task) = self.tasks().take_foreign() {
+                return Some(Found::Task(task));
+            }
+        }
+        if turn == Turn::Others {
             // There may be no other worker.
             let visit = self.visit_driver();
             if visit == Visit::Wakers && self.may_call_wakers(room) {
@@ -328,8 +332,12 @@ impl Owner<'_> {
             }
             sees
         };
-        let (woken, lease) = team.sleep().wait_parked(self.bed(), latch, look, || has_work(team));
-        self.counters.wakes_sent.add(woken as u64);
+        // Its seat is another's meanwhile, if that has anything to do.
+        let gives = !polls && has_work(team);
+        let (woken, lease) = self.without_seat(gives, || {
+            team.sleep().wait_parked(self.bed(), latch, look, || has_work(team))
+        });
+        self.leave_the_rest(woken);
         let see_to_driver = || match lease {
             Some(lease) => self.dispatch(lease),
             // No worker sleeps in the driver while the pool ends.

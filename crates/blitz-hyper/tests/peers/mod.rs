@@ -31,7 +31,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = Shutdown::new();
-        let server = serve(listener, app).with_shutdown(&shutdown).into_future();
+        let server = serve(listener, app).with_shutdown(&shutdown);
         Server::run(server, address, shutdown)
     }
 

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::borrowed::ReadBuf;
 use crate::room;
 use crate::uring::Uring;
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -10,7 +11,6 @@ use std::io::{self, IoSlice, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use tokio::io::ReadBuf;
 
 /// Memory that is used again and again, and where in it there is something.
 #[derive(Debug, Default)]
@@ -193,8 +193,8 @@ pub(super) fn step_back(mut file: &File, ahead: usize) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::Buffer;
+    use crate::borrowed::ReadBuf;
     use std::io::IoSlice;
-    use tokio::io::ReadBuf;
 
     #[test]
     fn what_was_taken_is_given_bit_by_bit() {

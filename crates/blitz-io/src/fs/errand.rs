@@ -2,13 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+use crate::borrowed::oneshot;
 use blitz_core::task;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tokio::sync::oneshot;
 
 /// Runs `work` elsewhere; its result.
 ///

@@ -4,14 +4,14 @@
 
 use super::buffer::step_back;
 use super::stage::Stage;
-use std::fs::{File as StdFile, Metadata, Permissions};
+use crate::borrowed::Mutex;
+use crate::borrowed::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
+use std::fs::{File as StdFile, FileTimes, Metadata, Permissions};
 use std::io::{self, IoSlice, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
-use tokio::sync::Mutex;
 
 /// An open file, to be read, written and sought with the methods of
 /// [`AsyncReadExt`](crate::io::AsyncReadExt), [`AsyncWriteExt`](crate::io::AsyncWriteExt) and
@@ -179,6 +179,15 @@ impl File {
     /// What the system says.
     pub async fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
         let set = move |file: &StdFile| file.set_permissions(permissions);
+        self.stage.lock().await.ask(&self.file, set).await
+    }
+
+    /// Sets when the file was last read and changed, once what was written is.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
+        let set = move |file: &StdFile| file.set_times(times);
         self.stage.lock().await.ask(&self.file, set).await
     }
 

@@ -46,6 +46,7 @@ pub use file::File;
 pub use open_options::OpenOptions;
 pub use path::{
     canonicalize, create_dir, create_dir_all, hard_link, metadata, read_link, remove_dir,
-    remove_dir_all, remove_file, rename, set_permissions, symlink, symlink_metadata, try_exists,
+    remove_dir_all, remove_file, rename, set_permissions, set_times, symlink, symlink_metadata,
+    try_exists,
 };
 pub use read_dir::{DirEntry, ReadDir, read_dir};

@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 use super::errand::run;
-use std::fs::{Metadata, Permissions};
+use rustix::fs::OFlags;
+use std::fs::{FileTimes, Metadata, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// What the system knows about what is at `path`; links are followed.
@@ -96,6 +98,41 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 pub async fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::set_permissions(path, permissions)).await
+}
+
+/// Sets when what is at `path` was last read and changed; links are followed.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("blitz-doc-set_times-{}", std::process::id()));
+/// # blitz::fs::create_dir_all(&dir).await?;
+/// use std::fs::FileTimes;
+/// use std::time::{Duration, SystemTime};
+/// let (path, then) = (dir.join("old"), SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000));
+/// blitz::fs::write(&path, "").await?;
+/// blitz::fs::set_times(&path, FileTimes::new().set_modified(then)).await?;
+/// assert_eq!(blitz::fs::metadata(&path).await?.modified()?, then);
+/// # blitz::fs::remove_dir_all(&dir).await
+/// # }) }
+/// ```
+///
+/// # Errors
+/// If it can be opened neither for reading nor for writing, or what else the system says.
+pub async fn set_times(path: impl AsRef<Path>, times: FileTimes) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    // A pipe without a peer must not block the thread.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    run(move || {
+        let read = OpenOptions::new().read(true).custom_flags(flags).open(&path);
+        let file = match read {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                OpenOptions::new().write(true).custom_flags(flags).open(&path)?
+            }
+            read => read?,
+        };
+        file.set_times(times)
+    })
+    .await
 }
 
 /// Moves what is at `from` to `to`, and replaces a file that is there, in one step.

@@ -16,6 +16,8 @@
 
 use super::buffer::{Buffer, step_back};
 use super::errand::Pending;
+use crate::borrowed::ReadBuf;
+use crate::borrowed::oneshot;
 use crate::driver::uring_for_files;
 use crate::uring::Uring;
 use blitz_parts::tuning::FILE_BYTES_MAX;
@@ -24,8 +26,6 @@ use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice, Seek, SeekFrom};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
-use tokio::io::ReadBuf;
-use tokio::sync::oneshot;
 
 /// The state of a file.
 #[derive(Debug)]

@@ -51,6 +51,26 @@ macro_rules! datagram {
                 self.io.io(Interest::WRITABLE, |socket| socket.send(buf)).await
             }
 
+            /// Waits until the socket may be written to, to be polled.
+            ///
+            /// Only the newest task that polls is woken. An attempt may still have to wait.
+            ///
+            /// # Errors
+            /// If the runtime has ended.
+            pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.io.poll_ready(cx, Interest::WRITABLE).map_ok(drop)
+            }
+
+            /// Waits until the socket may be read from, to be polled.
+            ///
+            /// Only the newest task that polls is woken. An attempt may still have to wait.
+            ///
+            /// # Errors
+            /// If the runtime has ended.
+            pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.io.poll_ready(cx, Interest::READABLE).map_ok(drop)
+            }
+
             /// As [`send`](Self::send), unless it would have to wait.
             ///
             /// # Errors

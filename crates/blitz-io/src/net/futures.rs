@@ -3,10 +3,10 @@
 #![forbid(unsafe_code)]
 
 use super::{TcpStream, UnixStream, tcp, unix};
+use crate::borrowed::{AsyncRead, AsyncWrite, ReadBuf};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 macro_rules! reads {
     ($($Stream:ty),*) => {$(

@@ -4,8 +4,9 @@
 //! |---|---|
 //! | wait for connections | [`TcpListener`], [`UnixListener`] |
 //! | connect | [`TcpStream::connect`], [`UnixStream::connect`] |
-//! | set options first | [`TcpSocket`] |
+//! | set options first | [`TcpSocket`], [`UnixSocket`] |
 //! | send and receive packets | [`UdpSocket`], [`UnixDatagram`] |
+//! | pass bytes one way | [`unix::pipe`] |
 //! | look a name up | [`lookup_host`] |
 //!
 //! A socket belongs to the pool that it was made in, the current one or else the global one, whose
@@ -44,6 +45,7 @@ mod datagram;
 mod descriptor;
 #[cfg(feature = "futures-io")]
 mod futures;
+mod options;
 mod owned;
 mod split;
 mod stream;
@@ -57,4 +59,4 @@ pub use addr::{ToSocketAddrs, lookup_host};
 pub use tcp::{TcpListener, TcpSocket, TcpStream};
 pub use udp::UdpSocket;
 #[doc(inline)]
-pub use unix::{UnixDatagram, UnixListener, UnixStream};
+pub use unix::{UnixDatagram, UnixListener, UnixSocket, UnixStream};

@@ -4,13 +4,13 @@
 macro_rules! halves {
     ($Stream:ident, $Address:path) => {
         use super::$Stream;
+        use crate::borrowed::{AsyncRead, AsyncWrite, ReadBuf};
         use crate::io::{Interest, Ready};
         use std::io;
         use std::net::Shutdown;
         use std::pin::Pin;
         use std::sync::Arc;
         use std::task::{Context, Poll};
-        use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
         /// The half of a stream that reads: see `split` there.
         #[derive(Debug)]

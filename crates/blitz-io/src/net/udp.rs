@@ -5,16 +5,18 @@
 use super::addr::{ToSocketAddrs, first_that_works, resolve};
 use super::datagram::datagram;
 use super::descriptor::descriptor;
+use super::options;
 use super::waits::waits;
+use crate::borrowed::ReadBuf;
 use crate::driver;
 use crate::io::Interest;
 use crate::poll::Registration;
 use crate::transfer;
 use bytes::BufMut;
+use socket2::SockRef;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::task::{Context, Poll, ready};
-use tokio::io::ReadBuf;
 
 /// A UDP socket.
 ///
@@ -44,6 +46,14 @@ waits!(
  # let here = blitz::net::UdpSocket::bind(\"127.0.0.1:0\").await?;
  # here.connect(there.local_addr()?).await?;"
 );
+
+/// The address that the next packet of `socket` comes from.
+fn sender(socket: &mio::net::UdpSocket) -> io::Result<SocketAddr> {
+    let sender = SockRef::from(socket).peek_sender()?;
+    sender
+        .as_socket()
+        .ok_or_else(|| io::Error::other("a packet without an address of the internet"))
+}
 
 datagram!(
     UdpSocket,
@@ -146,6 +156,79 @@ impl UdpSocket {
     /// As [`recv_from`](UdpSocket::recv_from).
     pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.io.io(Interest::READABLE, |socket| socket.peek_from(buf)).await
+    }
+
+    /// Returns where the next packet comes from, and leaves it there.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// # let there = blitz::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// let socket = blitz::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// # there.send_to(b"hello", socket.local_addr()?).await?;
+    /// assert_eq!(socket.peek_sender().await?, there.local_addr()?);
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`recv_from`](UdpSocket::recv_from).
+    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
+        self.io.io(Interest::READABLE, sender).await
+    }
+
+    /// As [`peek_sender`](UdpSocket::peek_sender), unless it would have to wait.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no packet, or what the system says.
+    pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
+        self.io.try_io(Interest::READABLE, sender)
+    }
+
+    /// As [`peek_sender`](UdpSocket::peek_sender), to be polled. Only the newest task that polls is
+    /// woken.
+    ///
+    /// # Errors
+    /// As [`peek_sender`](UdpSocket::peek_sender).
+    pub fn poll_peek_sender(&self, cx: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        self.io.poll_io(cx, Interest::READABLE, sender)
+    }
+
+    /// The kind of service that packets of version 4 ask for (`IP_TOS`).
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn tos_v4(&self) -> io::Result<u32> {
+        SockRef::from(self).tos_v4()
+    }
+
+    /// Sets the kind of service that packets of version 4 ask for.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_tos_v4(&self, tos: u32) -> io::Result<()> {
+        SockRef::from(self).set_tos_v4(tos)
+    }
+
+    /// Returns the interface that the socket is bound to (`SO_BINDTODEVICE`).
+    ///
+    /// # Errors
+    /// If the system does not say; systems other than Linux do not.
+    pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
+        options::device(self)
+    }
+
+    /// Binds the socket to an interface: packets come and go through it only. `None` undoes it.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let socket = blitz::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// socket.bind_device(Some(b"lo"))?;
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such interface, or if the system refuses; systems other than Linux do.
+    pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
+        options::bind_device(self, interface)
     }
 
     /// Whether packets may go to all of a network (`SO_BROADCAST`).

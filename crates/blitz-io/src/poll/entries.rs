@@ -39,7 +39,7 @@ impl Entries {
         }
         let place = self.table.vacant_key();
         let token = self.numbers.wrapping_shl(HALF) | place;
-        if place > PLACE || token == RESERVED {
+        if place > PLACE || token >= RESERVED {
             return Err(io::Error::other("more descriptors than the reactor has numbers for"));
         }
         self.numbers = self.numbers.wrapping_add(1);

@@ -19,7 +19,9 @@ mod entries;
 mod reactor;
 mod registration;
 mod selector;
+mod timer;
 
 pub(crate) use ended::ended;
 pub(crate) use reactor::Reactor;
 pub(crate) use registration::Registration;
+pub(crate) use timer::Limit;

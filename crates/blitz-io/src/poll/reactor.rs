@@ -4,6 +4,7 @@
 
 use super::entries::Entries;
 use super::selector::Selector;
+use super::timer::Limit;
 use crate::batch::{Batch, Kept, wake_all};
 use blitz_parts::readiness::{Interest, Readiness};
 use mio::event::Source;
@@ -11,7 +12,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use std::time::Duration;
 
 /// Knows every registered descriptor, and which tasks wait for it.
 #[derive(Debug)]
@@ -29,12 +29,12 @@ impl Reactor {
         Ok(Arc::new(Reactor { selector, entries: Mutex::default(), batch: Batch::default() }))
     }
 
-    /// Waits for events, at most for `timeout`, and notes the wakers of the tasks that wait for
+    /// Waits for events, until `limit` at most, and notes the wakers of the tasks that wait for
     /// them. Returns whether there are any.
-    pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
+    pub(crate) fn wait(&self, limit: Option<Limit>) -> bool {
         let mut batch = self.batch.lock();
         let mut entries = None;
-        self.selector.wait(timeout, |token, ready| {
+        self.selector.wait(limit, |token, ready| {
             let entries = entries.get_or_insert_with(|| lock(&self.entries));
             if let Some(readiness) = entries.find(token) {
                 readiness.set(ready, &mut batch);
@@ -66,6 +66,11 @@ impl Reactor {
         let mut batch = self.batch.take();
         lock(&self.entries).end(&mut batch);
         wake_all(batch);
+    }
+
+    /// Whether the system's timer ends waits; see [`Selector::has_timer`].
+    pub(crate) fn has_timer(&self) -> bool {
+        self.selector.has_timer()
     }
 
     /// How many descriptors are registered.

@@ -26,13 +26,20 @@ pub(crate) struct Registration<E: Source> {
 
 impl<E: Source> Registration<E> {
     /// Has `reactor` watch `source` for `interest`.
+    ///
+    /// # Errors
+    /// If the system refuses, or if the pool has ended: why, and the source.
     pub(crate) fn new(
-        reactor: &Arc<Reactor>,
+        reactor: Arc<Reactor>,
         mut source: E,
         interest: Interest,
-    ) -> io::Result<Registration<E>> {
-        let (token, readiness) = reactor.register(&mut source, interest)?;
-        Ok(Registration { reactor: reactor.clone(), readiness, token, source: Some(source) })
+    ) -> Result<Registration<E>, (E, io::Error)> {
+        match reactor.register(&mut source, interest) {
+            Ok((token, readiness)) => {
+                Ok(Registration { reactor, readiness, token, source: Some(source) })
+            }
+            Err(error) => Err((source, error)),
+        }
     }
 
     /// What is watched.
@@ -193,18 +200,39 @@ impl<E: Source> Registration<E> {
         interest: Interest,
         mut attempt: impl FnMut(&E) -> io::Result<R>,
     ) -> io::Result<R> {
-        let sight = self.readiness.look(interest);
-        if matches!(sight, Ok(None)) && !self.readiness.is_fresh() {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
+        let sight = self.worth_it(interest)?;
         let result = attempt(self.get());
-        match sight {
-            Ok(Some(sight)) if would_block(&result) => {
-                self.clear(sight, Evidence::WouldBlock);
-                Err(io::ErrorKind::WouldBlock.into())
-            }
-            _ => result,
+        self.note(sight, result)
+    }
+
+    /// As [`try_io`](Registration::try_io), with the source for the caller alone.
+    pub(crate) fn try_io_mut<R>(
+        &mut self,
+        interest: Interest,
+        mut attempt: impl FnMut(&mut E) -> io::Result<R>,
+    ) -> io::Result<R> {
+        let sight = self.worth_it(interest)?;
+        let result = attempt(self.get_mut());
+        self.note(sight, result)
+    }
+
+    /// Returns what is ready, if anything is known to be.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if it is known that an attempt would block.
+    fn worth_it(&self, interest: Interest) -> io::Result<Option<Sight>> {
+        match self.readiness.look(interest) {
+            Ok(None) if !self.readiness.is_fresh() => Err(io::ErrorKind::WouldBlock.into()),
+            sight => Ok(sight.ok().flatten()),
         }
+    }
+
+    /// Passes the result of an attempt on; if it would have blocked, clears what `sight` saw.
+    fn note<R>(&self, sight: Option<Sight>, result: io::Result<R>) -> io::Result<R> {
+        if let Some(sight) = sight.filter(|_| would_block(&result)) {
+            self.clear(sight, Evidence::WouldBlock);
+        }
+        result
     }
 }
 

@@ -2,29 +2,39 @@
 
 #![forbid(unsafe_code)]
 
+use super::timer::{Limit, Timer};
 use blitz_parts::readiness::Ready;
 use mio::event::{Event, Source};
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use std::fmt;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The token of the waker; no registration has this number.
-pub(super) const RESERVED: usize = usize::MAX;
-const WAKER: Token = Token(RESERVED);
+/// The tokens of the timer and of the waker; no registration has a number from here on.
+pub(super) const RESERVED: usize = usize::MAX - 1;
+const TIMER: Token = Token(RESERVED);
+const WAKER: Token = Token(usize::MAX);
+
+/// Priority events, where the system has them.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const PRIORITY: Option<Interest> = Some(Interest::PRIORITY);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const PRIORITY: Option<Interest> = None;
 
 /// The events that readers wait for. Urgent data is among them where the system has it, since reads
 /// end before it.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const READING: Interest = Interest::READABLE.add(Interest::PRIORITY);
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const READING: Interest = Interest::READABLE;
+const READING: Interest = match PRIORITY {
+    Some(priority) => Interest::READABLE.add(priority),
+    None => Interest::READABLE,
+};
 
 /// Where descriptors are registered, and where one thread at a time waits for events of them.
 pub(super) struct Selector {
     registry: Registry,
     waker: Waker,
+    /// Set once the system has refused a timer.
+    without_timer: OnceLock<()>,
     /// Only the worker with the driver's lease uses it, so the lock is always free.
     queue: Mutex<Queue>,
 }
@@ -32,6 +42,8 @@ pub(super) struct Selector {
 struct Queue {
     poll: Poll,
     events: Events,
+    /// None where the system has no such thing, or forbids it.
+    timer: Option<Timer>,
 }
 
 impl Selector {
@@ -40,24 +52,56 @@ impl Selector {
         let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
         let waker = Waker::new(&registry, WAKER)?;
-        let queue = Queue { poll, events: Events::with_capacity(events.max(1)) };
-        Ok(Selector { registry, waker, queue: Mutex::new(queue) })
+        let timer = Timer::new(&registry, TIMER).ok();
+        let without_timer = OnceLock::new();
+        if timer.is_none() {
+            let _ = without_timer.set(());
+        }
+        let queue = Queue { poll, events: Events::with_capacity(events.max(1)), timer };
+        Ok(Selector { registry, waker, without_timer, queue: Mutex::new(queue) })
     }
 
-    /// Waits for events and calls `note` with the token and the readiness of each; at most for
-    /// `timeout`, for ever if there is none.
-    pub(super) fn wait(&self, timeout: Option<Duration>, mut note: impl FnMut(usize, Ready)) {
+    /// Waits for events and calls `note` with the token and the readiness of each; until `limit`
+    /// at most, for ever if there is none.
+    pub(super) fn wait(&self, limit: Option<Limit>, mut note: impl FnMut(usize, Ready)) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Queue { poll, events } = &mut *queue;
+        let timeout = limit.and_then(|limit| self.timeout(&mut queue, limit));
+        let Queue { poll, events, timer } = &mut *queue;
         match poll.poll(events, timeout) {
             Ok(()) => {}
             // A signal handler has run: the caller looks for work and comes back.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
             Err(error) => panic!("the system does not let Blitz wait for events: {error}"),
         }
-        for event in events.iter().filter(|event| event.token() != WAKER) {
-            note(event.token().0, ready(event));
+        for event in events.iter() {
+            match (event.token(), &mut *timer) {
+                (WAKER, _) => {}
+                (TIMER, timer) => timer.iter_mut().for_each(Timer::has_fired),
+                (token, _) => note(token.0, ready(event)),
+            }
         }
+    }
+
+    /// What to tell the system's queue of a limit: nothing if the timer ends the wait.
+    fn timeout(&self, queue: &mut Queue, limit: Limit) -> Option<Duration> {
+        if limit.left.is_zero() {
+            return Some(Duration::ZERO);
+        }
+        if let Some(timer) = &mut queue.timer {
+            if timer.set(limit).is_ok() {
+                return None;
+            }
+            // A filter of system calls that came later: the queue's timeout has to do.
+            queue.timer = None;
+            let _ = self.without_timer.set(());
+        }
+        Some(limit.left)
+    }
+
+    /// Whether the system's timer ends waits. Otherwise its queue does, which may count
+    /// milliseconds.
+    pub(super) fn has_timer(&self) -> bool {
+        self.without_timer.get().is_none()
     }
 
     /// Makes the current or the next wait return.
@@ -74,18 +118,30 @@ impl Selector {
         token: usize,
         interest: crate::io::Interest,
     ) -> io::Result<()> {
-        let interest = match (interest.is_readable(), interest.is_writable()) {
-            (true, false) => READING,
-            (false, true) => Interest::WRITABLE,
-            _ => READING | Interest::WRITABLE,
-        };
-        self.registry.register(source, Token(token), interest)
+        self.registry.register(source, Token(token), asked_for(interest)?)
     }
 
     /// Reports no more events of `source`, except those that a wait has already.
     pub(super) fn deregister(&self, source: &mut impl Source) -> io::Result<()> {
         self.registry.deregister(source)
     }
+}
+
+/// What the system is asked for. It reports errors unasked, so who wants nothing else asks for both
+/// directions.
+fn asked_for(interest: crate::io::Interest) -> io::Result<Interest> {
+    let directions = match (interest.is_readable(), interest.is_writable()) {
+        (true, false) => Some(READING),
+        (false, true) => Some(Interest::WRITABLE),
+        (true, true) => Some(READING | Interest::WRITABLE),
+        (false, false) => None,
+    };
+    if !interest.is_priority() {
+        return Ok(directions.unwrap_or(READING | Interest::WRITABLE));
+    }
+    let none = || io::Error::new(io::ErrorKind::Unsupported, "only Linux has priority events");
+    let priority = PRIORITY.ok_or_else(none)?;
+    Ok(directions.map_or(priority, |directions| directions | priority))
 }
 
 fn ready(event: &Event) -> Ready {
@@ -100,12 +156,73 @@ fn ready(event: &Event) -> Ready {
     add(event.is_read_closed(), Ready::READ_CLOSED);
     add(event.is_write_closed(), Ready::WRITE_CLOSED);
     add(event.is_error(), Ready::ERROR);
-    add(event.is_priority(), Ready::URGENT);
+    add(event.is_priority(), Ready::URGENT | Ready::PRIORITY);
     ready
 }
 
 impl fmt::Debug for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Selector").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limit, Selector};
+    use std::time::{Duration, Instant};
+
+    const LEFT: Duration = Duration::from_micros(300);
+
+    fn wait(selector: &Selector, moment: u64, left: Duration) {
+        selector.wait(Some(Limit { moment, left }), |token, _| panic!("an event of {token}"));
+    }
+
+    /// Waits until `time` has passed, as often as it takes; how often that is.
+    fn waits(selector: &Selector, moment: u64, time: Duration) -> usize {
+        let (start, mut waits) = (Instant::now(), 0);
+        while start.elapsed() < time {
+            wait(selector, moment, time.saturating_sub(start.elapsed()));
+            waits += 1;
+        }
+        waits
+    }
+
+    /// Waits that signals have ended: a process that another test starts sends one.
+    const BY_SIGNALS: usize = 20;
+
+    #[test]
+    fn a_wait_ends_at_its_limit_and_not_before() {
+        let selector = Selector::new(1).unwrap();
+        // A moment that has come can be waited for once more.
+        let moments = (0..200).map(|n| n / 2);
+        let waits: usize = moments.map(|moment| waits(&selector, moment, LEFT)).sum();
+        assert!(waits <= 200 + BY_SIGNALS, "{waits} waits for 200 moments");
+        wait(&selector, 99, Duration::ZERO);
+    }
+
+    /// The timer stays set to the moment while others end the wait.
+    #[test]
+    fn a_wait_that_was_ended_early_goes_on_to_the_same_limit() {
+        let selector = Selector::new(8).unwrap();
+        for moment in 0..20 {
+            selector.wake();
+            wait(&selector, moment, 20 * LEFT);
+            let waits = waits(&selector, moment, 20 * LEFT);
+            assert!(waits <= 2 + BY_SIGNALS, "{waits} waits");
+        }
+        // It is set to a far moment and back to a near one.
+        selector.wake();
+        wait(&selector, 30, Duration::MAX);
+        waits(&selector, 31, LEFT);
+    }
+
+    #[test]
+    fn without_a_timer_the_queue_ends_a_wait() {
+        let selector = Selector::new(1).unwrap();
+        selector.queue.lock().unwrap().timer = None;
+        let waits: usize = [1, 2, 2].map(|moment| waits(&selector, moment, LEFT)).iter().sum();
+        assert!(waits <= 3 + BY_SIGNALS, "{waits} waits for 3 moments");
+        selector.wake();
+        wait(&selector, 3, Duration::MAX);
     }
 }

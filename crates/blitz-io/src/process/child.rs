@@ -5,13 +5,13 @@
 use super::part::Part;
 use super::running::Running;
 use super::{ChildStderr, ChildStdin, ChildStdout};
+use crate::borrowed::{AsyncRead, AsyncReadExt};
 use blitz_core::Handle;
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::process::{Child as StdChild, ExitStatus, Output};
 use std::task::Poll;
-use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// A child process, made by [`Command::spawn`](super::Command::spawn).
 ///

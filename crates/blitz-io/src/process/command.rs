@@ -1,7 +1,5 @@
 //! How a child process is started.
 
-#![forbid(unsafe_code)]
-
 use super::{Child, orphans};
 use blitz_core::Handle;
 use std::ffi::OsStr;
@@ -45,7 +43,7 @@ impl Command {
         &self.std
     }
 
-    /// The standard library's command, for settings that are not here, such as `pre_exec`.
+    /// The standard library's command, for settings that are not here.
     ///
     /// ```
     /// let mut command = blitz::process::Command::new("true");
@@ -147,6 +145,32 @@ impl Command {
     /// keyboard do not come.
     pub fn process_group(&mut self, group: i32) -> &mut Command {
         self.std.process_group(group);
+        self
+    }
+
+    /// Calls `f` in the child, between its making and the start of the program. If `f` returns an
+    /// error the program is not started, and [`spawn`](Command::spawn) returns it.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let mut command = blitz::process::Command::new("true");
+    /// // SAFETY: the closure calls nothing.
+    /// unsafe { command.pre_exec(|| Err(std::io::ErrorKind::Other.into())) };
+    /// assert!(command.spawn().is_err());
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Safety
+    /// 1. The child is a copy of this process with one thread, the one that spawns. `f` may only
+    ///    do what is allowed after `fork` in a program with threads: it takes no lock, allocates
+    ///    nothing and does not panic.
+    /// 2. It does not touch the runtime: workers and drivers do not exist in the child.
+    pub unsafe fn pre_exec<F>(&mut self, f: F) -> &mut Command
+    where
+        F: FnMut() -> io::Result<()> + Send + Sync + 'static,
+    {
+        // SAFETY: obligation 1 is the caller's, too; the standard library asks for no more.
+        unsafe { self.std.pre_exec(f) };
         self
     }
 

@@ -35,8 +35,6 @@
 //! runtime waits for it in the background, so that no zombie is left. If the runtime ends first,
 //! the child is seen to when the next one is started or dropped.
 
-#![forbid(unsafe_code)]
-
 mod child;
 mod command;
 mod exit;

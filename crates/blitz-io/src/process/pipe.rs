@@ -2,49 +2,46 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver;
-use crate::io::Interest;
-use crate::poll::Registration;
-use crate::transfer;
-use mio::unix::pipe::{Receiver, Sender};
-use std::io::{self, Write};
+use crate::borrowed::{AsyncRead, AsyncWrite, ReadBuf};
+use crate::net::unix::pipe::{Receiver, Sender};
+use mio::unix::pipe as system;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::pin::Pin;
 use std::process::Stdio;
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// What a child reads from: [`AsyncWrite`]. Drop it, and the child sees the end.
 #[derive(Debug)]
 pub struct ChildStdin {
-    io: Registration<Sender>,
+    end: Sender,
 }
 
 /// What a child writes to: [`AsyncRead`]. It ends when no process has the other end any more.
 #[derive(Debug)]
 pub struct ChildStdout {
-    io: Registration<Receiver>,
+    end: Receiver,
 }
 
 /// What a child writes complaints to: [`AsyncRead`]. It ends when no process has the other end any
 /// more.
 #[derive(Debug)]
 pub struct ChildStderr {
-    io: Registration<Receiver>,
+    end: Receiver,
 }
 
 /// What all of them have.
 macro_rules! pipe {
-    ($Pipe:ident, $End:ident, $interest:expr) => {
+    ($Pipe:ident, $End:ident) => {
         impl $Pipe {
             /// A pipe of the standard library as one of Blitz's. It is made non-blocking.
             ///
             /// # Errors
             /// If the system refuses, or if the runtime has ended.
             pub fn from_std(pipe: std::process::$Pipe) -> io::Result<$Pipe> {
-                let end = $End::from(pipe);
+                let end = system::$End::from(pipe);
                 end.set_nonblocking(true)?;
-                Ok($Pipe { io: driver::watch_for(end, $interest)? })
+                Ok($Pipe { end: $End::watched(end)? })
             }
 
             /// The descriptor, no longer watched. It is made blocking.
@@ -52,21 +49,19 @@ macro_rules! pipe {
             /// # Errors
             /// If the system refuses.
             pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
-                let end = self.io.into_inner()?;
-                end.set_nonblocking(false)?;
-                Ok(end.into())
+                self.end.into_blocking_fd()
             }
         }
 
         impl AsFd for $Pipe {
             fn as_fd(&self) -> BorrowedFd<'_> {
-                self.io.get().as_fd()
+                self.end.as_fd()
             }
         }
 
         impl AsRawFd for $Pipe {
             fn as_raw_fd(&self) -> RawFd {
-                self.io.get().as_raw_fd()
+                self.end.as_raw_fd()
             }
         }
 
@@ -81,41 +76,37 @@ macro_rules! pipe {
     };
 }
 
-pipe!(ChildStdin, Sender, Interest::WRITABLE);
-pipe!(ChildStdout, Receiver, Interest::READABLE);
-pipe!(ChildStderr, Receiver, Interest::READABLE);
+pipe!(ChildStdin, Sender);
+pipe!(ChildStdout, Receiver);
+pipe!(ChildStderr, Receiver);
 
 impl AsyncWrite for ChildStdin {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.io.poll_transfer(cx, Interest::WRITABLE, buf.len(), |mut end| end.write(buf))
+        Pin::new(&mut self.end).poll_write(cx, buf)
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
+        bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let bufs = transfer::first_of(bufs);
-        let room = transfer::length(bufs);
-        self.io.poll_transfer(cx, Interest::WRITABLE, room, |mut end| end.write_vectored(bufs))
+        Pin::new(&mut self.end).poll_write_vectored(cx, bufs)
     }
 
     fn is_write_vectored(&self) -> bool {
-        true
+        self.end.is_write_vectored()
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Nothing is kept back here: what was written is the system's.
-        Poll::Ready(Ok(()))
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.end).poll_flush(cx)
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A pipe has no end but that of its descriptor.
-        Poll::Ready(Ok(()))
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.end).poll_shutdown(cx)
     }
 }
 
@@ -124,13 +115,11 @@ macro_rules! reader {
     ($Pipe:ident) => {
         impl AsyncRead for $Pipe {
             fn poll_read(
-                self: Pin<&mut Self>,
+                mut self: Pin<&mut Self>,
                 cx: &mut Context<'_>,
                 buf: &mut ReadBuf<'_>,
             ) -> Poll<io::Result<()>> {
-                let room = buf.remaining();
-                let attempt = |end: &Receiver| transfer::read(end, buf);
-                self.io.poll_transfer(cx, Interest::READABLE, room, attempt).map_ok(drop)
+                Pin::new(&mut self.end).poll_read(cx, buf)
             }
         }
     };

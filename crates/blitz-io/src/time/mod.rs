@@ -13,14 +13,30 @@
 //! # });
 //! ```
 //!
-//! Time is counted in milliseconds: no task is woken before the time has come, and most a
-//! millisecond or two later. Timers of all workers are looked after by whichever worker is idle, so
-//! a worker that computes delays its own tasks, but not the others'. A sleep that is dropped is
-//! forgotten at once.
+//! Timers of all workers are looked after by whichever worker is idle, so a worker that computes
+//! delays its own tasks, but not the others'. A sleep that is dropped is forgotten at once.
 //!
 //! Sleeps belong to the runtime that is current when they are first polled, else to the global one.
 //! If that runtime ends, they go on in the one that is current then; if there is none but the one
 //! that has ended, the poll panics.
+//!
+//! # How precise
+//! - No sleep, timeout or tick is early: its moment has come when it ends.
+//! - A timer that is alone fires at its moment, which is counted in microseconds. One whose moment
+//!   comes soon after others have fired waits until the slack has passed since then: 40 us, or what
+//!   [`Builder::timer_slack`](blitz_core::PoolBuilder::timer_slack) says. So idle workers get up at
+//!   most once per slack for timers, however many there are.
+//! - What comes on top is the system's and the load's: the time until the kernel runs the worker that
+//!   got up, some ten microseconds on an idle machine, and until a worker polls the task, behind the
+//!   tasks that were queued before. If all workers compute or block, a spare thread fires timers, some
+//!   milliseconds late.
+//! - Timers fire in the order of their moments; those of one microsecond and one worker in the order
+//!   in which they were first polled.
+//!
+//! On Linux a timer descriptor gets the worker up. If the system gives none away, because a filter of
+//! system calls forbids it or no descriptor is left, the timeout of `epoll_wait` does, and timers are
+//! late by up to a millisecond more. `IoMetrics::system_timer` of `blitz-io` says which it is. On
+//! other systems it is the timeout of their queue of events.
 //!
 //! # Tests
 //! A test can stop the clock of its runtime, and then time passes only when [`advance`] says so, or
@@ -45,6 +61,7 @@
 //! }
 //! ```
 
+pub mod delay_queue;
 mod instant;
 mod interval;
 mod now;
@@ -52,6 +69,8 @@ mod pause;
 mod sleep;
 mod timeout;
 
+#[doc(inline)]
+pub use delay_queue::DelayQueue;
 pub use instant::Instant;
 pub use interval::{Interval, MissedTickBehavior, interval, interval_at};
 pub use pause::{advance, pause, resume};

@@ -63,6 +63,11 @@ pub(crate) fn tick_after(moment: Nanos) -> u64 {
     moment.div_ceil(TICK_NANOS)
 }
 
+/// As many whole ticks as fit into `time`.
+pub(crate) fn ticks_in(time: Duration) -> u64 {
+    nanos_in(time) / TICK_NANOS
+}
+
 /// When a tick begins.
 #[inline]
 pub(crate) fn start_of(tick: u64) -> Nanos {
@@ -75,7 +80,7 @@ pub(crate) fn system_now() -> Nanos {
 }
 
 /// Where a clock stands that was stopped at `moment`: at the beginning of a tick, so that whole
-/// milliseconds are whole ticks.
+/// microseconds are whole ticks.
 pub(crate) fn standing_at(moment: StdInstant) -> Nanos {
     start_of(tick_after(nanos_of(moment)))
 }
@@ -108,11 +113,16 @@ impl Clock {
         }
     }
 
+    /// When this clock, which runs, shows `moment`, by the system's clock.
+    pub(crate) fn to_system(&self, moment: Nanos) -> Nanos {
+        moment.wrapping_sub(self.ahead.load(Relaxed))
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         self.stands.load(Acquire) != RUNS
     }
 
-    /// It stands from now on, at the beginning of a tick, so that whole milliseconds are whole
+    /// It stands from now on, at the beginning of a tick, so that whole microseconds are whole
     /// ticks.
     pub(crate) fn stop(&self) {
         note_stopped_clock();
@@ -187,7 +197,7 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     for step in 0..200_000 {
-                        assert!(clock.advance(Duration::from_millis(1)));
+                        assert!(clock.advance(Duration::from_micros(1)));
                         // Less than the clock stands at: it never goes back.
                         assert!(clock.advance_to(tick_before(start) + step));
                     }
@@ -206,11 +216,11 @@ mod tests {
         assert!(clock.advance(Duration::from_nanos(3)));
         assert_eq!(clock.now(), start + 3);
         assert!(clock.advance_to(tick_before(start) + 4));
-        assert_eq!(clock.now(), start + 4_000_000);
+        assert_eq!(clock.now(), start + 4_000);
         assert!(clock.advance_to(tick_before(start)));
-        assert_eq!(clock.now(), start + 4_000_000);
+        assert_eq!(clock.now(), start + 4_000);
         clock.start();
-        assert!(clock.now() >= start + 4_000_000);
+        assert!(clock.now() >= start + 4_000);
         assert!(!clock.advance(Duration::from_secs(1)));
     }
 }

@@ -8,6 +8,9 @@
 //! Each worker has a wheel, so that workers do not wait for each other's locks; threads outside
 //! have one together. The worker with the driver's lease fires the timers of all, so none is late
 //! behind a worker that computes.
+//!
+//! A worker that blocks gets up for timers at most once per slack, which the pool's builder sets: see
+//! [`blitz_parts::alarm`].
 
 #![forbid(unsafe_code)]
 
@@ -15,11 +18,11 @@ pub(crate) mod clock;
 pub(crate) mod estimate;
 
 use crate::batch::{Batch, Kept, wake_all};
-use crate::poll::Reactor;
+use crate::poll::{Limit, Reactor};
 use blitz_core::driver::PoolView;
-use blitz_parts::alarm::{Alarm, NEVER};
+use blitz_parts::alarm::{Alarm, NEVER, covered};
 use blitz_parts::prim::{AtomicU64, Relaxed};
-use blitz_parts::tuning::TIMERS_AT_ONCE;
+use blitz_parts::tuning::{TIMER_SLACK_MAX, TIMERS_AT_ONCE};
 use blitz_parts::wheel::{Closed, Entry, OnEarlier, Wheel};
 use clock::Clock;
 use std::collections::VecDeque;
@@ -36,6 +39,10 @@ pub(crate) struct Timers {
     clock: Clock,
     /// Some tick that has come.
     recent: AtomicU64,
+    /// The tick at which the driver last fired timers: nothing that was due then is left.
+    swept: AtomicU64,
+    /// By how many ticks a timer may be late so that it fires together with others.
+    slack: u64,
     pool: PoolView,
     /// Wakers of timers that are due.
     fired: Batch,
@@ -66,6 +73,8 @@ impl Timers {
             bell,
             clock,
             recent: AtomicU64::new(now),
+            swept: AtomicU64::new(now),
+            slack: clock::ticks_in(pool.timer_slack().min(TIMER_SLACK_MAX)),
             pool,
             fired: Batch::default(),
         }
@@ -92,19 +101,23 @@ impl Timers {
         wheel.insert(entry, tick, self.recent.load(Relaxed), waker)
     }
 
-    /// The driver is about to block: for how long at most, for ever if `None`. `is_busy` says
+    /// The driver is about to block: until when at most, for ever if `None`. `is_busy` says
     /// whether the system is at something that counts as work of the pool.
-    pub(crate) fn begin_wait(&self, is_busy: impl FnOnce() -> bool) -> Option<Duration> {
-        let until = self.bell.alarm.set(|| self.earliest());
+    pub(crate) fn begin_wait(&self, is_busy: impl FnOnce() -> bool) -> Option<Limit> {
+        let slack = if self.clock.is_stopped() { 0 } else { self.slack };
+        let swept = self.swept.load(Relaxed);
+        let until = self.bell.alarm.set(|| covered(self.earliest(), swept, slack));
         if until == NEVER {
             return None;
         }
         if self.clock.is_stopped() {
             // Time does not pass by itself: another thread moves the clock, or the driver does when
             // the pool is idle.
-            return self.is_idle(is_busy).then_some(Duration::ZERO);
+            return self.is_idle(is_busy).then_some(Limit::NOW);
         }
-        Some(Duration::from_nanos(clock::start_of(until).saturating_sub(self.clock.now())))
+        let end = clock::start_of(until.saturating_add(slack));
+        let left = Duration::from_nanos(end.saturating_sub(self.clock.now()));
+        Some(Limit { moment: self.clock.to_system(end), left })
     }
 
     /// The driver does not block any more.
@@ -114,11 +127,15 @@ impl Timers {
 
     /// Notes the wakers of timers that are due. Returns whether there are any.
     pub(crate) fn collect(&self) -> bool {
-        if self.earliest() == NEVER {
+        let first = self.earliest();
+        if first == NEVER {
             return false;
         }
         let now = clock::tick_before(self.clock.now());
         self.recent.store(now, Relaxed);
+        if first <= now {
+            self.swept.store(now, Relaxed);
+        }
         let mut fired = self.fired.lock();
         self.expire(now, &mut fired);
         !fired.is_empty()

@@ -15,6 +15,7 @@
 
 use super::ring::is_cancelled;
 use super::{RESTARTS, Uring};
+use crate::borrowed::Notify;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -23,7 +24,6 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use tokio::sync::Notify;
 
 /// A connection, and the address of its peer.
 type Accepted = (OwnedFd, SocketAddr);

@@ -35,6 +35,9 @@ const COMPLETIONS: u32 = 1024;
 /// How often an operation is submitted to a system that has no memory for it, before the ring is
 /// given up.
 const TRIES: u32 = 1_000;
+/// How often a queue must be found empty, while the system keeps completions apart and does not hand
+/// them out, before those are taken for lost.
+const LOOKS_BEFORE_LOST: u32 = 1_000;
 /// How long to sleep between looks at the completion queue where the system does not let us wait
 /// for it.
 const GLANCE: Duration = Duration::from_millis(1);
@@ -377,9 +380,17 @@ impl Uring {
     #[cold]
     fn collect_without_flush(&self, completing: &mut Completing, error: &io::Error) {
         // The descriptor of a ring whose queue is empty is readable if the system keeps completions
-        // apart. Where the system does not say, they are not taken for lost.
+        // apart. Where the system does not say, they are not taken for lost. The system keeps some
+        // apart before it publishes those of the same batch that the queue has room for: it gets
+        // time for that.
+        let mut empty_looks = 0;
         while let Ok(true) = self.is_readable(Some(Duration::ZERO)) {
-            if !self.take_queued(completing) {
+            if self.take_queued(completing) {
+                empty_looks = 0;
+            } else if empty_looks < LOOKS_BEFORE_LOST {
+                empty_looks += 1;
+                std::thread::yield_now();
+            } else {
                 let why = format!("io_uring keeps completions back: {error}");
                 self.slots().deafen(&why, &mut completing.late);
                 return;

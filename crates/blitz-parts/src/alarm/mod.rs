@@ -1,9 +1,9 @@
 //! Until when the one who waits for timers may sleep: nobody adds an earlier timer unnoticed.
 //!
 //! # Who calls it
-//! Whoever puts a timer into a wheel, or moves one, any thread: [`Earliest::lower`] under the wheel's lock, then
-//! [`Alarm::is_early`] if that says so. The driver: [`Alarm::set`] before it blocks, [`Alarm::clear`]
-//! afterwards; [`Earliest::set`] under the wheel's lock.
+//! Whoever puts a timer into a wheel, or moves one, any thread: [`Earliest::lower`] under the
+//! wheel's lock, then [`Alarm::is_early`] if that says so. The driver: [`Alarm::set`] before it
+//! blocks, [`Alarm::clear`] afterwards; [`Earliest::set`] under the wheel's lock.
 //!
 //! # State
 //! | where | value | meaning | who writes |
@@ -11,19 +11,31 @@
 //! | earliest | a tick | no timer of this wheel is due before | under the wheel's lock: adders lower it, the driver raises it |
 //! | earliest | [`NEVER`] | the wheel has no timer | the driver |
 //! | until | AWAKE 0 | the driver looks at the wheels before it blocks | the driver |
-//! | until | a tick | the driver blocks until then, or is about to | the driver; adders lower it |
+//! | until | a tick | the driver blocks, or is about to; timers from this tick on are in time | the driver; adders lower it |
+//!
+//! Without slack the driver blocks until that tick. With slack it announces a tick that [`covered`]
+//! names, and blocks for `slack` ticks longer: timers of one stretch of that length fire together,
+//! and who adds one to it wakes no driver.
 //!
 //! # Transitions
 //! ```text
 //!  adder:   earliest lowered ─▶ fence ─▶ until later than that? lower it, wake the driver
-//!  driver:  until := earliest of all ─▶ fence ─▶ look at all again ─▶ block ─▶ until := AWAKE
+//!  driver:  until := covered(earliest of all) ─▶ fence ─▶ look at all again
+//!           ─▶ block until `until` + slack ─▶ until := AWAKE
 //! ```
 //!
 //! # Invariants
-//! - **ALARM-1** The driver does not block beyond a tick that some wheel's `earliest` has been lowered to, unless
-//!   the one who lowered it is told to wake the driver.
-//! - **ALARM-2** Whoever adds a timer that is not the earliest of its wheel needs neither fence nor wake-up.
-//! - **ALARM-3** Of those who add timers of one tick while the driver blocks, one is told to wake it.
+//! - **ALARM-1** The driver announces no tick later than one that some wheel's `earliest` has been
+//!   lowered to, unless the one who lowered it is told to wake the driver.
+//! - **ALARM-2** Whoever adds a timer that is not the earliest of its wheel needs neither fence nor
+//!   wake-up.
+//! - **ALARM-3** Of those who add timers of one tick while the driver blocks, one is told to wake
+//!   it.
+//! - **ALARM-4** A driver that blocks for `slack` ticks beyond what it announces is late by `slack`
+//!   ticks at most for the first timer, and not at all if it last fired timers `slack` ticks before
+//!   that one or earlier.
+//! - **ALARM-5** Such a driver blocks until `slack` ticks after it last fired timers, or longer,
+//!   unless a timer was due by then already.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -33,8 +45,9 @@
 //! | O3 | `earliest`, `until` | Relaxed | – | they carry no data: timers are handed over by the wheel's lock |
 //!
 //! # What this does not do
-//! It knows no clock, and wakes nobody itself. `earliest` may be too early, if a timer was cancelled: the
-//! driver then wakes for nothing, once, which is cheaper than to tell it of every cancellation.
+//! It knows no clock, and wakes nobody itself. `earliest` may be too early, if a timer was
+//! cancelled: the driver then wakes for nothing, once, which is cheaper than to tell it of every
+//! cancellation.
 //!
 //! # Lineage
 //! The store-fence-load pair of `sleep`, with a tick in place of a flag.
@@ -78,8 +91,8 @@ impl Earliest {
         self.tick.load(Relaxed) // O3
     }
 
-    /// There is a timer that is due at `tick`; says whether it is the first one, of which the driver may
-    /// have to know: see [`Alarm::is_early`]. Callers hold the wheel's lock.
+    /// There is a timer that is due at `tick`; says whether it is the first one, of which the
+    /// driver may have to know: see [`Alarm::is_early`]. Callers hold the wheel's lock.
     #[inline]
     #[must_use]
     pub fn lower(&self, tick: u64) -> bool {
@@ -99,6 +112,27 @@ impl Earliest {
 impl Default for Earliest {
     fn default() -> Earliest {
         Earliest::new()
+    }
+}
+
+/// The tick to announce if the first timer is due at `first` and the driver blocks for `slack`
+/// ticks longer: from it on, timers are in time. `swept` is the tick at which the driver last fired
+/// timers. Never zero.
+///
+/// ```
+/// use blitz_parts::alarm::{NEVER, covered};
+/// let slack = 50;
+/// // The driver has fired nothing for long: it gets up when the first timer is due.
+/// assert_eq!(covered(1_000, 100, slack) + slack, 1_000);
+/// // It has just fired some: it lets `slack` ticks pass.
+/// assert_eq!(covered(1_000, 990, slack) + slack, 1_040);
+/// assert_eq!(covered(NEVER, 990, slack), NEVER);
+/// ```
+#[must_use]
+pub fn covered(first: u64, swept: u64, slack: u64) -> u64 {
+    match first {
+        NEVER => NEVER,
+        _ => first.saturating_sub(slack).max(swept.min(first)).max(AWAKE + 1),
     }
 }
 
@@ -125,8 +159,9 @@ impl Alarm {
         Alarm { until: AtomicU64::new(AWAKE) }
     }
 
-    /// The driver is about to block until the tick that this returns. `earliest` is the least of all
-    /// [`Earliest::get`]; it is called twice.
+    /// The driver is about to block until the tick that this returns, or for some slack longer.
+    /// `earliest` is the least of all [`Earliest::get`], or what [`covered`] makes of it; it is
+    /// called twice.
     pub fn set(&self, earliest: impl Fn() -> u64) -> u64 {
         let announced = earliest();
         self.until.store(announced, Relaxed); // O3
@@ -146,8 +181,8 @@ impl Alarm {
         self.until.store(AWAKE, Relaxed); // O3
     }
 
-    /// A timer that is due at `tick` has just become the first of its wheel. Says whether the caller has to wake
-    /// the driver, which would block for longer.
+    /// A timer that is due at `tick` has just become the first of its wheel. Says whether the
+    /// caller has to wake the driver, which would block for longer.
     #[must_use]
     pub fn is_early(&self, tick: u64) -> bool {
         if !broken(Step::AlarmAddFence) {

@@ -1,14 +1,14 @@
 //! Adders against the driver that goes to sleep.
 
-use super::{Alarm, Earliest};
+use super::{Alarm, Earliest, covered};
 use crate::prim::{Step, canary, check, thread};
 use std::sync::Arc;
 
 const LATE: u64 = 90;
 
-/// One adder per wheel, while the driver decides until when to sleep. At the end the driver still sleeps, unless
-/// somebody was told to wake it.
-fn add_against_set(ticks: &'static [u64]) {
+/// One adder per wheel, while the driver decides until when to sleep. At the end the driver still
+/// sleeps, unless somebody was told to wake it.
+fn add_against_set(ticks: &'static [u64], swept: u64, slack: u64) {
     let alarm = Arc::new(Alarm::new());
     let wheels: Arc<Vec<Earliest>> = Arc::new(ticks.iter().map(|_| Earliest::new()).collect());
     assert!(wheels[0].lower(LATE));
@@ -20,7 +20,7 @@ fn add_against_set(ticks: &'static [u64]) {
             thread::spawn(move || wheels[wheel].lower(tick) && alarm.is_early(tick))
         })
         .collect();
-    let least = || wheels.iter().map(Earliest::get).min().unwrap();
+    let least = || covered(wheels.iter().map(Earliest::get).min().unwrap(), swept, slack);
     let until = alarm.set(least);
     let woken = adders.into_iter().map(|adder| adder.join().unwrap());
     let woken = woken.filter(|woken| *woken).count();
@@ -44,15 +44,24 @@ fn add_against_second_set() {
 }
 
 fn one_adder() {
-    add_against_set(&[7]);
+    add_against_set(&[7], 0, 0);
 }
 
 fn two_adders() {
-    add_against_set(&[7, 5]);
+    add_against_set(&[7, 5], 0, 0);
 }
 
 fn two_of_one_tick() {
-    add_against_set(&[7, 7]);
+    add_against_set(&[7, 7], 0, 0);
+}
+
+/// The driver has just fired timers, so it announces less than when the first one is due.
+fn one_adder_with_slack() {
+    add_against_set(&[7], 4, 20);
+}
+
+fn two_adders_with_slack() {
+    add_against_set(&[7, 5], 4, 20);
 }
 
 #[test]
@@ -72,16 +81,25 @@ fn alarm_3_one_wake_up_is_enough_for_one_tick() {
 }
 
 #[test]
+fn alarm_4_with_slack_no_adder_is_missed() {
+    check(5, None, one_adder_with_slack);
+    check(100, None, two_adders_with_slack);
+}
+
+#[test]
 fn canary_the_adder_has_no_fence() {
     canary(&[Step::AlarmAddFence], None, one_adder);
+    canary(&[Step::AlarmAddFence], None, one_adder_with_slack);
 }
 
 #[test]
 fn canary_the_driver_has_no_fence() {
     canary(&[Step::AlarmSetFence], None, one_adder);
+    canary(&[Step::AlarmSetFence], None, one_adder_with_slack);
 }
 
 #[test]
 fn canary_the_driver_does_not_look_again() {
     canary(&[Step::AlarmLookAgain], None, one_adder);
+    canary(&[Step::AlarmLookAgain], None, one_adder_with_slack);
 }

@@ -1,6 +1,7 @@
 //! The alarm on one thread.
 
-use super::{Alarm, Earliest, NEVER};
+use super::{Alarm, Earliest, NEVER, covered};
+use proptest::prelude::*;
 
 #[test]
 fn alarm_1_the_driver_sleeps_until_the_earliest_of_all() {
@@ -33,4 +34,38 @@ fn alarm_3_who_lowers_a_blocked_drivers_tick_wakes_it_once() {
     assert!(alarm.is_early(40));
     alarm.clear();
     assert!(!alarm.is_early(1));
+}
+
+/// Ticks of any size, and pairs that are near each other.
+fn ticks() -> impl Strategy<Value = (u64, u64, u64)> {
+    let far = (any::<u64>(), any::<u64>(), any::<u64>());
+    let near = (0..200u64, 0..200u64, 0..100u64);
+    prop_oneof![near, far]
+}
+
+proptest! {
+    #[test]
+    fn alarm_4_slack_delays_no_timer_by_more_and_none_that_is_alone((first, swept, slack) in ticks()) {
+        let until = covered(first, swept, slack);
+        prop_assert!(until <= first.max(1), "a timer at {first} would have to wake the driver");
+        let end = until.saturating_add(slack);
+        prop_assert!(end >= first, "the driver would get up for nothing");
+        if swept.saturating_add(slack) <= first && slack < first {
+            prop_assert_eq!(end, first);
+        }
+    }
+
+    #[test]
+    fn alarm_5_the_driver_lets_the_slack_pass_after_it_has_fired_timers((first, swept, slack) in ticks()) {
+        let end = covered(first, swept, slack).saturating_add(slack);
+        prop_assert!(first <= swept || end >= swept.saturating_add(slack));
+    }
+}
+
+#[test]
+fn alarm_4_the_ends_of_time_are_announced_as_they_are() {
+    assert_eq!(covered(NEVER, 5, 50), NEVER);
+    assert_eq!(covered(0, 0, 0), 1, "zero means that the driver does not block");
+    assert_eq!(covered(NEVER - 1, 0, 0), NEVER - 1);
+    assert_eq!(covered(7, 90, u64::MAX), 7, "a timer that is overdue");
 }

@@ -23,14 +23,16 @@ fn is_registered() -> bool {
     })
 }
 
-/// Runs a full barrier on every running thread of this process. Returns false if the kernel does not.
+/// Runs a full barrier on every running thread of this process. Returns false if the kernel does
+/// not.
 pub(super) fn heavy() -> bool {
     if !available() {
         return false;
     }
     let passed = membarrier(MembarrierCommand::PrivateExpedited).is_ok();
     if !passed {
-        // A registered process is refused by a filter (seccomp) only, and a filter is never taken away.
+        // A registered process is refused by a filter (seccomp) only, and a filter is never taken
+        // away.
         REFUSED.store(true, Relaxed);
     }
     passed

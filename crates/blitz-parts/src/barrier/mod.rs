@@ -2,24 +2,29 @@
 //!
 //! # Who calls it
 //! `light`: the owner of a deque, several times per fork. `heavy`: a worker that is about to sleep,
-//! or that forces a stuck worker's private jobs into the open, or counts them. `after_exchange`: setters and sleepers of `bitmap`.
+//! or that forces a stuck worker's private jobs into the open, or counts them. `after_exchange`:
+//! setters and sleepers of `bitmap`.
 //! [`Reliance`]: the team, for a sleeper between its heavy fence and its last look.
 //!
 //! # State
-//! Whether the pair is available: decided once per process, and taken back at most once (BARRIER-4). Per pool
-//! ([`Reliance`]): `relied_on`, whether workers rely on it; cleared at most once, by a sleeper that finds it refused.
+//! Whether the pair is available: decided once per process, and taken back at most once
+//! (BARRIER-4). Per pool ([`Reliance`]): `relied_on`, whether workers rely on it; cleared at most
+//! once, by a sleeper that finds it refused.
 //!
 //! # Invariants
 //! - **BARRIER-1** If thread A does `x = 1; light(); read y` and thread B does
 //!   `y = 1; heavy(); read x`, at least one of the two reads sees the other's write.
 //! - **BARRIER-2** Where the system lacks the means, `available()` is false and nobody relies on
 //!   BARRIER-1: deques then publish every job and use two ordinary fences.
-//! - **BARRIER-3** If two threads each exchange a word of their own, call `after_exchange` and read the other's
-//!   word, at least one of them sees the other's exchange.
-//! - **BARRIER-4** The system may refuse the barrier later, as a seccomp filter that was installed meanwhile does.
-//!   Then `heavy` returns false, BARRIER-1 does not hold for that call, and `available()` is false from then on.
-//! - **BARRIER-5** When [`Reliance::notice_refusal`] returns, and the pair was refused before, then the light sides of the
-//!   pool have been told, and what tells them is visible to the caller.
+//! - **BARRIER-3** If two threads each exchange a word of their own, call `after_exchange` and read
+//!   the other's word, at least one of them sees the other's exchange.
+//! - **BARRIER-4** The system may refuse the barrier later, as a seccomp filter that was installed
+//!   meanwhile does. Then `heavy` returns false, BARRIER-1 does not hold for that call, and
+//!   `available()` is false from then on.
+//! - **BARRIER-5** When [`Reliance::notice_refusal`] returns, and the pair was refused before, then
+//!   the light sides of the pool have been told, and what tells them is visible to the caller. A
+//!   light side that has been told and a caller that has called `heavy` cannot both miss each
+//!   other, although that was refused.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -28,29 +33,33 @@
 //! | O2 | `heavy` | membarrier, else `fence(SeqCst)` | O1 | BARRIER-1 |
 //! | O3 | `after_exchange` | `fence(SeqCst)`; a compiler fence on x86-64 | O3, any `fence(SeqCst)` | BARRIER-3: there each locked instruction drains the store buffer |
 //! | O4 | `relied_on` store after telling, load | Release, Acquire | each other | BARRIER-5: a thread that finds it cleared sees what tells the light sides |
-//! | O5 | fence after telling, before the caller looks | SeqCst | a light side's ordinary fence | a light side that has been told and the caller cannot both miss each other |
+//! | O5 | telling the light sides, by them | Relaxed | – | BARRIER-5: a light side that reads it passes its ordinary fence after the one in O2 |
 //!
 //! Under the model checker both halves are `fence(SeqCst)`, the weakest thing loom knows that gives
 //! BARRIER-1.
 //!
 //! # After a refusal
-//! The light side is a compiler fence, and nothing adds one to code that has run already. So no substitute for
-//! the barrier is tried, and a caller of `heavy` that is refused acts as if it had not asked:
+//! The light side is a compiler fence, and nothing adds one to code that has run already. So no
+//! substitute for the barrier is tried, and a caller of `heavy` that is refused acts as if it had
+//! not asked:
 //!
-//! - A thief leaves private forks alone. They are only their owner's, so nothing of the owner's side needs a fence.
-//! - A sleeper has the light sides told (`blitz-core/team`): from then on owners publish every fork and use ordinary
-//!   fences, as where there is no barrier at all. An owner that has not seen that yet may put a task or a fork where
-//!   the sleeper misses it. It is awake and holds what it has put, so that is run: by itself, or, if it
-//!   is stuck in a poll, by a worker that the watch wakes, since every store is seen some time and the watch looks
-//!   again and again; it is never turned off after a refusal.
-//! - A fork that was private before stays its owner's until the owner forks again or comes back to it: it is not run
-//!   in parallel. That is the price of a filter that comes later than the pool.
+//! - A thief leaves private forks alone. They are only their owner's, so nothing of the owner's
+//!   side needs a fence.
+//! - A sleeper has the light sides told (`blitz-core/team`): from then on owners publish every fork
+//!   and use ordinary fences, as where there is no barrier at all. An owner that has not seen that
+//!   yet may put a task or a fork where the sleeper misses it. It is awake and holds what it has
+//!   put, so that is run: by itself, or, if it is stuck in a poll, by a worker that the watch
+//!   wakes, since every store is seen some time and the watch looks again and again; it is never
+//!   turned off after a refusal.
+//! - A fork that was private before stays its owner's until the owner forks again or comes back to
+//!   it: it is not run in parallel. That is the price of a filter that comes later than the pool.
 //!
-//! What others fall back to does not do here. `mprotect` on a resident page (folly, HotSpot) counts on an interrupt of
-//! every processor that runs a thread of the process. ARM processors, and x86-64 ones with INVLPGB under Linux 6.15 and
-//! later, invalidate each other's translations without one. Signals (liburcu) need a number that the program
-//! does not use and end its system calls early. A walk over all processors by `sched_setaffinity` misses those that the
-//! caller may not use. Each of them is a system call that the same filter may forbid.
+//! What others fall back to does not do here. `mprotect` on a resident page (folly, HotSpot) counts
+//! on an interrupt of every processor that runs a thread of the process. ARM processors, and x86-64
+//! ones with INVLPGB under Linux 6.15 and later, invalidate each other's translations without one.
+//! Signals (liburcu) need a number that the program does not use and end its system calls early. A
+//! walk over all processors by `sched_setaffinity` misses those that the caller may not use. Each
+//! of them is a system call that the same filter may forbid.
 //!
 //! # What this does not do
 //! It orders nothing between two `light` sides.
@@ -94,8 +103,9 @@ pub fn light() {
     }
 }
 
-/// Orders an exchange that this thread has just done before its loads that follow, as `fence(SeqCst)` does. Where an
-/// exchange is such a fence itself (BARRIER-3) this is only the compiler's.
+/// Orders an exchange that this thread has just done before its loads that follow, as
+/// `fence(SeqCst)` does. Where an exchange is such a fence itself (BARRIER-3) this is only the
+/// compiler's.
 #[inline(always)]
 #[cfg_attr(blitz_loom, track_caller)]
 pub fn after_exchange() {
@@ -106,8 +116,8 @@ pub fn after_exchange() {
     }
 }
 
-/// The expensive half: if it returns true, every thread of the process has passed a full barrier. If it
-/// returns false only the calling thread has (BARRIER-4).
+/// The expensive half: if it returns true, every thread of the process has passed a full barrier.
+/// If it returns false only the calling thread has (BARRIER-4).
 #[cold]
 #[cfg_attr(blitz_loom, track_caller)]
 pub fn heavy() -> bool {
@@ -132,8 +142,9 @@ impl Reliance {
         self.relied_on.load(Relaxed)
     }
 
-    /// Calls `tell` if the pair was refused since the last time: it has the light sides use ordinary
-    /// fences. Several threads may do that at once; each has done all of it when this returns.
+    /// Calls `tell` if the pair was refused since the last time: it has the light sides use
+    /// ordinary fences. Several threads may do that at once; each has done all of it when this
+    /// returns.
     #[inline]
     pub fn notice_refusal(&self, tell: impl FnOnce()) {
         self.notice(available, tell);
@@ -147,7 +158,6 @@ impl Reliance {
             let order =
                 if prim::broken(prim::Step::BarrierToldRelease) { Relaxed } else { Release };
             self.relied_on.store(false, order); // O4
-            prim::fence(prim::SeqCst); // O5
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The pair of fences under the model checker.
 
 use super::{Reliance, after_exchange, heavy, light};
-use crate::prim::{AcqRel, AtomicUsize, Relaxed, SeqCst, Step, canary, check, fence, thread};
+use crate::prim::{
+    AcqRel, AtomicBool, AtomicUsize, Relaxed, SeqCst, Step, canary, check, fence, thread,
+};
 use std::sync::Arc;
 
 /// Each side writes its word and then reads the other's.
@@ -32,7 +34,8 @@ fn canary_no_light_half() {
     canary(&[Step::BarrierLight], None, neither_misses_the_other);
 }
 
-/// Each side exchanges its word and then reads the other's. The second side may have an ordinary fence.
+/// Each side exchanges its word and then reads the other's. The second side may have an ordinary
+/// fence.
 fn neither_exchange_is_missed(ordinary: bool) {
     let words = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
     let first = thread::spawn({
@@ -88,6 +91,45 @@ fn told_before_the_look() {
 #[test]
 fn barrier_5_the_light_sides_are_told_before_a_sleeper_looks() {
     check(200, None, told_before_the_look);
+}
+
+/// A light side and a sleeper whose heavy fence is refused: it is only the sleeper's own,
+/// `own_fence`.
+fn told_light_side(own_fence: fn()) {
+    let words = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let told = Arc::new(AtomicBool::new(false));
+    let light_side = thread::spawn({
+        let (words, told) = (words.clone(), told.clone());
+        move || {
+            words[0].store(1, Relaxed);
+            let is_told = told.load(Relaxed);
+            if is_told {
+                fence(SeqCst);
+            }
+            (is_told, words[1].load(Relaxed))
+        }
+    });
+    let reliance = Reliance::new(true);
+    words[1].store(1, Relaxed);
+    own_fence();
+    reliance.notice(|| false, || told.store(true, Relaxed));
+    let seen_by_sleeper = words[0].load(Relaxed);
+    let (is_told, seen) = light_side.join().unwrap();
+    assert!(!is_told || seen + seen_by_sleeper > 0, "both missed the other");
+}
+
+#[test]
+fn barrier_5_a_light_side_that_was_told_is_not_missed() {
+    check(60, None, || {
+        told_light_side(|| {
+            heavy();
+        });
+    });
+}
+
+#[test]
+fn canary_a_sleeper_that_passes_no_fence() {
+    canary(&[], None, || told_light_side(|| ()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::barrier;
-use crate::prim::{AcqRel, Acquire, AtomicU64, Ordering, Relaxed, Step, Turns, broken};
+use crate::prim::{AcqRel, AtomicU64, Relaxed, Step, Turns, broken};
 use core::fmt;
 
 const SLEEPER: u64 = 1;
@@ -68,7 +68,8 @@ pub enum Told {
     Closed,
 }
 
-/// Evidence that a worker is counted as a sleeper. Given back to [`Bitmap::get_up`](super::Bitmap::get_up).
+/// Evidence that a worker is counted as a sleeper. Given back to
+/// [`Bitmap::get_up`](super::Bitmap::get_up).
 #[must_use]
 #[derive(Debug)]
 pub struct Sleeper(());
@@ -82,22 +83,17 @@ impl Crew {
         Crew { word: AtomicU64::new(0), turns: Turns::default() }
     }
 
-    pub(super) fn load(&self) -> Counts {
-        self.look(Acquire)
-    }
-
     #[inline]
-    #[cfg_attr(blitz_loom, track_caller)]
-    fn look(&self, order: Ordering) -> Counts {
+    pub(super) fn load(&self) -> Counts {
         self.turns.take();
-        Counts(self.word.load(order))
+        Counts(self.word.load(Relaxed))
     }
 
     /// One attempt to change it: `Err` has what it is now.
     #[inline]
     fn exchange(&self, seen: Counts, next: Counts) -> Result<(), Counts> {
         self.turns.take();
-        let exchanged = self.word.compare_exchange(seen.0, next.0, AcqRel, Acquire);
+        let exchanged = self.word.compare_exchange(seen.0, next.0, AcqRel, Relaxed); // O10
         exchanged.map(drop).map_err(Counts)
     }
 
@@ -128,7 +124,7 @@ impl Crew {
     /// One sleeper more. What it looks at next it sees, or whoever changes that sees the sleeper.
     pub(super) fn lie_down(&self) -> Sleeper {
         self.turns.take();
-        self.word.fetch_add(SLEEPER, AcqRel);
+        self.word.fetch_add(SLEEPER, AcqRel); // O10
         if !broken(Step::SignalSleeperFence) {
             barrier::after_exchange(); // O4
         }
@@ -144,11 +140,11 @@ impl Crew {
     #[inline]
     pub(super) fn try_acquire(&self) -> Option<Permit> {
         // A permit that is not seen here was given for a sleeper that has not been woken yet.
-        if self.look(Relaxed).permits() == 0 { None } else { self.take(0) }
+        if self.load().permits() == 0 { None } else { self.take(0) }
     }
 
     fn take(&self, sleepers: u64) -> Option<Permit> {
-        let mut seen = self.look(Relaxed);
+        let mut seen = self.load();
         loop {
             let left = Counts(seen.0 - sleepers);
             let next = if broken(Step::SignalPermitTaken) { left } else { left.without_permit() };
@@ -166,7 +162,7 @@ impl Crew {
     /// From now on nobody looks for tasks.
     pub(super) fn close(&self) {
         self.turns.take();
-        self.word.fetch_or(CLOSED, AcqRel);
+        self.word.fetch_or(CLOSED, Relaxed); // O8
         if !broken(Step::SignalCloseFence) {
             barrier::after_exchange(); // O6
         }

@@ -1,9 +1,10 @@
-//! Tasks as bits: each runnable task is one bit, and no task is left while all who could run it sleep.
+//! Tasks as bits: each runnable task is one bit, and no task is left while all who could run it
+//! sleep.
 //!
 //! # Who calls it
-//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_behind`, `take_any`, `take_beside`,
-//! `take_in_turn`, `reserve`, `free`, and around their sleep `lie_down`, `has_task`, `get_up`, `try_acquire`. The pool's end: `close`,
-//! `take_left`. Dumps: the rest.
+//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_behind`,
+//! `take_any`, `take_beside`, `take_in_turn`, `reserve`, `free`, and around their sleep `lie_down`,
+//! `has_task`, `get_up`, `try_acquire`. The pool's end: `close`, `take_left`. Dumps: the rest.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -19,38 +20,47 @@
 //!
 //! # Transitions
 //! ```text
-//!  signal: bit in the signal word ─▶ leaf bit, if clear ─▶ root bit, if clear ─▶ a permit, if a sleeper has none
-//!                                                                                 └▶ wake one
-//!  take:   root bit ─▶ leaf bit ─▶ signal word ─▶ clear one bit, then those behind it or, a thief, half of the others: the taker's
-//!             │ nothing below          │ nothing in it
+//!  signal: bit in the signal word ─▶ leaf bit, if clear ─▶ root bit, if clear
+//!             ─▶ a permit, if a sleeper has none ─▶ wake one
+//!
+//!  take:   root bit ─▶ leaf bit ─▶ signal word ─▶ clear one bit, then those behind it
+//!             │ nothing below          │            or, a thief, half of the others: the taker's
+//!             │                        │ nothing in it
 //!             └─▶ clear, look again ◀──┘
 //!                    └─ something: set it again, and release a permit as a setter does
 //!
-//!  sleep:  lie_down: +1 sleeper ─▶ last look from the roots down ─▶ block … woken ─▶ get_up: -1 sleeper, -1 permit ─▶ look
+//!  sleep:  lie_down: +1 sleeper ─▶ last look from the roots down ─▶ block
+//!          … woken ─▶ get_up: -1 sleeper, -1 permit ─▶ look
 //! ```
-//! Summary bits are cleared by who finds nothing below, not by who takes the last task: a word that is used again and
-//! again keeps its summaries, and signalling into it changes one word.
+//! Summary bits are cleared by who finds nothing below, not by who takes the last task: a word that
+//! is used again and again keeps its summaries, and signalling into it changes one word.
 //!
-//! Bitmap come from tasks only, since a bit is set by giving up a [`Runnable`]; permits from the tree only, since
-//! [`Marked`] is made where a bit was set; and only who was a [`Sleeper`], or was awake, takes one.
+//! Bits come from tasks only, since a bit is set by giving up a [`Runnable`]; permits from the tree
+//! only, since [`Marked`] is made where a bit was set; and only who was a [`Sleeper`], or was
+//! awake, takes one.
 //!
 //! # Invariants
-//! - **BITMAP-1** A task that was signalled leaves once: by one `take`, or with the arena, and is cancelled then.
+//! - **BITMAP-1** A task that was signalled leaves once: by one `take`, or with the arena, and is
+//!   cancelled then.
 //! - **BITMAP-2** What was written before `signal` is visible to whoever takes the task.
-//! - **BITMAP-3** A bit in a signal word is in its leaf and in the root, unless a setter or a scanner is about to
-//!   see to it: no clearing loses a bit.
-//! - **BITMAP-4** A task that was signalled is taken by somebody awake, seen by a sleeper in its last look, or its
-//!   setter is told to wake somebody.
+//! - **BITMAP-3** A bit in a signal word is in its leaf and in the root, unless a setter or a
+//!   scanner is about to see to it: no clearing loses a bit.
+//! - **BITMAP-4** A task that was signalled is taken by a worker that is awake, seen by a sleeper
+//!   in its last look, or its setter is told to wake one. That setter sees what the sleepers wrote
+//!   before they lay down.
 //! - **BITMAP-5** There are never more permits than sleepers.
-//! - **BITMAP-6** While there is a permit somebody is about to get up or to be woken, and looks after that: a setter
-//!   may leave its task to it.
+//! - **BITMAP-6** While there is a permit somebody is about to get up or to be woken, and looks
+//!   after that: a setter may leave its task to it.
 //! - **BITMAP-7** Who finds nothing below a summary bit clears it: an idle tree is empty.
 //! - **BITMAP-8** A slot has one tenant at a time, and is freed once by the identity of its tenant.
-//! - **BITMAP-9** Slots and words never move; the arena grows by whole leaves, and a task keeps its place.
-//! - **BITMAP-10** A task that is signalled after `close` is taken by who closed, or its setter is told.
-//! - **BITMAP-11** Of the words that say what a worker has (see [`SignalWaker`]) only that worker writes any, and
-//!   nothing but its own next look rests on them.
-//! - **BITMAP-12** Tasks of a partition leave in turn: for one that takes them, each comes before any other comes twice.
+//! - **BITMAP-9** Slots and words never move; the arena grows by whole leaves, and a task keeps its
+//!   place.
+//! - **BITMAP-10** A task that is signalled after `close` is taken by who closed, or its setter is
+//!   told.
+//! - **BITMAP-11** Of the words that say what a worker has (see [`SignalWaker`]) only that worker
+//!   writes any, and nothing but its own next look rests on them.
+//! - **BITMAP-12** Tasks of a partition leave in turn: for one that takes them, each comes before
+//!   any other comes twice.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -62,15 +72,19 @@
 //! | O5 | fence after `get_up`, before looking | after_exchange | O4 | BITMAP-6: a setter that saw the permit is seen |
 //! | O6 | fence after `close`, before the last look | after_exchange | O4 | BITMAP-10 |
 //! | O7 | reserving, giving back | AcqRel, Release | each other | BITMAP-8 |
+//! | O8 | exchanges of roots and leaves and the one that closes, loads of signal words and of the crew | Relaxed | – | they lead to no memory: tasks come through O1, and each exchange has its fence (O2 to O4, O6) |
+//! | O9 | loads of roots and leaves by a scanner that goes on below | Acquire | O2 | a scanner that sees a bit sees what is below it; else it would clear the bit, look again (O3) and set it |
+//! | O10 | exchanges of the crew: lying down, a permit, getting up | AcqRel | each other | BITMAP-4: a setter that grants a permit sees what the sleeper did to be found before it lay down |
 //!
 //! # What this does not do
-//! It wakes nobody and knows no thread: callers do, through `sleep`. It gives no order among tasks but BITMAP-12. A
-//! task in a worker's yield queue or LIFO slot is not in here.
+//! It wakes nobody and knows no thread: callers do, through `sleep`. It gives no order among tasks
+//! but BITMAP-12. A task in a worker's yield queue or LIFO slot is not in here.
 //!
 //! # Lineage
-//! Seed 004, as its errata have it: setters look at every level, who clears looks again and tells, a permit per task
-//! and no more than sleepers. Partitions are dealt leaf by leaf, so that growth moves none. Summaries are cleared
-//! late. The condition variable is gone: who is to be woken sleeps on its own word.
+//! Seed 004, as its errata have it: setters look at every level, who clears looks again and tells,
+//! a permit per task and no more than sleepers. Partitions are dealt leaf by leaf, so that growth
+//! moves none. Summaries are cleared late. The condition variable is gone: who is to be woken
+//! sleeps on its own word.
 
 mod arena;
 mod bits;
@@ -87,7 +101,7 @@ pub use crew::{Marked, Permit, Sleeper, Told};
 pub use tree::SummaryTree;
 pub use waker::SignalWaker;
 
-use crate::prim::{AcqRel, Acquire, Mutex, MutexGuard, Relaxed, Step, broken, model_has_failed};
+use crate::prim::{AcqRel, Mutex, MutexGuard, Relaxed, Step, broken, model_has_failed};
 use crate::slots::Slots;
 use crate::task::{Header, Place, Runnable};
 use arena::{BITS, Leaf};
@@ -167,7 +181,8 @@ impl Bitmap {
         self.leaves.add(Leaf::new(self.tree.add_leaf()));
     }
 
-    /// Gives a task a slot from `stock`. `workers`: how many there are, among whom the leaves are dealt.
+    /// Gives a task a slot from `stock`. `workers`: how many there are, among whom the leaves are
+    /// dealt.
     #[inline]
     pub fn reserve(&self, stock: &mut SlotCache, workers: usize, task: NonNull<Header>) -> Place {
         loop {
@@ -208,8 +223,8 @@ impl Bitmap {
         SlotId::new(place, leaf.words[at.word].slot(at.bit).generation())
     }
 
-    /// The task in a slot has ended: the slot goes into `stock`. False, and nothing happens, if the slot is another
-    /// task's by now.
+    /// The task in a slot has ended: the slot goes into `stock`. False, and nothing happens, if the
+    /// slot is another task's by now.
     #[inline]
     pub fn free(&self, stock: &mut SlotCache, slot: SlotId) -> bool {
         let (leaf, at) = self.find(slot.place());
@@ -260,8 +275,8 @@ impl Bitmap {
         Signalled { told: self.tell(Marked(()), somebody_looks), activated }
     }
 
-    /// Says what is left to do for who has marked a task. `somebody_looks`: a worker that does not count as a
-    /// sleeper looks for work, and will see the task or tell of it when it stops.
+    /// Says what is left to do for who has marked a task. `somebody_looks`: a worker that does not
+    /// count as a sleeper looks for work, and will see the task or tell of it when it stops.
     #[inline]
     pub fn tell(&self, task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
         self.tree.release(task, somebody_looks)
@@ -280,9 +295,10 @@ impl Bitmap {
         self.take(cursor, start, |_| true)
     }
 
-    /// Takes the tasks that follow, in the same signal word, the one that this cursor has met last, and `most` at most:
-    /// for an owner, which otherwise takes the word from setters for each of them. Returns how many. While they are
-    /// on their way nobody sees them, so the caller tells of them where it has put them.
+    /// Takes the tasks that follow, in the same signal word, the one that this cursor has met last,
+    /// and `most` at most: for an owner, which otherwise takes the word from setters for each of
+    /// them. Returns how many. While they are on their way nobody sees them, so the caller tells of
+    /// them where it has put them.
     pub fn take_behind(&self, cursor: &Cursor, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (word, skipped) = (cursor.slot.get() / BITS, cursor.slot.get() % BITS);
         let leaf = self.leaves.get(cursor.leaf.get());
@@ -294,21 +310,23 @@ impl Bitmap {
         taken.count_ones() as usize
     }
 
-    /// Takes half of the tasks beside one that the caller has just taken, in the same signal word, and `most` at most:
-    /// for a thief, which leaves its owner the others. Returns how many, of which the caller tells as an owner does.
+    /// Takes half of the tasks beside one that the caller has just taken, in the same signal word,
+    /// and `most` at most: for a thief, which leaves its owner the others. Returns how many, of
+    /// which the caller tells as an owner does.
     pub fn take_beside(&self, place: Place, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (leaf, at) = self.find(place);
         let half = |seen: usize| seen.div_ceil(2).min(most);
         leaf.words[at.word].take_several(u64::MAX, half, keep).count_ones() as usize
     }
 
-    /// The task behind the one that this cursor has met last, of all partitions: so that each is met, whoever's it is.
+    /// The task behind the one that this cursor has met last, of all partitions: so that each is
+    /// met, whoever's it is.
     pub fn take_in_turn(&self, cursor: &Cursor) -> Scan {
         self.take(cursor, cursor.leaf.get() + 1, |_| true)
     }
 
-    /// One of the tasks that are left, for who ends them all. After the last of them there may still be some of which
-    /// another one that looks, or who has signalled it, knows.
+    /// One of the tasks that are left, for who ends them all. After the last of them there may
+    /// still be some of which another one that looks, or who has signalled it, knows.
     pub fn take_left(&self) -> Option<Runnable> {
         loop {
             let scan = self.take_any(&Cursor::default(), 0);
@@ -390,7 +408,7 @@ impl Bitmap {
                 return true;
             }
             if mask == u64::MAX {
-                let is_set = || leaf.words[word].signals.load(Acquire) != 0;
+                let is_set = || leaf.words[word].signals.load(Relaxed) != 0;
                 scan.keep(leaf.branch.mark_signal_inactive(word, is_set));
             }
         }
@@ -403,8 +421,9 @@ impl Bitmap {
         self.tree.has_any()
     }
 
-    /// Whether there is a task that is signalled, or was a moment ago. For a last look, and for who would wake
-    /// somebody for what it leaves: what the summaries still say of tasks that are gone keeps nobody awake.
+    /// Whether there is a task that is signalled, or was a moment ago. For a last look, and for who
+    /// would wake somebody for what it leaves: what the summaries still say of tasks that are gone
+    /// keeps nobody awake.
     #[inline]
     pub fn has_task(&self) -> bool {
         self.has_any() && self.is_any_signalled()
@@ -415,7 +434,7 @@ impl Bitmap {
         let mut leaves =
             (0..self.tree.root_count()).flat_map(leaves).filter_map(|leaf| self.leaves.get(leaf));
         leaves.any(|leaf| {
-            let is_signalled = |word: usize| leaf.words[word].signals.load(Acquire) != 0;
+            let is_signalled = |word: usize| leaf.words[word].signals.load(Relaxed) != 0;
             ones(leaf.branch.leaf()).any(is_signalled)
         })
     }
@@ -446,19 +465,22 @@ impl Bitmap {
         tenants
     }
 
-    /// The worker is about to look for the last time, and to sleep then. From before this call until it gets up it
-    /// can be woken: a permit may be for a task that was taken already, so that nothing but the wake-up tells of it.
+    /// The worker is about to look for the last time, and to sleep then. From before this call
+    /// until it gets up it can be woken: a permit may be for a task that was taken already, so that
+    /// nothing but the wake-up tells of it.
     pub fn lie_down(&self) -> Sleeper {
         self.tree.lie_down()
     }
 
-    /// The worker is awake, or has not slept after all. It has to look for tasks now, or to pass that on; and if it
-    /// finds more than it takes to wake another, for it may have taken another's permit.
+    /// The worker is awake, or has not slept after all. It has to look for tasks now, or to pass
+    /// that on; and if it finds more than it takes to wake another, for it may have taken another's
+    /// permit.
     pub fn get_up(&self, sleeper: Sleeper) -> Option<Permit> {
         self.tree.get_up(sleeper)
     }
 
-    /// A permit, if there is one. For a worker that may have been woken although it did not count as a sleeper.
+    /// A permit, if there is one. For a worker that may have been woken although it did not count
+    /// as a sleeper.
     #[inline]
     pub fn try_acquire(&self) -> Option<Permit> {
         self.tree.try_acquire()
@@ -482,7 +504,7 @@ impl arena::Word {
     /// Takes a task, that of the lowest bit in `mask`, and says which bit it was.
     #[inline]
     fn take(&self, mask: u64) -> Option<(Runnable, usize)> {
-        let mut seen = self.signals.load(Acquire) & mask;
+        let mut seen = self.signals.load(Relaxed) & mask;
         while seen != 0 {
             let bit = seen.trailing_zeros() as usize;
             let before = self.signals.clear(1 << bit, AcqRel); // O1
@@ -494,15 +516,15 @@ impl arena::Word {
         None
     }
 
-    /// Takes the lowest tasks in `mask`, by one exchange: as many as `wanted` says of how many there are. Returns
-    /// their bits.
+    /// Takes the lowest tasks in `mask`, by one exchange: as many as `wanted` says of how many
+    /// there are. Returns their bits.
     fn take_several(
         &self,
         mask: u64,
         wanted: impl FnOnce(usize) -> usize,
         keep: impl FnMut(Runnable),
     ) -> u64 {
-        let seen = self.signals.load(Acquire) & mask;
+        let seen = self.signals.load(Relaxed) & mask;
         let wanted = wanted(seen.count_ones() as usize);
         let wanted = ones(seen).take(wanted).fold(0, |bits, bit| bits | 1 << bit);
         if wanted == 0 {
@@ -519,7 +541,8 @@ impl arena::Word {
         let Some(task) = NonNull::new(self.slot(bit).task()) else {
             unreachable!("a signalled slot has a task");
         };
-        // SAFETY: `signal` took the entry apart when it set the bit, and by O1 one caller clears it.
+        // SAFETY: `signal` took the entry apart when it set the bit, and by O1 one caller clears
+        // it.
         unsafe { Runnable::from_raw(task) }
     }
 }

@@ -1,8 +1,9 @@
 //! The arena and the tree under the model checker.
 //!
-//! The workers of these models sleep in beds of a lock and a condition variable. Whoever is told to wake
-//! somebody takes the lock, and nobody else does but sleepers, so that nothing but the tree can make a worker see a
-//! task. A task that is lost shows as a deadlock, or as one that the last look does not find.
+//! The workers of these models sleep in beds of a lock and a condition variable. Whoever is told to
+//! wake somebody takes the lock, and nobody else does but sleepers, so that nothing but the tree
+//! can make a worker see a task. A task that is lost shows as a deadlock, or as one that the last
+//! look does not find.
 
 use super::{Bitmap, Cursor, Scan, SlotCache, Told};
 use crate::prim::{
@@ -66,7 +67,8 @@ impl Rig {
         rig
     }
 
-    /// Writes a task's word, signals the task and wakes whom it has to. Says whether nobody looks any more.
+    /// Writes a task's word, signals the task and wakes whom it has to. Says whether nobody looks
+    /// any more.
     fn signal(&self, number: usize) -> bool {
         self.written[number].store(1, Relaxed);
         let told = self.signals.signal(self.tasks.give(number), || false).told;
@@ -129,7 +131,8 @@ impl Rig {
                 return number;
             }
             was_idle = true;
-            // In bed first: a permit may be for a task that is gone, and then nothing but the wake-up tells of it.
+            // In bed first: a permit may be for a task that is gone, and then nothing but the
+            // wake-up tells of it.
             self.lie_down(worker);
             let sleeper = self.signals.lie_down();
             if self.signals.has_task() {
@@ -140,7 +143,8 @@ impl Rig {
         }
     }
 
-    /// A worker that stops looking wakes another for what it leaves: it may have had the other's permit.
+    /// A worker that stops looking wakes another for what it leaves: it may have had the other's
+    /// permit.
     fn tell_of_more(&self) {
         fence(SeqCst);
         if self.signals.has_task() {
@@ -201,7 +205,8 @@ impl Rig {
         }
     }
 
-    /// All threads have ended. What was taken and what is left are all tasks, each once; then nothing is left.
+    /// All threads have ended. What was taken and what is left are all tasks, each once; then
+    /// nothing is left.
     fn finish(&self, mut taken: Vec<usize>) {
         self.assert_summaries();
         taken.extend(self.take_rest());
@@ -212,7 +217,8 @@ impl Rig {
     }
 }
 
-/// One that takes several takes one of two tasks, and then `more`, while both are signalled and another one takes.
+/// One that takes several takes one of two tasks, and then `more`, while both are signalled and
+/// another one takes.
 fn several_against_one(more: fn(&Rig, &Cursor, Place, &mut Vec<usize>)) {
     let rig = Rig::new(&[FIRST, FIRST]);
     let setter = rig.clone();
@@ -321,7 +327,8 @@ fn canary_who_clears_a_root_does_not_look() {
     canary(&[Step::SignalRootClearLooks], Some(3), || set_against_clear(&[ELSEWHERE]));
 }
 
-/// Two setters, and a worker that takes both of their tasks, and sleeps before, between or not at all.
+/// Two setters, and a worker that takes both of their tasks, and sleeps before, between or not at
+/// all.
 fn two_setters(words: &[usize]) {
     let rig = Rig::new(words);
     let worker = rig.spawn_worker(0, 2);
@@ -339,6 +346,31 @@ fn one_setter(words: &[usize]) {
     rig.signal_all();
     let taken = worker.join().unwrap();
     rig.finish(taken);
+}
+
+/// A worker says where it can be woken and lies down, beside a setter.
+fn grant_beside_lying_down() {
+    let rig = Rig::new(&[FIRST]);
+    let can_be_woken = Arc::new(AtomicUsize::new(0));
+    let worker = thread::spawn({
+        let (rig, can_be_woken) = (rig.clone(), can_be_woken.clone());
+        move || {
+            can_be_woken.store(1, Relaxed);
+            let sleeper = rig.signals.lie_down();
+            let _permit = rig.signals.get_up(sleeper);
+        }
+    });
+    rig.written[0].store(1, Relaxed);
+    if rig.signals.signal(rig.tasks.give(0), || false).told == Told::WakeOne {
+        assert_eq!(can_be_woken.load(Relaxed), 1, "what the sleeper did before it lay down");
+    }
+    worker.join().unwrap();
+    rig.finish(Vec::new());
+}
+
+#[test]
+fn bitmap_4_a_setter_finds_the_sleeper_that_it_is_to_wake() {
+    check(150, None, grant_beside_lying_down);
 }
 
 #[test]
@@ -391,8 +423,8 @@ fn canary_a_permit_stays() {
     canary(&[Step::SignalPermitTaken], Some(2), || two_setters(&[FIRST, FIRST]));
 }
 
-/// Two workers, each of which takes one task and waits until the other has got its own. One thread signals both
-/// tasks, or one each.
+/// Two workers, each of which takes one task and waits until the other has got its own. One thread
+/// signals both tasks, or one each.
 fn together(rig: Arc<Rig>, setters: usize) {
     let met = Arc::new((Mutex::new(0), Condvar::new()));
     let workers = [0, 1].map(|worker| {
@@ -449,8 +481,9 @@ fn canary_a_setter_leaves_the_root_to_others() {
     canary(&[Step::SignalRootSet], Some(1), || one_setter(&[ELSEWHERE]));
 }
 
-/// Two setters. A worker that does not count as a sleeper is woken, takes the permit and looks; the one that does
-/// count sleeps on unless it is woken, too. Somebody else may have taken the task that the permit was for.
+/// Two setters. A worker that does not count as a sleeper is woken, takes the permit and looks; the
+/// one that does count sleeps on unless it is woken, too. Somebody else may have taken the task
+/// that the permit was for.
 fn a_permit_is_taken_by_another() {
     let rig = Rig::new(&[FIRST, BESIDE]);
     let sleeper = rig.signals.lie_down();
@@ -523,7 +556,8 @@ fn canary_a_look_after_closing_without_fence() {
     canary(&[Step::SignalCloseFence], Some(3), || close_against_signal(&[FIRST], 0));
 }
 
-/// Two threads, each with a stock of its own, reserve and free slots of one partition, and keep one.
+/// Two threads, each with a stock of its own, reserve and free slots of one partition, and keep
+/// one.
 fn two_stocks() {
     let rig = Rig::new(&[]);
     // There are slots for all, and they are made: the checker does not see who makes them.

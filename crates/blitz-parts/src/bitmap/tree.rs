@@ -5,7 +5,7 @@
 use super::bits::Bits;
 use super::crew::{Crew, Marked, Permit, Sleeper, Told};
 use crate::barrier;
-use crate::prim::{AcqRel, Acquire, Relaxed, Step, broken};
+use crate::prim::{Acquire, Relaxed, Step, broken};
 use crate::slots::Slots;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// The summaries, and who sleeps until there is something in them.
 #[derive(Debug)]
 pub struct SummaryTree {
-    /// Of the first 64 leaves, which many pools have no more of: looked at more often than all else.
+    /// Of the first 64 leaves, which many pools have no more of: looked at more often than all
+    /// else.
     first: Arc<CachePadded<Bits>>,
     /// Of each 64 that follow.
     more: Slots<Arc<CachePadded<Bits>>>,
@@ -69,8 +70,8 @@ impl SummaryTree {
     #[inline]
     pub(super) fn root(&self, root: usize) -> u64 {
         match root {
-            0 => self.first.load(Acquire),
-            root => self.more.get(root - 1).map_or(0, |word| word.load(Acquire)),
+            0 => self.first.load(Acquire), // O9
+            root => self.more.get(root - 1).map_or(0, |word| word.load(Acquire)), // O9
         }
     }
 
@@ -83,7 +84,7 @@ impl SummaryTree {
     /// Whether any leaf may have a task.
     #[inline]
     pub fn has_any(&self) -> bool {
-        self.first.load(Acquire) != 0 || self.more.iter().any(|word| word.load(Acquire) != 0)
+        self.first.load(Relaxed) != 0 || self.more.iter().any(|word| word.load(Relaxed) != 0)
     }
 
     /// The root words at about one moment, for those who want to know why nobody works.
@@ -101,8 +102,8 @@ impl SummaryTree {
         self.leaves.iter().map(|branch| branch.leaf()).collect()
     }
 
-    /// Which of `workers` looks into `leaf` first. Leaves are dealt one by one, so that they keep their owners
-    /// when more are added, and are dealt anew when the number of workers changes.
+    /// Which of `workers` looks into `leaf` first. Leaves are dealt one by one, so that they keep
+    /// their owners when more are added, and are dealt anew when the number of workers changes.
     ///
     /// ```
     /// use blitz_parts::bitmap::SummaryTree;
@@ -113,7 +114,8 @@ impl SummaryTree {
         leaf % workers.max(1)
     }
 
-    /// Which leaves of the partition of `worker`, one of `workers`, have a bit: the i-th, modulo 64, is bit i.
+    /// Which leaves of the partition of `worker`, one of `workers`, have a bit: the i-th, modulo
+    /// 64, is bit i.
     pub(super) fn partition_summary(&self, worker: usize, workers: usize) -> u64 {
         let own = (worker..self.leaf_count()).step_by(workers.max(1));
         let leaves = own.filter_map(|leaf| self.leaves.get(leaf));
@@ -131,8 +133,8 @@ impl SummaryTree {
         self.crew.load().sleepers()
     }
 
-    /// Says what who has marked a task has to do: perhaps wake somebody. `somebody_looks`: a worker is awake and
-    /// looks for work; it finds the task, or sees it when it stops looking.
+    /// Says what who has marked a task has to do: perhaps wake somebody. `somebody_looks`: a worker
+    /// is awake and looks for work; it finds the task, or sees it when it stops looking.
     #[inline]
     pub(super) fn release(&self, task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
         self.crew.release(task, somebody_looks)
@@ -165,16 +167,17 @@ impl Branch {
     /// Which signal words may have a bit.
     #[inline]
     pub(super) fn leaf(&self) -> u64 {
-        self.leaf.load(Acquire)
+        self.leaf.load(Acquire) // O9
     }
 
     /// Whether the root says that there is something.
     pub(super) fn is_in_root(&self) -> bool {
-        self.root.load(Acquire) & self.bit != 0
+        self.root.load(Relaxed) & self.bit != 0
     }
 
-    /// Signal word `word` has got a bit, by an exchange of the caller: makes both levels say so. Every setter
-    /// looks, and relies on nobody's having begun. Says whether the leaf was not in the root.
+    /// Signal word `word` has got a bit, by an exchange of the caller: makes both levels say so.
+    /// Every setter looks, and relies on nobody's having begun. Says whether the leaf was not in
+    /// the root.
     #[inline]
     pub(super) fn mark_signal_active(&self, word: usize) -> bool {
         let bit = 1 << word;
@@ -182,7 +185,7 @@ impl Branch {
             barrier::after_exchange(); // O2
         }
         if self.leaf.load(Relaxed) & bit == 0 {
-            self.leaf.set(bit, AcqRel);
+            self.leaf.set(bit, Relaxed);
         }
         self.activate_root()
     }
@@ -195,7 +198,7 @@ impl Branch {
         }
         let was_clear = self.root.load(Relaxed) & self.bit == 0;
         if was_clear && !broken(Step::SignalRootSet) {
-            self.root.set(self.bit, AcqRel);
+            self.root.set(self.bit, Relaxed);
         }
         if !broken(Step::SignalRootFence) {
             barrier::after_exchange(); // O4
@@ -203,9 +206,9 @@ impl Branch {
         was_clear
     }
 
-    /// Signal word `word` was seen without a bit: clears it in the leaf, unless `is_set` says that it has got one
-    /// meanwhile. Then who set it may have relied on the bit that was gone for a moment, and somebody may have
-    /// gone to sleep in that moment.
+    /// Signal word `word` was seen without a bit: clears it in the leaf, unless `is_set` says that
+    /// it has got one meanwhile. Then who set it may have relied on the bit that was gone for a
+    /// moment, and somebody may have gone to sleep in that moment.
     #[cold]
     pub(super) fn mark_signal_inactive(
         &self,
@@ -213,12 +216,12 @@ impl Branch {
         is_set: impl Fn() -> bool,
     ) -> Option<Marked> {
         let bit = 1 << word;
-        let left = self.leaf.clear(bit, AcqRel) & !bit;
+        let left = self.leaf.clear(bit, Relaxed) & !bit;
         if !broken(Step::SignalClearFence) {
             barrier::after_exchange(); // O3
         }
         if is_set() && !broken(Step::SignalClearLooks) {
-            self.leaf.set(bit, AcqRel);
+            self.leaf.set(bit, Relaxed);
             self.activate_root();
             return Some(Marked(()));
         }
@@ -228,11 +231,11 @@ impl Branch {
     /// The leaf was seen without a bit: clears it in the root, with the same precaution.
     #[cold]
     pub(super) fn clear_root(&self) -> Option<Marked> {
-        self.root.clear(self.bit, AcqRel);
+        self.root.clear(self.bit, Relaxed);
         if !broken(Step::SignalRootClearFence) {
             barrier::after_exchange(); // O3
         }
-        if self.leaf.load(Acquire) != 0 && !broken(Step::SignalRootClearLooks) {
+        if self.leaf.load(Relaxed) != 0 && !broken(Step::SignalRootClearLooks) {
             self.activate_root();
             return Some(Marked(()));
         }

@@ -63,7 +63,8 @@ impl SignalWaker {
         self.clear(TASKS)
     }
 
-    /// Looks at the leaves of `worker`, one of `workers`, and says whether any has tasks. Own thread only.
+    /// Looks at the leaves of `worker`, one of `workers`, and says whether any has tasks. Own
+    /// thread only.
     ///
     /// ```
     /// use blitz_parts::bitmap::{SignalWaker, Bitmap};

@@ -1,4 +1,5 @@
-//! Signalled tasks against workers that go to sleep, each worker as `blitz-core/sched/signal` has it.
+//! Signalled tasks against workers that go to sleep, each worker as `blitz-core/sched/signal` has
+//! it.
 
 use super::{Event, give_way};
 use crate::bitmap::{Bitmap, Cursor, Scan, Told};

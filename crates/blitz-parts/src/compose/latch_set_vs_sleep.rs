@@ -30,12 +30,12 @@ fn parked() {
 
 #[test]
 fn sleep_5_a_waiter_that_helps_is_woken() {
-    check(600, Some(2), helping_all);
+    check(500, Some(2), helping_all);
 }
 
 #[test]
 fn sleep_5_a_waiter_that_parks_is_woken() {
-    check(900, Some(2), parked);
+    check(700, Some(2), parked);
 }
 
 #[test]

@@ -77,15 +77,15 @@ impl Crew {
         }
     }
 
-    /// `Worker::fork`, of a job that others take: its frame waits for it. A second one has to be made before, since the
-    /// first frees itself, and two forks are never in the same place.
+    /// `Worker::fork`, of a job that others take: its frame waits for it. A second one has to be
+    /// made before, since the first frees itself, and two forks are never in the same place.
     fn fork(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         self.share_if_wanted(worker);
     }
 
-    /// The same by a worker that has published in vain before, and so keeps its forks if somebody who
-    /// looks for work will find them.
+    /// The same by a worker that has published in vain before, and so keeps its forks if somebody
+    /// who looks for work will find them.
     fn fork_and_keep(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         if self.sleep.counters().load().awake_but_idle() == 0 {

@@ -114,8 +114,8 @@ fn canary_a_sleeper_ignores_the_event_counter() {
 }
 
 /// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job that blocks and pushes a second one
-/// behind it, which it keeps private because there is a public one. Worker 1 takes the first and must
-/// see the second, to wake worker 2 for it.
+/// behind it, which it keeps private because there is a public one. Worker 1 takes the first and
+/// must see the second, to wake worker 2 for it.
 fn the_taker_of_the_public_job_passes_on() {
     let crew = Crew::new(3);
     let sleeper = thread::spawn({
@@ -161,10 +161,10 @@ fn canary_the_taker_looks_without_a_heavy_fence() {
     canary(&steps, Some(2), the_taker_of_the_public_job_passes_on);
 }
 
-/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job, which it leaves to worker 1, and pushes
-/// a second one behind it; then a busy worker takes the first and wakes nobody. Worker 1 has found
-/// something else meanwhile: it must see the second job, although the number of jobs that it reads
-/// may be made of two moments, one before the push and one after the theft.
+/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job, which it leaves to worker 1, and
+/// pushes a second one behind it; then a busy worker takes the first and wakes nobody. Worker 1 has
+/// found something else meanwhile: it must see the second job, although the number of jobs that it
+/// reads may be made of two moments, one before the push and one after the theft.
 fn one_who_leaves_for_something_else_passes_on() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
@@ -225,8 +225,8 @@ fn canary_kept_without_the_light_fence() {
     canary(&[Step::BarrierLight], Some(3), one_kept_job);
 }
 
-/// Worker 2 sleeps, worker 1 looks, so that worker 0 keeps its job; then worker 1 finds something else,
-/// which takes until the kept job has run.
+/// Worker 2 sleeps, worker 1 looks, so that worker 0 keeps its job; then worker 1 finds something
+/// else, which takes until the kept job has run.
 fn one_from_whom_a_job_was_kept_leaves() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
@@ -276,9 +276,10 @@ fn canary_a_job_is_kept_from_a_sleeper() {
     canary(&[], Some(2), a_job_kept_from_a_sleeper);
 }
 
-/// Worker 0 has a private job, of which nobody was told. Worker 1 has announced that it is sleepy, and has looked in vain,
-/// when a busy worker, which never looks for work, forces that job into the open and takes it. Worker 0 gets a
-/// second job meanwhile, and finds that there is a public one already.
+/// Worker 0 has a private job, of which nobody was told. Worker 1 has announced that it is sleepy,
+/// and has looked in vain, when a busy worker, which never looks for work, forces that job into the
+/// open and takes it. Worker 0 gets a second job meanwhile, and finds that there is a public one
+/// already.
 fn a_busy_worker_forces(second: fn(&Crew, usize, Work)) {
     let crew = Crew::new(3);
     let (here, there) = (Event::new(), Event::new());

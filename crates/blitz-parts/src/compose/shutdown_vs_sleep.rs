@@ -27,7 +27,7 @@ fn sleep_6_workers_leave_after_a_job() {
 
 #[test]
 fn sleep_6_workers_leave_at_once() {
-    check(500, Some(2), stop_at_once);
+    check(200, Some(2), stop_at_once);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The processor's cycle counter, where the system itself tells the time by it: then it is the same on all cores
-//! and runs at a constant rate. Reading it takes half as long as asking the system.
+//! The processor's cycle counter, where the system itself tells the time by it: then it is the same
+//! on all cores and runs at a constant rate. Reading it takes half as long as asking the system.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod x86_64;
@@ -11,6 +11,7 @@ mod none;
 use none as system;
 
 /// Whether the counter can be trusted to tell the time.
+#[inline]
 pub fn are_trusted() -> bool {
     system::are_trusted()
 }

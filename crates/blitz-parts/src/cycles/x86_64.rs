@@ -1,8 +1,9 @@
-//! The time stamp counter. The kernel has watched it before it tells the time by it: that it runs at one rate in
-//! all states of the processor, and in step on all cores.
+//! The time stamp counter. The kernel has watched it before it tells the time by it: that it runs
+//! at one rate in all states of the processor, and in step on all cores.
 
 use std::sync::OnceLock;
 
+#[inline]
 pub(super) fn are_trusted() -> bool {
     static TRUSTED: OnceLock<bool> = OnceLock::new();
     let clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

@@ -8,14 +8,16 @@ use core::ptr::null_mut;
 /// A ring of slots, together with the smaller rings it replaced.
 pub(super) struct Buffer<T> {
     slots: Box<[AtomicPtr<T>]>,
-    /// The ring that this one replaced: a thief may have read its address just before (DEQUE-5). Used by whoever may
-    /// change the deque's buffer. A raw pointer, because a `Box` would claim that nobody else reads it.
+    /// The ring that this one replaced: a thief may have read its address just before (DEQUE-5).
+    /// Used by whoever may change the deque's buffer. A raw pointer, because a `Box` would claim
+    /// that nobody else reads it.
     retired: Cell<*mut Buffer<T>>,
     /// Of `slots`, the box itself: made and freed by one thread, read by others.
     uses: Witness,
 }
 
-/// The address of a buffer, and whether that buffer is a large one, which may be freed before the deque is.
+/// The address of a buffer, and whether that buffer is a large one, which may be freed before the
+/// deque is.
 pub(super) struct Tagged<T>(*mut Buffer<T>);
 
 /// An address has this bit to spare, for a buffer holds pointers.
@@ -84,8 +86,9 @@ impl<T> Buffer<T> {
         grown
     }
 
-    /// Takes the large ones off a row of buffers, each with the one that it replaced: the first of those, and the first
-    /// of the others, which come after them. `waiting`, another row, comes behind the large ones.
+    /// Takes the large ones off a row of buffers, each with the one that it replaced: the first of
+    /// those, and the first of the others, which come after them. `waiting`, another row, comes
+    /// behind the large ones.
     ///
     /// # Safety
     /// 1. The buffers of both rows are alive, and no other thread uses their links.

@@ -1,16 +1,19 @@
 //! A Chase-Lev deque with a private end: each item leaves exactly once, through the owner's end or
-//! through one thief, and a fork that only its owner touches costs no fence, no exchange and no slot.
+//! through one thief, and a fork that only its owner touches costs no fence, no exchange and no
+//! slot.
 //!
 //! # Who calls it
-//! The owner (one worker thread, through [`Owner`]): `fork`, `take_back` and `take_back_public` for what lies in a frame of
-//! its own stack; `push`, `pop` and, with a `mark`, `pop_above` for everything else; `publish`. Any thread: `steal`,
-//! `steal_if`, `force`, and what tells how much there is or was. Callers: `blitz-core/worker`.
+//! The owner (one worker thread, through [`Owner`]): `fork`, `take_back` and `take_back_public` for
+//! what lies in a frame of its own stack; `push`, `pop` and, with a `mark`, `pop_above` for
+//! everything else; `publish`. Any thread: `steal`, `steal_if`, `force`, and what tells how much
+//! there is or was. Callers: `blitz-core/worker`.
 //!
 //! # State
-//! Public items lie in a growing ring, oldest first. Forks that are not public are a list, newest first, whose links
-//! lie in the forks themselves; all of them are newer than everything public. A public fork stays in the list
-//! until its owner takes it back, but all there is to know of it is `published`. An owner that is about to do so has set
-//! `newest` back already, to the one that `guard` names: then nothing is private.
+//! Public items lie in a growing ring, oldest first. Forks that are not public are a list, newest
+//! first, whose links lie in the forks themselves; all of them are newer than everything public. A
+//! public fork stays in the list until its owner takes it back, but all there is to know of it is
+//! `published`. An owner that is about to do so has set `newest` back already, to the one that
+//! `guard` names: then nothing is private.
 //!
 //! | word | meaning | who writes |
 //! |---|---|---|
@@ -33,31 +36,34 @@
 //!      top ─┴─▶ public ◀── end, published ──┴─▶ private forks ◀── newest
 //!           steal          publish, force, push           fork, take_back
 //!
-//!  force:  0 ──exchange──▶ 1: heavy fence, owner not busy? move older half of the list into the ring
+//!  force:  0 ──exchange──▶ 1: heavy fence, owner not busy? move older half of list into ring
 //!          0 ◀───store──── 1
 //!  take_back: newest = older one, light fence, force is 0 and guard is another? it was private
 //!                                              else: wait for force to be 0, and look at published
 //!
-//!  shrink, in an empty deque:  buffer := a small one of before ─▶ fence ─▶ readers 0? free the large ones
-//!                                                                          else: the next shrink looks again
+//!  shrink, in an empty deque:  buffer := a small one of before ─▶ fence
+//!                              ─▶ readers 0? free the large ones
+//!                                 else: the next shrink looks again
 //! ```
 //!
 //! # Invariants
 //! - **DEQUE-1** Every item is handed out exactly once, by `take_back` or `pop`, or by `steal`.
 //! - **DEQUE-2** Items leave the owner's end newest first and the thieves' end oldest first.
-//! - **DEQUE-3** A thief only takes items below `end`; the owner takes a fork without an exchange only if it was the
-//!   newest, nobody forced and `published` was another.
-//! - **DEQUE-4** What the owner wrote before `fork` or `push` is visible to the thief that gets the item.
-//! - **DEQUE-5** A buffer that is not large lives as long as the deque: a slow thief may still read it. A large one is
-//!   freed by the owner, once it is not in use any more and no thief reads it: one that comes later finds another.
+//! - **DEQUE-3** A thief only takes items below `end`; the owner takes a fork without an exchange
+//!   only if it was the newest, nobody forced and `published` was another.
+//! - **DEQUE-4** What the owner wrote before `fork` or `push` is visible to the thief that gets the
+//!   item.
+//! - **DEQUE-5** A buffer that is not large lives as long as the deque: a slow thief may still read
+//!   it. A large one is freed by the owner, once it is not in use any more and no thief reads it:
+//!   one that comes later finds another.
 //! - **DEQUE-6** After a [`barrier::heavy`] a non-empty deque looks non-empty to every thread, and
 //!   `force` can then bring private forks into the open without the owner's help.
 //! - **DEQUE-7** Steals fail only if the deque's public part was empty, another taker succeeded, or
 //!   the thief's own condition did not hold; then the item stays.
-//! - **DEQUE-8** Links are followed only by the owner, or by a thief that holds `force` and saw the owner not
-//!   `busy`: then no fork of the list is taken back before that thief is done.
-//! - **DEQUE-9** `pop_above` takes no item that was there when its mark was made, as long as the fork that was the
-//!   newest then was not taken back.
+//! - **DEQUE-8** Links are followed only by the owner, or by a thief that holds `force` and saw the
+//!   owner not `busy`: then no fork of the list is taken back before that thief is done.
+//! - **DEQUE-9** `pop_above` takes no item that was there when its mark was made, as long as the
+//!   fork that was the newest then was not taken back.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -82,18 +88,20 @@
 //! | O18 | steal: fence between adding to `readers` and loading `buffer` again | after_exchange | O19 | DEQUE-5: either the thief sees the other buffer or the owner sees the thief |
 //! | O19 | shrink: fence between exchanging `buffer` and loading `readers` | after_exchange | O18 | the same |
 //! | O20 | `readers` subtraction / load in shrink | Release / Acquire | each other | what a thief read it read before the buffer is freed |
-//! | O21 | `ring` stores and loads | Relaxed | – | who may use it has it through O10 and O11, O17 or O16 |
+//! | O21 | `ring` stores and loads | Relaxed | – | a thread that may use it has got it through O10 and O11, O17 or O16 |
 //! | O22 | `buffer` exchange in shrink | Relaxed | O12 | O19 follows. A thief that finds the small ring acquires the store of the large one, whose release sequence the exchange continues and which is younger than the small ring |
 //!
 //! # What this does not do
 //! It wakes nobody and does not decide when to publish, nor when to shrink. The owner waits for a
-//! forcing thief if it leaves a fork's frame meanwhile: for the fence, microseconds, and for a walk over its private forks. Who
-//! makes items public has to tell somebody, a forcing thief too, for the owner takes what is public as told.
+//! forcing thief if it leaves a fork's frame meanwhile: for the fence, microseconds, and for a walk
+//! over its private forks. Who makes items public has to tell somebody, a forcing thief too, for
+//! the owner takes what is public as told.
 //!
 //! # Lineage
-//! Chase and Lev 2005 with the fences of Lê, Pop, Cohen and Zappa Nardelli 2013 for the public part;
-//! the private part follows the idea of split task queues (Dinan et al. 2009), with exposure on
-//! demand and, new here, with links in the frames of the forks and exposure by force through an asymmetric fence.
+//! Chase and Lev 2005 with the fences of Lê, Pop, Cohen and Zappa Nardelli 2013 for the public
+//! part; the private part follows the idea of split task queues (Dinan et al. 2009), with exposure
+//! on demand and, new here, with links in the frames of the forks and exposure by force through an
+//! asymmetric fence.
 
 mod buffer;
 #[cfg(all(test, blitz_loom))]
@@ -170,7 +178,8 @@ struct RingLine<T> {
     left: Cell<*mut Buffer<T>>,
 }
 
-// SAFETY: the words are atomics, and `left` is the owner's; who may follow which pointer when is DEQUE-5 and DEQUE-8.
+// SAFETY: the words are atomics, and `left` is the owner's; who may follow which pointer when is
+// DEQUE-5 and DEQUE-8.
 unsafe impl<T> Sync for Deque<T> {}
 // SAFETY: as above; moving the deque moves no item.
 unsafe impl<T> Send for Deque<T> {}
@@ -224,8 +233,8 @@ impl<T> Deque<T> {
         self.steal_if(|| true)
     }
 
-    /// Takes the oldest public item, if `valid` holds at a moment when the item is in the deque: what the
-    /// owner wrote before it published the item is visible to `valid`.
+    /// Takes the oldest public item, if `valid` holds at a moment when the item is in the deque:
+    /// what the owner wrote before it published the item is visible to `valid`.
     pub fn steal_if(&self, valid: impl FnOnce() -> bool) -> Steal<T> {
         let top = self.top.load(Relaxed);
         if !broken(Step::DequeStealFence) {
@@ -314,18 +323,19 @@ impl<T> Deque<T> {
 }
 
 impl<T: Linked> Deque<T> {
-    /// Makes the older half of the private forks public without the owner's help, after arming them as the owner
-    /// would, and says whether something was made public. Costs a [`barrier::heavy`], and does nothing if that is
-    /// refused: for owners that sit in a long leaf.
+    /// Makes the older half of the private forks public without the owner's help, after arming them
+    /// as the owner would, and says whether something was made public. Costs a [`barrier::heavy`],
+    /// and does nothing if that is refused: for owners that sit in a long leaf.
     #[cold]
     pub fn force(&self, arm: impl Fn(NonNull<T>)) -> bool {
         let expose = |newest| self.expose(newest, |private| private.div_ceil(2), arm);
         self.has_private() && self.beside_owner(expose).is_some_and(|exposed| exposed > 0)
     }
 
-    /// How many items there are, private ones included, at some recent moment. Costs a [`barrier::heavy`] if there
-    /// are private ones. These count as one if they cannot be counted: without that fence, where they are on their way to
-    /// be public, or while their owner makes some public, or a thief.
+    /// How many items there are, private ones included, at some recent moment. Costs a
+    /// [`barrier::heavy`] if there are private ones. These count as one if they cannot be counted:
+    /// without that fence, where they are on their way to be public, or while their owner makes
+    /// some public, or a thief.
     pub fn len(&self) -> usize {
         let count = || self.beside_owner(|newest| self.count(newest));
         let private = match self.has_private() {
@@ -335,16 +345,18 @@ impl<T: Linked> Deque<T> {
         self.public_len() + private
     }
 
-    /// Calls `f` with the newest fork while the owner takes none back and changes nothing that is public. `None` if
-    /// the owner does so just now, if another thief is in here, or without the heavy fence.
+    /// Calls `f` with the newest fork while the owner takes none back and changes nothing that is
+    /// public. `None` if the owner does so just now, if another thief is in here, or without the
+    /// heavy fence.
     fn beside_owner<R>(&self, f: impl FnOnce(*mut T) -> R) -> Option<R> {
         let force = &self.own.force;
         if force.compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
             return None;
         }
         let fenced = broken(Step::DequeForceFence) || barrier::heavy(); // O8
-        // From here on the owner either was seen busy or waits for `force` to be 0 before it leaves a fork's frame.
-        // Without the fence neither is known, and all that is private is the owner's alone.
+        // From here on the owner either was seen busy or waits for `force` to be 0 before it leaves
+        // a fork's frame. Without the fence neither is known, and all that is private is the
+        // owner's alone.
         let result = if fenced && self.open.busy.load(Acquire) == 0 {
             Some(f(self.own.newest.load(Acquire))) // O17, O7
         } else {
@@ -354,8 +366,8 @@ impl<T: Linked> Deque<T> {
         result
     }
 
-    /// The number of forks from `newest` to the last that is not public. The caller is the owner, or
-    /// [`beside_owner`](Self::beside_owner).
+    /// The number of forks from `newest` to the last that is not public. The caller is the owner,
+    /// or [`beside_owner`](Self::beside_owner).
     fn count(&self, newest: *mut T) -> usize {
         if newest == self.own.guard.load(Relaxed) {
             // The owner is about to take the newest public fork back, and waits until we are done.
@@ -370,8 +382,9 @@ impl<T: Linked> Deque<T> {
         count
     }
 
-    /// Moves the oldest private forks into the ring, as many as `wanted` says of the number that there are, and
-    /// arms each before anybody can see it. The caller is the owner, `busy`, or [`beside_owner`](Self::beside_owner).
+    /// Moves the oldest private forks into the ring, as many as `wanted` says of the number that
+    /// there are, and arms each before anybody can see it. The caller is the owner, `busy`, or
+    /// [`beside_owner`](Self::beside_owner).
     fn expose(
         &self,
         newest: *mut T,
@@ -437,8 +450,8 @@ impl<T: Linked> Deque<T> {
 /// The fork before `fork`, for those who may follow links (DEQUE-8).
 fn older<T: Linked>(fork: *mut T) -> *mut T {
     match NonNull::new(fork) {
-        // SAFETY: the fork is in the list, so it is alive, and its link was written when it came there; it is not
-        // taken back, nor its memory used for anything else, meanwhile (DEQUE-8).
+        // SAFETY: the fork is in the list, so it is alive, and its link was written when it came
+        // there; it is not taken back, nor its memory used for anything else, meanwhile (DEQUE-8).
         Some(fork) => unsafe { T::older(fork) },
         None => unreachable!("nothing is older than the oldest fork"),
     }
@@ -452,7 +465,8 @@ impl<T> Default for Deque<T> {
 
 impl<T> Drop for Deque<T> {
     fn drop(&mut self) {
-        // SAFETY: the pointer came from `Box::into_raw`, and no other thread has the deque any more.
+        // SAFETY: the pointer came from `Box::into_raw`, and no other thread has the deque any
+        // more.
         drop(unsafe { Box::from_raw(self.open.ring.load(Relaxed)) });
         // SAFETY: as above.
         unsafe { Buffer::free(self.rings.left.get()) };

@@ -1,8 +1,8 @@
 //! The deque under the model checker.
 //!
-//! Under loom both halves of the asymmetric fence are full fences, and a full fence also orders what
-//! the free half does not. So the models without a forcing thief run with the free half left out
-//! altogether (`check_without`): what they show does not lean on it.
+//! Under loom both halves of the asymmetric fence are full fences, and a full fence also orders
+//! what the free half does not. So the models without a forcing thief run with the free half left
+//! out altogether (`check_without`): what they show does not lean on it.
 
 use super::{Deque, Linked, Place, Steal, TakeBack};
 use crate::prim::{AtomicUsize, Relaxed, Step, Witness, canary, check, check_without, thread};
@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// As many as make a large ring grow.
 const ITEMS: usize = 2 * DEQUE_KEEPS + 1;
 
-/// An item whose contents show whether its taker saw what was written for it, and whose link is plain memory.
+/// An item whose contents show whether its taker saw what was written for it, and whose link is
+/// plain memory.
 struct Item {
     contents: AtomicUsize,
     armed: AtomicUsize,
@@ -74,7 +75,8 @@ impl Rig {
         self.items[index].contents.store(index + 1, Relaxed);
         // SAFETY: only the model's first thread calls the owner's methods.
         let owner = unsafe { self.deque.owner() };
-        // SAFETY: items stay in place; the models take forks back newest first, or leave them to thieves.
+        // SAFETY: items stay in place; the models take forks back newest first, or leave them to
+        // thieves.
         unsafe { owner.fork(self.item(index)) }
     }
 
@@ -92,7 +94,8 @@ impl Rig {
         unsafe { self.deque.owner() }.pop().map(|item| self.index(item))
     }
 
-    /// Owner: takes a fork back, as `blitz-core` does. An owner that finds it stolen relies on its having been armed.
+    /// Owner: takes a fork back, as `blitz-core` does. An owner that finds it stolen relies on its
+    /// having been armed.
     fn take_back(&self, index: usize, place: Place<Item>) -> Vec<usize> {
         // SAFETY: as in `fork`.
         let owner = unsafe { self.deque.owner() };
@@ -360,8 +363,8 @@ fn canary_fork_without_release() {
     canary(&[Step::DequeForkRelease], None, fork_against_force);
 }
 
-/// The thief was told to follow the links before there were any; the newest fork that it sees is one that is the newest
-/// again.
+/// The thief was told to follow the links before there were any; the newest fork that it sees is
+/// one that is the newest again.
 fn fork_and_take_back_against_force() {
     let rig = Rig::new();
     let gone = rig.fork(3);
@@ -416,7 +419,8 @@ fn deque_9_what_is_below_a_mark_stays_while_a_thief_forces() {
     check(1_000, Some(3), mark_against_force);
 }
 
-/// Two private forks are taken back, and their memory becomes another fork, while a thief follows the links.
+/// Two private forks are taken back, and their memory becomes another fork, while a thief follows
+/// the links.
 fn reuse_against_force() {
     let rig = Rig::new();
     let first = rig.fork(0);
@@ -544,7 +548,8 @@ fn deque_6_a_vain_force_does_not_hinder_the_next() {
     });
 }
 
-/// Somebody looks whether there is anything while the owner makes its fork public: it never looks empty.
+/// Somebody looks whether there is anything while the owner makes its fork public: it never looks
+/// empty.
 fn look_against_publish() {
     let rig = Rig::new();
     let place = rig.fork(0);
@@ -605,7 +610,8 @@ fn deque_7_a_failed_steal_has_a_winner() {
     check_without(Step::BarrierLight, 4, None, a_failed_steal_has_a_winner);
 }
 
-/// A thief reads a slot of a large ring while the owner, who has taken all that is in it, leaves and frees it.
+/// A thief reads a slot of a large ring while the owner, who has taken all that is in it, leaves
+/// and frees it.
 fn shrink_against_steal() {
     let rig = Rig::new();
     for index in 0..=DEQUE_KEEPS {
@@ -634,7 +640,8 @@ fn deque_5_a_large_ring_is_freed_behind_its_last_reader() {
     check_without(Step::BarrierLight, 100, Some(3), shrink_against_steal);
 }
 
-/// A thief that was there before any ring but the first one finds a ring that the owner has gone back to.
+/// A thief that was there before any ring but the first one finds a ring that the owner has gone
+/// back to.
 fn shrink_under_an_early_thief() {
     let rig = Rig::new();
     let thief = thread::spawn({

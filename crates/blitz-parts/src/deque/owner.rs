@@ -49,7 +49,8 @@ impl<T> Copy for Place<T> {}
 #[derive(Debug)]
 pub struct Mark<T> {
     end: isize,
-    /// The newest fork: if it becomes public, all that comes after it lies above it. Only compared, never followed.
+    /// The newest fork: if it becomes public, all that comes after it lies above it. Only compared,
+    /// never followed.
     newest: *mut T,
 }
 
@@ -89,10 +90,11 @@ impl<'a, T: Linked> Owner<'a, T> {
     /// Puts a fork on the private end, and says where.
     ///
     /// # Safety
-    /// 1. The fork stays alive and in place until the owner has taken it back, or found it public and then
-    ///    popped it or seen that its taker is done with it; its link stays as it is even if somebody else runs it.
-    /// 2. Forks are taken back newest first, each once, with the place they got here: `take_back` and
-    ///    `take_back_public` rest on this.
+    /// 1. The fork stays alive and in place until the owner has taken it back, or found it public
+    ///    and then popped it or seen that its taker is done with it; its link stays as it is even
+    ///    if somebody else runs it.
+    /// 2. Forks are taken back newest first, each once, with the place they got here: `take_back`
+    ///    and `take_back_public` rest on this.
     #[inline(always)]
     pub unsafe fn fork(self, fork: NonNull<T>) -> Place<T> {
         let own = &*self.deque.own;
@@ -108,8 +110,9 @@ impl<'a, T: Linked> Owner<'a, T> {
     /// Takes the newest fork back, which lies at `place`, if it is private; else
     /// [`take_back_public`](Self::take_back_public) does.
     ///
-    /// What is stored comes from the caller, who had it all the time, and not from the fork's link: a value that goes
-    /// through memory, from each fork to the next, costs more than all the rest of a fork.
+    /// What is stored comes from the caller, who had it all the time, and not from the fork's link:
+    /// a value that goes through memory, from each fork to the next, costs more than all the rest
+    /// of a fork.
     #[inline(always)]
     pub fn take_back(self, place: Place<T>) -> bool {
         let own = &*self.deque.own;
@@ -120,8 +123,8 @@ impl<'a, T: Linked> Owner<'a, T> {
         own.force.load(order) == 0 && own.guard.load(Relaxed) != place.0 // O11, DEQUE-3
     }
 
-    /// What is to be done if [`take_back`](Self::take_back) did not take `fork`: a thief has forced it into the open,
-    /// or tries to, or its owner has published it.
+    /// What is to be done if [`take_back`](Self::take_back) did not take `fork`: a thief has forced
+    /// it into the open, or tries to, or its owner has published it.
     #[cold]
     pub fn take_back_public(self, fork: NonNull<T>, place: Place<T>) -> TakeBack {
         self.enter();
@@ -134,8 +137,8 @@ impl<'a, T: Linked> Owner<'a, T> {
         if public { TakeBack::Public } else { TakeBack::Taken }
     }
 
-    /// Puts an item where thieves find it, after all forks; those become public, too, and are armed. Says how many
-    /// items became public.
+    /// Puts an item where thieves find it, after all forks; those become public, too, and are
+    /// armed. Says how many items became public.
     pub fn push(self, item: NonNull<T>, arm: impl Fn(NonNull<T>)) -> usize {
         let deque = self.deque;
         self.enter();
@@ -149,8 +152,9 @@ impl<'a, T: Linked> Owner<'a, T> {
         forks + 1
     }
 
-    /// Makes the oldest private forks public, as many as `wanted` says of the number that there are, after arming
-    /// each: what others need of a fork has to be written only if others will see it.
+    /// Makes the oldest private forks public, as many as `wanted` says of the number that there
+    /// are, after arming each: what others need of a fork has to be written only if others will see
+    /// it.
     pub fn publish(
         self,
         wanted: impl FnOnce(usize) -> usize,
@@ -174,8 +178,8 @@ impl<'a, T: Linked> Owner<'a, T> {
         Mark { end: self.deque.open.end.load(Relaxed), newest }
     }
 
-    /// Takes the newest item if it came after `mark`, whose newest fork was not taken back since. There is none if there
-    /// are private forks: those belong to frames that take them back.
+    /// Takes the newest item if it came after `mark`, whose newest fork was not taken back since.
+    /// There is none if there are private forks: those belong to frames that take them back.
     pub fn pop_above(self, mark: Mark<T>) -> Option<NonNull<T>> {
         if self.deque.has_private() {
             return None;
@@ -256,7 +260,8 @@ impl<T: Linked> Owner<'_, T> {
         current.is_large() || !self.deque.rings.left.get().is_null()
     }
 
-    /// Frees the large rings, if the deque is empty and no thief reads one just now. Returns whether none is left.
+    /// Frees the large rings, if the deque is empty and no thief reads one just now. Returns
+    /// whether none is left.
     #[cold]
     pub fn shrink(self) -> bool {
         self.enter();
@@ -269,11 +274,13 @@ impl<T: Linked> Owner<'_, T> {
     fn leave_large_rings(self) -> bool {
         let deque = self.deque;
         let current = deque.open.ring.load(Relaxed);
-        // SAFETY: the rings are alive, for what is not in use is freed below only; `busy` keeps forcing thieves out.
+        // SAFETY: the rings are alive, for what is not in use is freed below only; `busy` keeps
+        // forcing thieves out.
         let (large, small) = unsafe { Buffer::split_large(current, deque.rings.left.get()) };
         deque.rings.left.set(large);
         if current != small {
-            // Thieves that find it know of no item in it: what they read of it goes with an exchange that fails.
+            // Thieves that find it know of no item in it: what they read of it goes with an
+            // exchange that fails.
             deque.open.ring.store(small, Relaxed); // O21
             deque.open.buffer.swap(small, Relaxed); // O22
         }
@@ -298,8 +305,9 @@ impl<T: Linked> Owner<'_, T> {
 }
 
 impl<T> Owner<'_, T> {
-    /// Whether a thief could take something right now, as far as the owner knows. `top` may have moved
-    /// on since; then the next fork looks again, and a thief that is about to sleep looks for itself.
+    /// Whether a thief could take something right now, as far as the owner knows. `top` may have
+    /// moved on since; then the next fork looks again, and a thief that is about to sleep looks for
+    /// itself.
     #[inline(always)]
     pub fn has_public(self) -> bool {
         self.deque.open.end.load(Relaxed) > self.deque.top.load(Relaxed)

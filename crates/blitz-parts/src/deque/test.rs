@@ -58,7 +58,8 @@ fn owner(deque: &Deque<Item>) -> Owner<'_, Item> {
     unsafe { deque.owner() }
 }
 
-/// Takes a fork back as `blitz-core` does; `other` gets what was pushed since. Says whether it was still there.
+/// Takes a fork back as `blitz-core` does; `other` gets what was pushed since. Says whether it was
+/// still there.
 fn take_back(
     deque: &Deque<Item>,
     fork: NonNull<Item>,

@@ -1,11 +1,12 @@
-//! Workers that wait for something of their own and still take jobs from outside: a guest that parks is
-//! notified of every injected job.
+//! Workers that wait for something of their own and still take jobs from outside: a guest that
+//! parks is notified of every injected job.
 //!
 //! # Who calls it
 //! A worker that waits and is not among those that the sleep protocol wakes for posted work:
-//! [`Guests::add`] before it parks, [`Guests::remove`] after its wait. A thread that has injected a job, or
-//! has put a task where all workers look: [`Guests::tell_of_job`], [`Guests::tell_of_task`]. A scope whose
-//! job goes through the injector: [`Injected::set`]. Callers: `blitz-core/team`, `blitz-core/worker/wait`.
+//! [`Guests::add`] before it parks, [`Guests::remove`] after its wait. A thread that has injected a
+//! job, or has put a task where all workers look: [`Guests::tell_of_job`],
+//! [`Guests::tell_of_task`]. A scope whose job goes through the injector: [`Injected::set`].
+//! Callers: `blitz-core/team`, `blitz-core/worker/wait`.
 //!
 //! # State
 //! | where | meaning | who writes |
@@ -17,43 +18,44 @@
 //!
 //! # Transitions
 //! ```text
-//!  guest:   into the list, counts +1 ─▶ … ─▶ fence (SLEEP O2) ─▶ last look ─▶ park … ─▶ out, counts -1
-//!  poster:  [Injected set] ─▶ job in ─▶ fence (SLEEP O1) ─▶ counts 0? ──no──▶ notify each in the list
+//!  guest:   into the list, counts +1 ─▶ … ─▶ fence (SLEEP O2) ─▶ last look ─▶ park …
+//!           ─▶ out, counts -1
+//!  poster:  [Injected set] ─▶ job in ─▶ fence (SLEEP O1) ─▶ counts 0? ──no──▶ notify all in list
 //! ```
 //!
 //! # Invariants
-//! - **GUESTS-1** A guest that parks after its last look is notified of a job that it did not see there.
-//! - **GUESTS-2** A guest that takes tasks is notified of a task in the same way; one that does not is not.
-//! - **GUESTS-3** A guest that sees an injected job of its own wait, or is notified of it, sees that
-//!   [`Injected`] is set.
+//! - **GUESTS-1** A guest that parks after its last look is notified of a job that it did not see
+//!   there.
+//! - **GUESTS-2** A guest that takes tasks is notified of a task in the same way; one that does not
+//!   is not.
+//! - **GUESTS-3** A guest that parks beside an injected job of its own wait is notified of it, and
+//!   then sees that [`Injected`] is set.
 //! - **GUESTS-4** While there is no guest a poster takes no lock.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | counts up, before the guest's fence | AcqRel | O2 | GUESTS-1: the fences of `sleep` let poster and guest not both miss each other |
+//! | O1 | counts up, before the guest's fence | Relaxed | O2 | GUESTS-1: the fences of `sleep` let poster and guest not both miss each other |
 //! | O2 | counts loaded, after the poster's fence | Relaxed | O1 | the same |
 //! | O3 | `list` | its lock | itself | a poster that sees the count sees the guest: its lock comes after that of the guest, or the guest sees the job |
-//! | O4 | counts down | AcqRel | – | a poster that reads it late notifies in vain |
-//! | O5 | `Injected` store, load | Release, Acquire | each other | GUESTS-3, where the guest does not park; where it parks, by the fences |
+//! | O4 | counts down | Relaxed | – | a poster that reads it late notifies in vain |
+//! | O5 | `Injected` store, load | Relaxed | – | GUESTS-3 by the fences, or by the notification; a guest that does not park looks again |
 //!
 //! # What this does not do
-//! It has no fence of its own: the poster has passed the one in `new_jobs` or `new_task`, and the guest the
-//! one in `wait_parked`. It wakes each guest, not one of them: a guest may take a job only if it waits
-//! for it. It chooses no job.
+//! It has no fence of its own: the poster has passed the one in `new_jobs` or `new_task`, and the
+//! guest the one in `wait_parked`. It wakes each guest, not one of them: a guest may take a job
+//! only if it waits for it. It chooses no job.
 //!
 //! # Lineage
-//! Ours. The sleep protocol wakes as many workers as there are jobs, and a guest is not among them, because it
-//! may leave a job aside.
+//! Ours. The sleep protocol wakes as many workers as there are jobs, and a guest is not among them,
+//! because it may leave a job aside.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-use crate::prim::{
-    AcqRel, Acquire, AtomicBool, AtomicUsize, Mutex, MutexGuard, Relaxed, Release, Step, broken,
-};
+use crate::prim::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Relaxed, Step, broken};
 use std::sync::PoisonError;
 
 /// The guests of one pool.
@@ -95,14 +97,15 @@ impl Guests {
         }
     }
 
-    /// A worker begins to wait. It looks at the injector after this and after a fence, before it parks.
+    /// A worker begins to wait. It looks at the injector after this and after a fence, before it
+    /// parks.
     pub fn add(&self, guest: Guest) {
         self.lock().push(guest);
         if !broken(Step::GuestsCountJobs) {
-            self.jobs.fetch_add(1, AcqRel); // O1
+            self.jobs.fetch_add(1, Relaxed); // O1
         }
         if guest.tasks && !broken(Step::GuestsCountTasks) {
-            self.tasks.fetch_add(1, AcqRel); // O1
+            self.tasks.fetch_add(1, Relaxed); // O1
         }
     }
 
@@ -114,11 +117,12 @@ impl Guests {
             list.swap_remove(at);
         }
         drop(list);
-        self.jobs.fetch_sub(1, AcqRel); // O4
-        self.tasks.fetch_sub(usize::from(guest.tasks), AcqRel); // O4
+        self.jobs.fetch_sub(1, Relaxed); // O4
+        self.tasks.fetch_sub(usize::from(guest.tasks), Relaxed); // O4
     }
 
-    /// Calls `notify` with the index of each guest. The caller has injected a job and has fenced since.
+    /// Calls `notify` with the index of each guest. The caller has injected a job and has fenced
+    /// since.
     #[inline]
     pub fn tell_of_job(&self, notify: impl FnMut(usize)) {
         if self.jobs.load(Relaxed) > 0 {
@@ -126,8 +130,8 @@ impl Guests {
         }
     }
 
-    /// Calls `notify` with the index of each guest that takes tasks. The caller has put a task where
-    /// all workers look, and has fenced since.
+    /// Calls `notify` with the index of each guest that takes tasks. The caller has put a task
+    /// where all workers look, and has fenced since.
     #[inline]
     pub fn tell_of_task(&self, notify: impl FnMut(usize)) {
         if self.tasks.load(Relaxed) > 0 {
@@ -165,11 +169,11 @@ impl Injected {
 
     /// Such a job is about to be injected.
     pub fn set(&self) {
-        self.0.store(true, Release); // O5
+        self.0.store(true, Relaxed); // O5
     }
 
     /// Whether one was, or will be soon.
     pub fn get(&self) -> bool {
-        self.0.load(Acquire) // O5
+        self.0.load(Relaxed) // O5
     }
 }

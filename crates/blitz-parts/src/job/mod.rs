@@ -24,9 +24,9 @@
 //! - **JOB-2** A stack job is not touched after its latch is set: the frame may be gone.
 //! - **JOB-3** The result is written before the latch is set, and read only after it was seen set.
 //! - **JOB-4** A panic in a stack job's closure is stored as its result; it never passes `run`.
-//! - **JOB-5** A fork is armed with its latch once, before others can see it, and its owner looks at the
-//!   latch only after it found the fork taken from the public end. So a fork that left a deque never enters one
-//!   again.
+//! - **JOB-5** A fork is armed with its latch once, before others can see it, and its owner looks
+//!   at the latch only after it found the fork taken from the public end. So a fork that left a
+//!   deque never enters one again.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |

@@ -151,7 +151,8 @@ where
         let slot = unsafe { &mut *job.result.get() };
         slot.write(result);
         if !broken(Step::JobResultFirst) {
-            // SAFETY: the latch is live until it is set; nothing of the job is touched after (JOB-2).
+            // SAFETY: the latch is live until it is set; nothing of the job is touched after
+            // (JOB-2).
             unsafe { L::signal(header, latch) };
         }
     }

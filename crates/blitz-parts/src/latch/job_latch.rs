@@ -61,8 +61,8 @@ impl JobLatch {
         self.word.load(order) & STATE == SET // O2
     }
 
-    /// SET → UNSET, for a latch that is set again and again. Only by the worker that waits, and only while
-    /// it does not.
+    /// SET → UNSET, for a latch that is set again and again. Only by the worker that waits, and
+    /// only while it does not.
     pub fn reset(&self) {
         // Whoever set it did so before what the worker does next.
         self.word.swap(0, AcqRel);

@@ -32,12 +32,12 @@
 //! - **LATCH-2** After the exchange to SET the setter touches only what outlives the latch: the
 //!   owner's [`Bed`](crate::sleep::Bed), or a counted word.
 //! - **LATCH-3** A thread that blocks for a latch is woken by its setter.
-//! - **LATCH-4** A count latch is set by exactly one decrement, the last, and LATCH-1 then holds for
-//!   all decrementers.
-//! - **LATCH-5** Of all notifiers exactly one sees SLEEPING, and it alone has the duty to wake and to
-//!   decrement the sleepers; a worker leaves every path with its word UNSET.
-//! - **LATCH-6** What a worker did before it got SLEEPY is visible to a thread that sees it SLEEPY or SLEEPING: one
-//!   that finds all workers asleep and no work after that is right.
+//! - **LATCH-4** A count latch is set by exactly one decrement, the last, and LATCH-1 then holds
+//!   for all decrementers.
+//! - **LATCH-5** Of all notifiers exactly one sees SLEEPING, and it alone has the duty to wake and
+//!   to decrement the sleepers; a worker leaves every path with its word UNSET.
+//! - **LATCH-6** What a worker did before it got SLEEPY is visible to a thread that sees it SLEEPY
+//!   or SLEEPING: one that finds all workers asleep and no work after that is right.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -52,8 +52,8 @@
 //! | O8 | exchange UNSET to SLEEPY / load by an observer | Release / Acquire | each other | LATCH-6 |
 //! | O9 | load that ends a sleep | Relaxed | – | the worker then acquires by `wake_up` (O3), and passes `sleep`'s fences before it relies on others to look |
 //!
-//! [`OnceLatch::wait`] spins and yields before it blocks where that has paid off so far (`park/habit`): a matter of speed only, so
-//! it is left out under the model checker.
+//! [`OnceLatch::wait`] spins and yields before it blocks where that has paid off so far
+//! (`park/habit`): a matter of speed only, so it is left out under the model checker.
 //!
 //! # What this does not do
 //! It does not count sleepers and chooses nobody to wake: that is `sleep`.

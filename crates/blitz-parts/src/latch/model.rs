@@ -58,7 +58,8 @@ fn canary_probe_without_acquire() {
     canary(&[Step::LatchProbeAcquire], None, job_latch_carries_what_was_written);
 }
 
-/// A worker resets the latch and looks: it sees what the setter wrote, or finds the latch set again.
+/// A worker resets the latch and looks: it sees what the setter wrote, or finds the latch set
+/// again.
 fn reset_against_set() {
     let sleep = one_bed();
     let rig = Rig::new(JobLatch::new(NonNull::from(sleep.bed(0).expect("one bed"))));
@@ -212,7 +213,8 @@ fn latch_5_one_notifier_wakes_a_sleeping_worker() {
     check(15_000, None, one_notifier_has_the_duty);
 }
 
-/// A worker posts something and goes to sleep; an observer that finds it asleep sees what it posted.
+/// A worker posts something and goes to sleep; an observer that finds it asleep sees what it
+/// posted.
 fn an_observer_of_a_sleeper() {
     let rig = Arc::new((CoreLatch::new(), AtomicUsize::new(0)));
     let worker = thread::spawn({

@@ -29,14 +29,15 @@ impl OnceLatch {
         self.word.load(Acquire) == SET // O2
     }
 
-    /// Blocks until the latch is set. Spins and yields for a moment first, where that has been good so far: a small
-    /// job is done sooner than a thread falls asleep.
+    /// Blocks until the latch is set. Spins and yields for a moment first, where that has been good
+    /// so far: a small job is done sooner than a thread falls asleep.
     pub fn wait(&self) {
         if habit::yield_until(|| self.probe()) {
             return;
         }
         while !self.probe() {
-            // Only this thread leaves UNSET for WAITING; a failure means SET. Either way the probe acquires.
+            // Only this thread leaves UNSET for WAITING; a failure means SET. Either way the probe
+            // acquires.
             let _ = self.word.compare_exchange(UNSET, WAITING, Relaxed, Relaxed);
             futex::wait(&self.word, WAITING);
         }

@@ -3,7 +3,8 @@
 //! # Who calls it
 //! Holders of the pool: its handle, detached jobs, closures that block, shielded sections of tasks.
 //! Workers, when they begin and when they leave. Threads that wake a task of a team which is being
-//! dropped. Callers: `blitz-core/worker/shutdown`, `blitz-core/sched/end`, `blitz-core/task/shield`.
+//! dropped. Callers: `blitz-core/worker/shutdown`, `blitz-core/sched/end`,
+//! `blitz-core/task/shield`.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |
@@ -32,22 +33,26 @@
 //! ```
 //!
 //! # Invariants
-//! - **LIFE-1** A hold is granted only beside another one: after the last release there is none, but for
-//!   those of workers that leave, which run what they hold for themselves.
+//! - **LIFE-1** A hold is granted only beside another one: after the last release there is none,
+//!   but for those of workers that leave, which run what they hold for themselves.
 //! - **LIFE-2** Of all releases exactly one is told that it is the last, the first that brings the
 //!   count to zero. It sees what all holders wrote before they released.
-//! - **LIFE-3** The workers do not stop while a section has a hold of the tasks: when they are told to,
-//!   tasks have ended.
-//! - **LIFE-4** If a hold is there when tasks end, the thread that ended them is told to cancel them and
-//!   has a hold for that. A hold that [`Life::try_hold`] grants after the end of tasks is told so.
-//! - **LIFE-5** Of all participants exactly one is the last to leave. It sees what the others wrote before
-//!   they left.
-//! - **LIFE-6** If the handle closes while a task ends, then the thread that closes sees the task's end,
-//!   or the worker that polled the task sees that the handle is gone.
-//! - **LIFE-7** A thread that has taken a latecomer's task and then finds no latecomer is alone: the
-//!   latecomer touches nothing of the team any more.
-//! - **LIFE-8** The start is over when each worker thread and the builder have counted themselves in, the
-//!   end when each worker, the handle and the last hold are at theirs.
+//! - **LIFE-3** The workers do not stop while a section has a hold of the tasks: when they are told
+//!   to, tasks have ended.
+//! - **LIFE-4** If a hold is there when tasks end, the thread that ended them is told to cancel
+//!   them and has a hold for that. A hold that [`Life::try_hold`] grants after the end of tasks is
+//!   told so. A thread that finds that tasks have ended sees what their holders wrote before they
+//!   released.
+//! - **LIFE-5** Of all participants exactly one is the last to leave. It sees what the others wrote
+//!   before they left.
+//! - **LIFE-6** If the handle closes while a task ends, then the thread that closes sees the task's
+//!   end, or the worker that polled the task sees that the handle is gone.
+//! - **LIFE-7** A thread that has taken a latecomer's task and then finds no latecomer is alone:
+//!   the latecomer touches nothing of the team any more.
+//! - **LIFE-9** A worker that is enlisted while none has been told to stop leaves and ends as those
+//!   from the start: the last one to leave is not told before it has left.
+//! - **LIFE-8** The start is over when each worker thread and the builder have counted themselves
+//!   in, the end when each worker, the handle and the last hold are at theirs.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -55,25 +60,27 @@
 //! | O1 | exchanges that lower `holds`, `task_holds` | AcqRel | themselves | LIFE-2, LIFE-3: the last one has acquired all releases |
 //! | O2 | exchanges that raise them unless they are zero | AcqRel | O1 | LIFE-4: a hold that comes after the end of tasks in the order of `holds` sees `task_holds` at zero |
 //! | O3 | `hold` | Relaxed | – | the caller has a hold, or leaves; the count goes down by O1 |
-//! | O4 | `task_holds` load | Acquire | O1 | a task is cancelled after what its pool's holders did |
+//! | O4 | `task_holds` load | Acquire | O1 | LIFE-4: a task is cancelled after what the holders did |
 //! | O5 | `leaving` exchange | AcqRel | itself | LIFE-5 |
 //! | O6 | fence after `closing` was stored | SeqCst | O7 | LIFE-6: neither can miss the other |
 //! | O7 | fence before `closing` is loaded | SeqCst | O6 | the same |
-//! | O8 | `closing` store, load | Release, Acquire | each other | without the fence: some time the load sees it |
-//! | O9 | `late` up, before the task is left | AcqRel | the taker's synchronisation with the queue | LIFE-7: the taker of the task sees the count |
+//! | O8 | `closing` store, load | Relaxed | – | it carries no data; without the fences some load sees it |
+//! | O9 | `late` up, before the task is left | Relaxed | the taker's synchronisation with the queue | LIFE-7: the taker of the task sees the count |
 //! | O10 | `late` down, load | AcqRel, Acquire | each other | LIFE-7 |
-//! | O11 | `holds`: the exchange that sets the highest bit | AcqRel | itself, O2 | LIFE-2: one winner; LIFE-1: no hold is granted beside one of a worker that leaves |
+//! | O11 | `holds`: the exchange that sets the highest bit | Relaxed | itself, O2 | exchanges of one word have one order. LIFE-2: one winner, which has acquired all releases by O1; LIFE-1: no hold is granted beside one of a worker that leaves |
+//! | O12 | `leaving` load | Relaxed | – | it only informs |
+//! | O13 | `leaving` up, and down for one that was not started | Relaxed | – | LIFE-9: workers leave after they were told to stop, and the caller has enlisted before that |
 //!
-//! O1 and O2 are exchanges of one word, so no fence is needed between a hold and the end of tasks: a hold
-//! that the thread which ends them does not count comes after its release, and acquires it.
+//! O1 and O2 are exchanges of one word, so no fence is needed between a hold and the end of tasks:
+//! a hold that the thread which ends them does not count comes after its release, and acquires it.
 //!
 //! # What this does not do
 //! It stops no worker, cancels no task and wakes no thread: each result names the duty, and the
 //! caller has it. It does not know what a hold is for.
 //!
 //! # Lineage
-//! Reference counts with duties, as in `task/state`; the count that is raised only unless it is zero is
-//! that of `Weak::upgrade`.
+//! Reference counts with duties, as in `task/state`; the count that is raised only unless it is
+//! zero is that of `Weak::upgrade`.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -82,7 +89,7 @@ mod test;
 
 use crate::latch::{CountLatch, Latch, OnceLatch};
 use crate::prim::{
-    AcqRel, Acquire, AtomicBool, AtomicUsize, Relaxed, Release, SeqCst, Step, Turns, broken, fence,
+    AcqRel, Acquire, AtomicBool, AtomicUsize, Relaxed, SeqCst, Step, Turns, broken, fence,
 };
 use crossbeam_utils::CachePadded;
 
@@ -129,8 +136,8 @@ pub enum Held {
     Refused,
     /// The caller has a hold.
     Granted,
-    /// The caller has a hold and tasks have ended. It sees to it that they are cancelled, for what it
-    /// holds the pool for may wait for one.
+    /// The caller has a hold and tasks have ended. It sees to it that they are cancelled, for what
+    /// it holds the pool for may wait for one.
     AfterTasks,
 }
 
@@ -155,8 +162,8 @@ pub enum Left {
 }
 
 impl Life {
-    /// The life of a pool of so many `workers`, of which so many have `threads` of their own. The handle
-    /// has a hold, and one of the tasks.
+    /// The life of a pool of so many `workers`, of which so many have `threads` of their own. The
+    /// handle has a hold, and one of the tasks.
     ///
     /// ```
     /// use blitz_parts::life::{Held, Life, Released, TasksReleased};
@@ -195,8 +202,8 @@ impl Life {
         self.holds.add_unless_zero()
     }
 
-    /// Adds a hold for a thread that is no worker. Refuses it once the handle is gone, for others could
-    /// keep the pool for ever; unless `inside` says that a closure of the pool itself asks.
+    /// Adds a hold for a thread that is no worker. Refuses it once the handle is gone, for others
+    /// could keep the pool for ever; unless `inside` says that a closure of the pool itself asks.
     pub fn try_hold(&self, inside: impl FnOnce() -> bool) -> Held {
         if self.is_closing() && !inside() || !self.hold_at_work() {
             Held::Refused
@@ -207,8 +214,8 @@ impl Life {
         }
     }
 
-    /// Adds a hold and one of the tasks, for a section. Refuses both once tasks have ended, or the handle
-    /// is gone, unless the caller is `inside` of another section.
+    /// Adds a hold and one of the tasks, for a section. Refuses both once tasks have ended, or the
+    /// handle is gone, unless the caller is `inside` of another section.
     pub fn try_hold_tasks(&self, inside: impl FnOnce() -> bool) -> TasksHeld {
         let refused = TasksHeld::Refused(Released::NotLast);
         if self.is_closing() && !inside() {
@@ -270,7 +277,7 @@ impl Life {
 
     /// The handle is gone. After this the caller looks for tasks that have ended (LIFE-6).
     pub fn close(&self) {
-        self.closing.store(true, Release); // O8
+        self.closing.store(true, Relaxed); // O8
         if !broken(Step::LifeCloseFence) {
             fence(SeqCst); // O6
         }
@@ -279,11 +286,11 @@ impl Life {
     /// Whether the handle is gone.
     #[inline]
     pub fn is_closing(&self) -> bool {
-        self.closing.load(Acquire) // O8
+        self.closing.load(Relaxed) // O8
     }
 
-    /// The same for a worker that may have polled a task to its end and looks for the last time before it
-    /// sleeps (LIFE-6).
+    /// The same for a worker that may have polled a task to its end and looks for the last time
+    /// before it sleeps (LIFE-6).
     pub fn is_closing_at_last(&self) -> bool {
         if !broken(Step::LifeSeesFence) {
             fence(SeqCst); // O7
@@ -299,27 +306,45 @@ impl Life {
         if before == 1 { Left::Last } else { Left::NotLast }
     }
 
-    /// How many have not left, at some recent moment.
-    pub fn leaving(&self) -> usize {
-        self.leaving.load(Acquire)
+    /// One worker more, which leaves and counts itself out as the others do (LIFE-9). The workers
+    /// have not been told to stop.
+    pub fn enlist(&self) {
+        let before = self.leaving.fetch_add(1, Relaxed); // O13
+        debug_assert_ne!(before, 0, "all have left");
+        self.ended.increment();
     }
 
-    /// Calls `leave`, which leaves a task of the team to the thread that drops it. The task keeps the team
-    /// until it is taken, and the count until this is done; when it returns the team may be gone.
+    /// Undoes [`enlist`](Self::enlist) for a worker that could not be started. The workers have not
+    /// been told to stop.
+    pub fn discharge(&self) {
+        let before = self.leaving.fetch_sub(1, Relaxed); // O13
+        debug_assert!(before > 1, "it was the last one");
+        // It was not the last count: the handle or a worker has not ended.
+        let _ = self.count_out();
+    }
+
+    /// How many have not left, at some recent moment.
+    pub fn leaving(&self) -> usize {
+        self.leaving.load(Relaxed) // O12
+    }
+
+    /// Calls `leave`, which leaves a task of the team to the thread that drops it. The task keeps
+    /// the team until it is taken, and the count until this is done; when it returns the team may
+    /// be gone.
     pub fn come_late(&self, leave: impl FnOnce()) {
         if broken(Step::LifeLateFirst) {
             leave();
-            self.late.fetch_add(1, AcqRel);
+            self.late.fetch_add(1, Relaxed);
         } else {
-            self.late.fetch_add(1, AcqRel); // O9
+            self.late.fetch_add(1, Relaxed); // O9
             leave();
         }
         let order = if broken(Step::LifeLateRelease) { Relaxed } else { AcqRel };
         self.late.fetch_sub(1, order); // O10
     }
 
-    /// Whether a latecomer is inside of the team. Asked by the thread that drops the team, after it has
-    /// taken what latecomers have left.
+    /// Whether a latecomer is inside of the team. Asked by the thread that drops the team, after it
+    /// has taken what latecomers have left.
     pub fn anyone_late(&self) -> bool {
         self.late.load(Acquire) > 0 // O10
     }
@@ -335,7 +360,8 @@ impl Life {
         self.started.inner().wait();
     }
 
-    /// A worker, the handle or the last hold is at its end. Returns whether that was the end of all.
+    /// A worker, the handle or the last hold is at its end. Returns whether that was the end of
+    /// all.
     pub fn count_out(&self) -> bool {
         // SAFETY: as in `count_in`; the caller keeps the team beyond the call.
         unsafe { CountLatch::set(&raw const self.ended) };
@@ -398,7 +424,7 @@ impl Holds {
     /// Grants nothing any more. Returns whether it did before.
     fn stop(&self) -> bool {
         self.turns.take();
-        self.count.fetch_or(STOPPED, AcqRel) & STOPPED == 0 // O11
+        self.count.fetch_or(STOPPED, Relaxed) & STOPPED == 0 // O11
     }
 
     #[inline]

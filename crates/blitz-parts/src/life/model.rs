@@ -242,6 +242,38 @@ fn life_4_the_end_of_tasks_sees_a_hold() {
     check(500, Some(3), hold_after_the_end_of_tasks);
 }
 
+/// The handle and a section go while a worker looks whether tasks have ended.
+fn look_beside_the_end_of_tasks() {
+    let rig = Rig::new();
+    assert_eq!(rig.life.try_hold_tasks(|| false), TasksHeld::Granted);
+    let written: Arc<[AtomicUsize; 2]> = Arc::default();
+    let go = |which: usize| {
+        let written = written.clone();
+        move |rig: &Rig| {
+            written[which].store(1, Relaxed);
+            rig.release_with_tasks();
+        }
+    };
+    let section = rig.start(go(1));
+    let worker = rig.start({
+        let written = written.clone();
+        move |rig| {
+            let ended = rig.life.tasks_end();
+            let seen = written.each_ref().map(|word| word.load(Relaxed));
+            assert!(!ended || seen == [1; 2], "what holders did before the end of tasks");
+        }
+    });
+    go(0)(&rig);
+    section.join().unwrap();
+    worker.join().unwrap();
+    assert_eq!(rig.stops.load(Relaxed), 1);
+}
+
+#[test]
+fn life_4_the_end_of_tasks_is_seen_after_what_holders_did() {
+    check(6_000, Some(3), look_beside_the_end_of_tasks);
+}
+
 #[test]
 fn canary_the_end_of_tasks_is_not_released() {
     canary(&[Step::LifeReleaseRelease], Some(3), section_beside_the_end);

@@ -130,3 +130,16 @@ fn life_8_the_start_and_the_end_are_those_of_the_last() {
     assert_eq!(ends, [false, false, false, true]);
     life.ended().wait();
 }
+
+#[test]
+fn life_9_a_worker_that_is_enlisted_leaves_as_the_others_do() {
+    let life = Life::new(1, 1);
+    life.enlist();
+    life.enlist();
+    life.discharge();
+    assert_eq!(life.leaving(), 3);
+    let left = [(); 3].map(|()| life.leave());
+    assert_eq!(left, [Left::NotLast, Left::NotLast, Left::Last]);
+    let ends = [(); 4].map(|()| life.count_out());
+    assert_eq!(ends, [false, false, false, true]);
+}

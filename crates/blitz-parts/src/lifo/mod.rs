@@ -28,12 +28,12 @@
 //! | O2 | exchange in `take` | Acquire | O1 | LIFO-3 |
 //!
 //! # What this does not do
-//! It wakes nobody, and workers that go to sleep do not look into others' slots: its owner runs the task
-//! before it does anything else, or somebody relieves the owner.
+//! It wakes nobody, and workers that go to sleep do not look into others' slots: its owner runs the
+//! task before it does anything else, or somebody relieves the owner.
 //!
 //! # Lineage
-//! Seed 003, corrected: there another thread may fill the slot of a worker that is about to park, and the
-//! task is lost.
+//! Seed 003, corrected: there another thread may fill the slot of a worker that is about to park,
+//! and the task is lost.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -66,8 +66,8 @@ impl LifoSlot {
     /// Puts `task` into the slot and returns the one that it takes the place of.
     ///
     /// # Safety
-    /// 1. At any time at most one thread calls this for one slot, and a change of that thread is ordered
-    ///    by some other synchronisation.
+    /// 1. At any time at most one thread calls this for one slot, and a change of that thread is
+    ///    ordered by some other synchronisation.
     #[inline]
     pub unsafe fn put(&self, task: Runnable) -> Option<Runnable> {
         let task = task.into_raw().as_ptr();
@@ -93,7 +93,8 @@ impl LifoSlot {
                 self.task.store(null_mut(), Relaxed);
                 return taken(seen);
             }
-            // It never writes null over null, so each null but the first has one who took the task before.
+            // It never writes null over null, so each null but the first has one who took the task
+            // before.
             self.turns.take();
             match self.task.compare_exchange(seen, null_mut(), Acquire, Relaxed) {
                 Ok(task) => return taken(task), // O2

@@ -1,4 +1,5 @@
-//! Jobs for one worker alone: each is run once, by the worker, or by its sender if the worker has left.
+//! Jobs for one worker alone: each is run once, by the worker, or by its sender if the worker has
+//! left.
 //!
 //! # Who calls it
 //! Any thread: [`Mailbox::post`]. The worker whose mailbox it is: [`Mailbox::take_all`]; when it
@@ -19,8 +20,8 @@
 //! ```
 //!
 //! # Invariants
-//! - **MAIL-1** Each posted job is handed out once: to the worker while it is there, to the thread that
-//!   disowns the mailbox, or to a sender that finds it gone.
+//! - **MAIL-1** Each posted job is handed out once: to the worker while it is there, to the thread
+//!   that disowns the mailbox, or to a sender that finds it gone.
 //! - **MAIL-2** No job is left once `disown` and every `post` have returned and what they handed
 //!   out has run, although the worker does not come back.
 //! - **MAIL-3** What a sender wrote before `post` is visible to the thread that gets the job.

@@ -1,4 +1,5 @@
-//! Whether a thread had better stay awake for a moment before it blocks: what it did last, if that was good.
+//! Whether a thread had better stay awake for a moment before it blocks: what it did last, if that
+//! was good.
 
 use crate::prim::{MODELLED, spin_loop, yield_now};
 use crate::tuning;
@@ -11,16 +12,16 @@ thread_local! {
     static YIELDING: Habit = const { Habit::new() };
 }
 
-/// Asks `ready` again and again for a moment, where that has been good so far on this thread; says whether
-/// it was. It does not yield, for on a loaded machine that takes a whole time slice. A matter of speed only,
-/// so it is left out under the model checker.
+/// Asks `ready` again and again for a moment, where that has been good so far on this thread; says
+/// whether it was. It does not yield, for on a loaded machine that takes a whole time slice. A
+/// matter of speed only, so it is left out under the model checker.
 pub(crate) fn spin_until(ready: impl Fn() -> bool) -> bool {
     !MODELLED && SPINNING.with(|habit| habit.try_it(|| spin(ready)))
 }
 
-/// As `spin_until`, and then for a longer moment with yields, where these have been good so far. For whoever
-/// waits for a worker that may need the very core that the thread is on: a thread that yields lets it have the
-/// core as one that blocks does, and nobody has to wake it up again.
+/// As `spin_until`, and then for a longer moment with yields, where these have been good so far.
+/// For whoever waits for a worker that may need the very core that the thread is on: a thread that
+/// yields lets it have the core as one that blocks does, and nobody has to wake it up again.
 pub(crate) fn yield_until(ready: impl Fn() -> bool) -> bool {
     spin_until(&ready) || !MODELLED && YIELDING.with(|habit| habit.try_it(|| give_way(ready)))
 }
@@ -36,9 +37,10 @@ fn spin(ready: impl Fn() -> bool) -> Outcome {
     Outcome::InVain
 }
 
-/// The same with yields. A yield that lets another have the core is no waste of it; one after which the thread is still
-/// on its core is. So only such yields use up the patience: if the workers had to share another core meanwhile the
-/// thread blocks soon, and the kernel gives its core to one of them.
+/// The same with yields. A yield that lets another have the core is no waste of it; one after which
+/// the thread is still on its core is. So only such yields use up the patience: if the workers had
+/// to share another core meanwhile the thread blocks soon, and the kernel gives its core to one of
+/// them.
 fn give_way(ready: impl Fn() -> bool) -> Outcome {
     let start = Instant::now();
     let mut before = start;
@@ -74,16 +76,16 @@ enum Outcome {
     Good,
     /// It has to block now, later than it could have.
     InVain,
-    /// It was without a core for a time slice: others need the cores, too. Had it been blocked, it would have got one
-    /// as soon as it was woken.
+    /// It was without a core for a time slice: others need the cores, too. Had it been blocked, it
+    /// would have got one as soon as it was woken.
     Harmful,
 }
 
 /// What a thread has learned about staying awake in one way.
 ///
-/// Whether that is good depends on the jobs and on the load of the machine; so a thread goes on as long as it is, and
-/// otherwise tries again once in a while. One time slice is as much as hundreds of wake-ups, so after a loss of
-/// that kind the next try is further away, and further each time.
+/// Whether that is good depends on the jobs and on the load of the machine; so a thread goes on as
+/// long as it is, and otherwise tries again once in a while. One time slice is as much as hundreds
+/// of wake-ups, so after a loss of that kind the next try is further away, and further each time.
 #[derive(Debug)]
 struct Habit {
     /// Tries in vain, in a row, that are left until the thread stops.

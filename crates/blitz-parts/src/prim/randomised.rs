@@ -14,8 +14,9 @@ use shuttle::scheduler::{
 };
 use std::sync::Arc;
 
-/// Stands between two idle rounds. Now and then it yields: a thread of high priority would otherwise keep
-/// others from what it waits for. If it always did, it would fall asleep beside no other thread.
+/// Stands between two idle rounds. Now and then it yields: a thread of high priority would
+/// otherwise keep others from what it waits for. If it always did, it would fall asleep beside no
+/// other thread.
 pub fn relax() {
     if any_below(4) == 0 {
         yield_now();
@@ -102,8 +103,8 @@ pub fn check_replay(model: impl Fn() + Sync + Send + 'static) {
     run(UncontrolledNondeterminismCheckScheduler::new(scheduler), Arc::new(model));
 }
 
-/// Explores `model` in random schedules (see [`explore_randomly`]) and asserts that there were at least
-/// `minimum`, unless a seed is replayed.
+/// Explores `model` in random schedules (see [`explore_randomly`]) and asserts that there were at
+/// least `minimum`, unless a seed is replayed.
 pub fn check(minimum: usize, preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     let seen = explore_randomly(minimum, preemptions, model);
     println!("{seen} executions");

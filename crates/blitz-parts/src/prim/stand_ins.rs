@@ -1,7 +1,8 @@
-//! What the standard library offers and shuttle lacks: a clock, timeouts, `OnceLock`, `is_finished`.
+//! What the standard library offers and shuttle lacks: a clock, timeouts, `OnceLock`,
+//! `is_finished`.
 //!
-//! Time is logical: it passes when a thread asks for it and when a timeout is over. A timeout may be
-//! over at any moment, as the schedule decides, or never, if the model says that
+//! Time is logical: it passes when a thread asks for it and when a timeout is over. A timeout may
+//! be over at any moment, as the schedule decides, or never, if the model says that
 //! [time stands still](let_time_stand_still): then only a notification ends a wait.
 
 use super::randomised::any_below;
@@ -100,8 +101,8 @@ pub fn since_start() -> Duration {
     Instant::now().0
 }
 
-/// Blocks the thread until it is unparked or the time is over, which it is as soon as others have had
-/// a turn.
+/// Blocks the thread until it is unparked or the time is over, which it is as soon as others have
+/// had a turn.
 pub fn park_for(time: Duration) {
     if STANDS_STILL.get() {
         // A park may end for no reason.
@@ -142,8 +143,8 @@ impl Condvar {
         self.0.wait(guard)
     }
 
-    /// As there. If the schedule lets the time be over, a thread that lives for this wait only ends it, as a
-    /// spurious wake-up of all who wait.
+    /// As there. If the schedule lets the time be over, a thread that lives for this wait only ends
+    /// it, as a spurious wake-up of all who wait.
     ///
     /// # Errors
     /// As there.

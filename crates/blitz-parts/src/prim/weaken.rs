@@ -1,11 +1,11 @@
 //! The model checker's atomics, one ordering of which can be weakened from outside.
 //!
-//! `cargo xtask orderings` runs the models once per ordering and per fence, without building anything
-//! anew: a variable of the environment names the site whose ordering counts as `Relaxed`, or whose fence
-//! is left out. A site is a place of the source, `deque/mod.rs:252:21:0`: file, line and column of the
-//! call, and 1 instead of 0 for what a failed exchange acquires. A function that passes on the ordering
-//! of its caller is `#[cfg_attr(blitz_loom, track_caller)]`, so that each call of it is a site. Commas
-//! separate sites that are weakened together.
+//! `cargo xtask orderings` runs the models once per ordering and per fence, without building
+//! anything anew: a variable of the environment names the site whose ordering counts as `Relaxed`,
+//! or whose fence is left out. A site is a place of the source, `deque/mod.rs:252:21:0`: file, line
+//! and column of the call, and 1 instead of 0 for what a failed exchange acquires. A function that
+//! passes on the ordering of its caller is `#[cfg_attr(blitz_loom, track_caller)]`, so that each
+//! call of it is a site. Commas separate sites that are weakened together.
 //!
 //! Without the variables every operation is the checker's own.
 

@@ -6,14 +6,16 @@ use crate::tuning::CHAIN_KEEPS;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
 
-/// An owned row of tasks, oldest first. A task that is still in the row when it is dropped is cancelled.
+/// An owned row of tasks, oldest first. A task that is still in the row when it is dropped is
+/// cancelled.
 ///
-/// The row is made of pointers and not linked through the tasks: a row of thousands is not in the cache any
-/// more when it is taken apart, and who follows links waits for one task after the other.
+/// The row is made of pointers and not linked through the tasks: a row of thousands is not in the
+/// cache any more when it is taken apart, and who follows links waits for one task after the other.
 #[derive(Debug, Default)]
 #[must_use = "the tasks of a chain that is dropped are cancelled"]
 pub struct Chain {
-    /// Each came from `Runnable::into_raw`. Not entries themselves, which could not be copied in one piece.
+    /// Each came from `Runnable::into_raw`. Not entries themselves, which could not be copied in
+    /// one piece.
     tasks: VecDeque<NonNull<Header>>,
 }
 
@@ -60,8 +62,8 @@ impl Chain {
         self.tasks.append(&mut newer.tasks);
     }
 
-    /// Takes the `count` oldest tasks out, or all if there are fewer; with all of them goes the memory that
-    /// a long row has needed.
+    /// Takes the `count` oldest tasks out, or all if there are fewer; with all of them goes the
+    /// memory that a long row has needed.
     pub fn split_front(&mut self, count: usize) -> Chain {
         if count >= self.len() && self.tasks.capacity() > CHAIN_KEEPS {
             return core::mem::take(self);

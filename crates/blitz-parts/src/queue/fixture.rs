@@ -4,7 +4,8 @@ use crate::task::{self, Header, Owned, Payload, Place, Ran, Runnable, Scheduler}
 use core::ops::Range;
 use core::ptr::NonNull;
 
-/// A task that calls `work` in its only poll, or drops it uncalled if it is cancelled. Nobody waits for it.
+/// A task that calls `work` in its only poll, or drops it uncalled if it is cancelled. Nobody waits
+/// for it.
 pub(crate) fn task(work: impl FnOnce() + Send + 'static) -> Runnable {
     task::new(async move { work() }, Nobody).0
 }
@@ -35,12 +36,13 @@ unsafe impl Scheduler for Nobody {
 
 /// Tasks that do nothing and are known by their numbers, from zero on.
 ///
-/// They are plain addresses here: a task that nobody got, or that two got, makes a test fail before it is
-/// dropped twice or while the model checker is no longer there.
+/// They are plain addresses here: a task that nobody got, or that two got, makes a test fail before
+/// it is dropped twice or while the model checker is no longer there.
 #[derive(Clone)]
 pub(crate) struct Numbered(Vec<NonNull<Header>>);
 
-// SAFETY: the addresses are only compared, and made tasks where a test says that nobody else has them.
+// SAFETY: the addresses are only compared, and made tasks where a test says that nobody else has
+// them.
 unsafe impl Send for Numbered {}
 // SAFETY: as above.
 unsafe impl Sync for Numbered {}

@@ -12,12 +12,13 @@
 //! | `len` | length of the chain | whoever holds the lock; read without it |
 //!
 //! # Invariants
-//! - **QUEUE-1** Every task that `push` or `push_chain` took leaves once, by `pop_batch` or by `close`.
+//! - **QUEUE-1** Every task that `push` or `push_chain` took leaves once, by `pop_batch` or by
+//!   `close`.
 //! - **QUEUE-2** Tasks leave oldest first, in batches of at most the size asked for.
-//! - **QUEUE-3** After `close` nothing enters: the task goes back to who wanted to push it, and `len`
-//!   stays 0.
-//! - **QUEUE-4** `len` is the number of tasks whenever nobody holds the lock; a push says whether it was
-//!   zero before.
+//! - **QUEUE-3** After `close` nothing enters: the task goes back to who wanted to push it, and
+//!   `len` stays 0.
+//! - **QUEUE-4** `len` is the number of tasks whenever nobody holds the lock; a push says whether
+//!   it was zero before.
 //! - **QUEUE-5** What was written before `push` is visible to whoever gets the task.
 //! - **QUEUE-6** A task in a chain or a queue that is dropped is cancelled.
 //!
@@ -28,13 +29,14 @@
 //! | O2 | `len` store, under the lock | Relaxed | `len` load | order comes from the fences of who pushes and of who goes to sleep (`sleep` O1, O2); tasks come through O1 |
 //!
 //! # What this does not do
-//! It wakes nobody, and it has no limit. It never runs, polls or drops a task while it holds the lock. A push
-//! may have to move the row to a larger place; each time it is twice as large.
+//! It wakes nobody, and it has no limit. It never runs, polls or drops a task while it holds the
+//! lock. A push may have to move the row to a larger place; each time it is twice as large.
 //!
 //! # Lineage
 //! Seed 003: tasks under a mutex, batches that are fair to the other workers. A lock, because whole
-//! batches enter and leave under it: its cost is shared by all their tasks. The document links the tasks through
-//! their headers; a row of pointers moves them without touching them, of which thousands are not in the cache.
+//! batches enter and leave under it: its cost is shared by all their tasks. The document links the
+//! tasks through their headers; a row of pointers moves them without touching them, of which
+//! thousands are not in the cache.
 
 mod chain;
 #[cfg(test)]
@@ -169,8 +171,8 @@ impl Default for Queue {
     }
 }
 
-/// How many of `len` tasks a worker takes at once: its share among `workers`, but not so few that the
-/// lock costs more than the tasks, and not so many that others wait for what it will run late.
+/// How many of `len` tasks a worker takes at once: its share among `workers`, but not so few that
+/// the lock costs more than the tasks, and not so many that others wait for what it will run late.
 ///
 /// ```
 /// use blitz_parts::queue::fair_batch;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 const TASKS: usize = 3;
 
-/// One thread pushes a task, another a chain of two; a third takes a batch, and closes the queue if told.
+/// One thread pushes a task, another a chain of two; a third takes a batch, and closes the queue if
+/// told.
 fn push_against_pop(close: bool) {
     let tasks = Numbered::new(TASKS);
     let queue = Arc::new(Queue::new());

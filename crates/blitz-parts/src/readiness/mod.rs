@@ -1,9 +1,10 @@
-//! Readiness: what the system has said about one descriptor, and who waits to hear it. A task that waits
-//! for an event is woken by it, whether it began to wait before or after.
+//! Readiness: what the system has said about one descriptor, and who waits to hear it. A task that
+//! waits for an event is woken by it, whether it began to wait before or after.
 //!
 //! # Who calls it
-//! The driver, one thread at a time: `set`, `end`. Tasks that use the descriptor, any thread: `poll`,
-//! `poll_listed`, `unlist`, `look`, `is_fresh`, and `clear` when the system has said that it would block.
+//! The driver, one thread at a time: `set`, `end`. Tasks that use the descriptor, any thread:
+//! `poll`, `poll_listed`, `unlist`, `look`, `is_fresh`, and `clear` when the system has said that
+//! it would block.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -11,6 +12,7 @@
 //! | word | 0 READABLE, 1 WRITABLE | an attempt is worth it | `set` | `clear` |
 //! | word | 2 READ_CLOSED, 3 WRITE_CLOSED, 4 ERROR | an attempt says how it ended | `set` | `clear`, of an attempt that would block |
 //! | word | 5 URGENT | a read may end early, before urgent data | `set` | nobody |
+//! | word | 6 PRIORITY | an attempt at what is urgent is worth it | `set` | `clear` |
 //! | word | 7 ENDED | no more events come | `end` | nobody |
 //! | word | 8..64 | tick: how many events there were | `set` | nobody |
 //! | waiters | `reader`, `writer` | the newest task that polls each direction | `poll` | `set`, `end`, by waking |
@@ -18,8 +20,11 @@
 //!
 //! # Transitions
 //! ```text
-//!  driver:  word |= event, tick + 1 ──▶ lock: take whom it concerns out ──▶ (later, no lock) wake them
-//!  task:    look at the word ──ready──▶ attempt ──would block──▶ clear, unless the tick is another ──▶ look
+//!  driver:  word |= event, tick + 1 ──▶ lock: take whom it concerns out
+//!              ──▶ (later, no lock) wake them
+//!  task:    look at the word ──ready──▶ attempt ──would block──▶ clear, unless the tick is another
+//!              │    ▲                                            │
+//!              │    └────────────────────────────────────────────┘
 //!              │ not ready
 //!              └──▶ lock: look again ──ready──▶ attempt
 //!                          │ not ready
@@ -27,18 +32,21 @@
 //! ```
 //!
 //! # Invariants
-//! - **READINESS-1** No event is missed: once `set` has returned, whoever was pending for it has its waker in
-//!   the batch, and whoever polls finds the descriptor ready until it clears that very event.
-//! - **READINESS-2** A clear undoes what its sight has seen and nothing newer: if an event came meanwhile it
-//!   does nothing.
-//! - **READINESS-3** An event wakes every task that waits for its direction, in the list or not, and none that
-//!   waits for the other only. An error concerns both.
+//! - **READINESS-1** No event is missed: once `set` has returned, whoever was pending for it has
+//!   its waker in the batch, and whoever polls finds the descriptor ready until it clears that very
+//!   event.
+//! - **READINESS-2** A clear undoes what its sight has seen and nothing newer: if an event came
+//!   meanwhile it does nothing.
+//! - **READINESS-3** An event wakes every task that waits for its direction, in the list or not,
+//!   and none that waits for the other only. An error concerns both.
 //! - **READINESS-4** After `end` nobody is pending, and nobody becomes so.
-//! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, leaves nothing there.
-//! - **READINESS-6** After a short transfer the clear leaves closed directions and errors, which say no more of
-//!   themselves; after an attempt that would block it clears all of its direction, so nobody spins on them.
-//! - **READINESS-7** Once there was urgent data a short transfer clears nothing: a read ends where the urgent
-//!   data is, and of what lies behind it no event tells again.
+//! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, leaves nothing
+//!   there.
+//! - **READINESS-6** After a short transfer the clear leaves closed directions and errors, which
+//!   say no more of themselves; after an attempt that would block it clears all of its direction,
+//!   so nobody spins on them.
+//! - **READINESS-7** Once there was urgent data a short transfer clears nothing: a read ends where
+//!   the urgent data is, and of what lies behind it no event tells again.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -49,13 +57,14 @@
 //! | O4 | `clear`: exchange of the word | Relaxed | – | READINESS-2: an exchange compares the tick with the newest; no thread reads anything on the strength of a clear, and O3 reads O1's release through it |
 //!
 //! # What this does not do
-//! It wakes nobody itself: wakers go into a batch, for whoever has let go of all locks. It does not know the
-//! descriptor. It may say ready when an attempt would block; it never says nothing when one would not.
+//! It wakes nobody itself: wakers go into a batch, for whoever has let go of all locks. It does not
+//! know the descriptor. It may say ready when an attempt would block; it never says nothing when
+//! one would not.
 //!
 //! # Lineage
-//! A readiness word with a tick against late clears is what runtimes on edge-triggered queues have, Tokio's
-//! among them. One word of 64 bits, so that the tick does not come around; clears by evidence (READINESS-6); the
-//! lists of waiters are ours.
+//! A readiness word with a tick against late clears is what runtimes on edge-triggered queues have,
+//! Tokio's among them. One word of 64 bits, so that the tick does not come around; clears by
+//! evidence (READINESS-6); the lists of waiters are ours.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -73,12 +82,12 @@ use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 use waiters::{Spare, Waiters};
 
-const READY_BITS: u64 = 0b1_1111;
+const READY_BITS: u64 = 0b101_1111;
 const ENDED: u64 = 1 << 7;
 const TICK: u64 = 1 << 8;
 
-/// What is known of one descriptor, and who waits for it: one cache line, for with many descriptors it comes from
-/// far away at each event.
+/// What is known of one descriptor, and who waits for it: one cache line, for with many descriptors
+/// it comes from far away at each event.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Readiness {
@@ -115,6 +124,29 @@ impl Sight {
         Ready::from_bits(self.word & READY_BITS).of(self.interest)
     }
 
+    /// The same sight, of which only what is in `ready` was ready.
+    ///
+    /// ```
+    /// use blitz_parts::readiness::{Evidence, Interest, Readiness, Ready};
+    /// let (readiness, mut batch) = (Readiness::new(), Default::default());
+    /// readiness.set(Ready::READABLE | Ready::WRITABLE, &mut batch);
+    /// let both = Interest::READABLE | Interest::WRITABLE;
+    /// let sight = readiness.look(both).unwrap().unwrap();
+    /// readiness.clear(sight.only(Ready::READABLE), Evidence::WouldBlock);
+    /// assert_eq!(readiness.look(both).unwrap().unwrap().ready(), Ready::WRITABLE);
+    /// ```
+    #[must_use]
+    pub fn only(self, ready: Ready) -> Sight {
+        Sight { word: self.word & (!READY_BITS | ready.bits()), ..self }
+    }
+
+    /// What an attempt that would block has shown to be over. That no more can be read concerns
+    /// readers, so an attempt at a priority event leaves it.
+    fn over(&self) -> Ready {
+        let ready = self.ready();
+        if self.interest.is_readable() { ready } else { ready - Ready::READ_CLOSED }
+    }
+
     /// Whether there was urgent data.
     fn is_urgent(&self) -> bool {
         self.word & Ready::URGENT.bits() != 0
@@ -135,7 +167,8 @@ impl Readiness {
         Readiness::default()
     }
 
-    /// Whether there was no event yet: an attempt may be worth it although nothing is known to be ready.
+    /// Whether there was no event yet: an attempt may be worth it although nothing is known to be
+    /// ready.
     #[inline]
     pub fn is_fresh(&self) -> bool {
         self.word.load(Relaxed) < TICK
@@ -156,8 +189,8 @@ impl Readiness {
         if word & ENDED != 0 { Err(Ended) } else { Ok(None) }
     }
 
-    /// What is ready of `interest`; if nothing is, the task is woken once something is. One task per direction:
-    /// the newest counts.
+    /// What is ready of `interest`; if nothing is, the task is woken once something is. One task
+    /// per direction: the newest counts.
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
@@ -180,8 +213,8 @@ impl Readiness {
         self.look_locked(interest, spare, |waiters, spare| waiters.put(spare))
     }
 
-    /// As [`poll`](Readiness::poll), for any number of tasks: each has a place in the list, which it gives back
-    /// by [`unlist`](Readiness::unlist).
+    /// As [`poll`](Readiness::poll), for any number of tasks: each has a place in the list, which
+    /// it gives back by [`unlist`](Readiness::unlist).
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
@@ -198,8 +231,9 @@ impl Readiness {
         self.look_locked(interest, spare, |waiters, spare| waiters.list(interest, spare, place))
     }
 
-    /// The last look; `wait` leaves a waker of `spare` if nothing is ready. Clones of wakers are somebody else's code,
-    /// so they are made before the lock is taken, and what is left of them is dropped after it.
+    /// The last look; `wait` leaves a waker of `spare` if nothing is ready. Clones of wakers are
+    /// somebody else's code, so they are made before the lock is taken, and what is left of them is
+    /// dropped after it.
     fn look_locked(
         &self,
         interest: Interest,
@@ -207,7 +241,8 @@ impl Readiness {
         wait: impl FnOnce(&mut Waiters, &mut Spare),
     ) -> Poll<Result<Sight, Ended>> {
         let mut waiters = self.lock();
-        // Who sets the word takes the lock afterwards: either it finds the waker or its word is seen here.
+        // Who sets the word takes the lock afterwards: either it finds the waker or its word is
+        // seen here.
         let seen = if broken(Step::ReadinessLookLocked) { Ok(None) } else { self.look(interest) };
         if let Some(seen) = seen.transpose() {
             return Poll::Ready(seen);
@@ -223,11 +258,12 @@ impl Readiness {
         drop(old);
     }
 
-    /// An attempt has shown that what `sight` saw is over. Does nothing if there was an event since.
+    /// An attempt has shown that what `sight` saw is over. Does nothing if there was an event
+    /// since.
     #[inline]
     pub fn clear(&self, sight: Sight, evidence: Evidence) {
         let over = match evidence {
-            Evidence::WouldBlock => sight.ready(),
+            Evidence::WouldBlock => sight.over(),
             Evidence::ShortTransfer if sight.is_urgent() => return,
             Evidence::ShortTransfer => sight.ready().without_ends(),
         };

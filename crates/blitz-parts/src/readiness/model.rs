@@ -67,9 +67,9 @@ impl Pipe {
     }
 }
 
-/// A descriptor whose system calls are ordered by nothing but the word: an attempt may see an old state of the system
-/// unless the reader has acquired what the driver knew. [`Pipe`]'s lock orders attempts by itself, which the
-/// system does not promise. One reader.
+/// A descriptor whose system calls are ordered by nothing but the word: an attempt may see an old
+/// state of the system unless the reader has acquired what the driver knew. [`Pipe`]'s lock orders
+/// attempts by itself, which the system does not promise. One reader.
 struct Wire {
     arrived: AtomicUsize,
     readiness: Readiness,
@@ -150,7 +150,8 @@ fn after_a_false_alarm() {
     event_against_reader(true);
 }
 
-/// Two bytes, one after the other: the second may come while the reader clears the first one's event.
+/// Two bytes, one after the other: the second may come while the reader clears the first one's
+/// event.
 fn two_events() {
     let pipe = Pipe::new();
     let bell = Arc::new(Bell::default());

@@ -28,11 +28,14 @@ impl Ready {
     pub const ERROR: Ready = Ready(1 << 4);
     /// There is urgent data somewhere in the stream. No direction is ready because of it alone.
     pub const URGENT: Ready = Ready(1 << 5);
+    /// There is a priority event: urgent data, or news of a file that the system makes up.
+    pub const PRIORITY: Ready = Ready(1 << 6);
     /// All of it, but for what is urgent.
-    pub const ALL: Ready = Ready(0b1_1111);
+    pub const ALL: Ready = Ready(0b101_1111);
 
     const READING: Ready = Ready(0b1_0101);
     const WRITING: Ready = Ready(0b1_1010);
+    const PRIOR: Ready = Ready(0b101_0100);
     const ENDS: Ready = Ready(0b1_1100);
 
     pub(super) fn from_bits(bits: u64) -> Ready {
@@ -79,6 +82,12 @@ impl Ready {
         self.meets(Ready::ERROR)
     }
 
+    /// Whether there is a priority event.
+    #[must_use]
+    pub fn is_priority(self) -> bool {
+        self.meets(Ready::PRIORITY)
+    }
+
     /// What of it concerns `interest`.
     #[inline]
     #[must_use]
@@ -120,7 +129,8 @@ impl Sub for Ready {
 
 impl fmt::Debug for Ready {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = ["READABLE", "WRITABLE", "READ_CLOSED", "WRITE_CLOSED", "ERROR", "URGENT"];
+        let names =
+            ["READABLE", "WRITABLE", "READ_CLOSED", "WRITE_CLOSED", "ERROR", "URGENT", "PRIORITY"];
         let mut set = names.iter().enumerate().filter(|(bit, _)| self.0 >> bit & 1 != 0);
         let Some((_, first)) = set.next() else { return f.write_str("EMPTY") };
         f.write_str(first)?;
@@ -144,6 +154,11 @@ impl Interest {
     pub const READABLE: Interest = Interest(Ready::READING);
     /// Writes.
     pub const WRITABLE: Interest = Interest(Ready::WRITING);
+    /// Priority events: urgent data of a TCP stream, or news of a file that the system makes up,
+    /// such as `/proc/self/mounts`. Only Linux reports them.
+    pub const PRIORITY: Interest = Interest(Ready::PRIOR);
+    /// Errors alone, which every other interest includes.
+    pub const ERROR: Interest = Interest(Ready::ERROR);
 
     /// This interest, and another.
     #[must_use = "the interest that is meant is the one returned"]
@@ -162,6 +177,18 @@ impl Interest {
     pub const fn is_writable(self) -> bool {
         self.0.0 & Ready::WRITABLE.0 != 0
     }
+
+    /// Whether it is in priority events, maybe among others.
+    #[must_use]
+    pub const fn is_priority(self) -> bool {
+        self.0.0 & Ready::PRIORITY.0 != 0
+    }
+
+    /// Whether it is in errors, which it always is.
+    #[must_use]
+    pub const fn is_error(self) -> bool {
+        self.0.0 & Ready::ERROR.0 != 0
+    }
 }
 
 impl BitOr for Interest {
@@ -174,7 +201,8 @@ impl BitOr for Interest {
 
 impl fmt::Debug for Interest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = Ready::READABLE | Ready::WRITABLE;
-        Ready(self.0.0 & named.0).fmt(f)
+        let directions = Ready::READABLE | Ready::WRITABLE | Ready::PRIORITY;
+        let named = Ready(self.0.0 & directions.0);
+        if named.is_empty() { Ready::ERROR.fmt(f) } else { named.fmt(f) }
     }
 }

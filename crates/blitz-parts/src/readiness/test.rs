@@ -187,13 +187,36 @@ fn readiness_7_a_short_transfer_beside_urgent_data_says_nothing() {
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
 }
 
+#[test]
+fn readiness_3_a_priority_event_wakes_those_who_wait_for_it() {
+    let readiness = Readiness::new();
+    let bells = [Interest::PRIORITY, Interest::WRITABLE].map(|interest| {
+        let bell = Arc::new(Bell::default());
+        list(&readiness, &bell, interest);
+        bell
+    });
+    let polled = Arc::new(Bell::default());
+    assert!(!poll(&readiness, &polled, Interest::PRIORITY));
+    assert_eq!(set(&readiness, Ready::PRIORITY | Ready::URGENT), 2);
+    assert_eq!((bells[0].rings(), bells[1].rings(), polled.rings()), (1, 0, 1));
+    assert_eq!(seen(&readiness, BOTH), Ready::EMPTY, "no direction is ready by it");
+    assert_eq!(seen(&readiness, Interest::PRIORITY), Ready::PRIORITY);
+    set(&readiness, Ready::READ_CLOSED);
+    let sight = readiness.look(Interest::PRIORITY).unwrap().unwrap();
+    readiness.clear(sight, Evidence::WouldBlock);
+    assert_eq!(seen(&readiness, Interest::READABLE), Ready::READ_CLOSED, "readers have to see it");
+    let text = format!("{:?} {:?}", Interest::PRIORITY | Interest::READABLE, Interest::ERROR);
+    assert_eq!(text, "READABLE | PRIORITY ERROR");
+}
+
 /// A waker whose clone and drop ask the readiness that it waits for.
 struct Nosy(Arc<Readiness>);
 
 impl Nosy {
     fn waker(readiness: &Arc<Readiness>) -> Waker {
         let nosy = Arc::into_raw(Arc::new(Nosy(readiness.clone())));
-        // SAFETY: the functions of the table take what `into_raw` of an `Arc<Nosy>` returned, as counted.
+        // SAFETY: the functions of the table take what `into_raw` of an `Arc<Nosy>` returned, as
+        // counted.
         unsafe { Waker::from_raw(RawWaker::new(nosy.cast(), &NOSY)) }
     }
 }

@@ -37,8 +37,9 @@ pub struct Place {
     number: u64,
 }
 
-/// A waker's clones, one for each direction that it is to wait for: made where no lock is held, for a clone is
-/// somebody else's code. What is in here afterwards was replaced, or is not needed, and is dropped there, too.
+/// A waker's clones, one for each direction that it is to wait for: made where no lock is held, for
+/// a clone is somebody else's code. What is in here afterwards was replaced, or is not needed, and
+/// is dropped there, too.
 pub(super) struct Spare {
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -46,8 +47,10 @@ pub(super) struct Spare {
 
 impl Spare {
     pub(super) fn new(interest: Interest, waker: &Waker) -> Spare {
+        // What is urgent is for the task that reads.
+        let reads = interest.is_readable() || interest.is_priority();
         Spare {
-            reader: interest.is_readable().then(|| waker.clone()),
+            reader: reads.then(|| waker.clone()),
             writer: interest.is_writable().then(|| waker.clone()),
         }
     }
@@ -87,7 +90,7 @@ impl Waiters {
     /// Moves whom `ready` concerns to the batch.
     #[inline]
     pub(super) fn wake(&mut self, ready: Ready, batch: &mut VecDeque<Waker>) {
-        if ready.is_readable() {
+        if ready.is_readable() || ready.is_priority() {
             if let Some(reader) = self.reader.take() {
                 batch.push_back(reader);
             }

@@ -20,13 +20,15 @@ impl Head {
         self.steal != self.real
     }
 
-    /// The owner takes the oldest `count` tasks. A thief's slots, if there is one, stay the thief's.
+    /// The owner takes the oldest `count` tasks. A thief's slots, if there is one, stay the
+    /// thief's.
     pub(super) fn popped(self, count: u32) -> Head {
         let real = self.real.wrapping_add(count);
         Head { steal: if self.is_claimed() { self.steal } else { real }, real }
     }
 
-    /// A thief claims the oldest `count` tasks: nobody else takes them, and nobody writes their slots.
+    /// A thief claims the oldest `count` tasks: nobody else takes them, and nobody writes their
+    /// slots.
     pub(super) fn claimed(self, count: u32) -> Head {
         Head { steal: self.steal, real: self.real.wrapping_add(count) }
     }

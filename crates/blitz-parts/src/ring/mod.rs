@@ -1,9 +1,10 @@
-//! A ring of tasks that one worker fills and empties and from which others steal half: each task leaves
-//! exactly once, and what a thief has claimed it delivers.
+//! A ring of tasks that one worker fills and empties and from which others steal half: each task
+//! leaves exactly once, and what a thief has claimed it delivers.
 //!
 //! # Who calls it
-//! The owner (one worker thread, through [`RingOwner`]): `push`, `try_push`, `push_from`, `pop`, `room`. Any thread that owns a
-//! ring itself: `steal_into`. Any thread: `len`. Callers: `blitz-core/worker`.
+//! The owner (one worker thread, through [`RingOwner`]): `push`, `try_push`, `push_from`, `pop`,
+//! `room`. Any thread that owns a ring itself: `steal_into`. Any thread: `len`. Callers:
+//! `blitz-core/worker`.
 //!
 //! # State
 //! Indices count up and wrap around at 2³²; index modulo `N` is the slot.
@@ -15,7 +16,8 @@
 //! | `tail` | end of the tasks | owner |
 //! | `slots` | the tasks from `real` to `tail`; from `steal` to `real` those that a thief still copies | owner |
 //!
-//! `steal <= real <= tail <= steal + N`. A thief is inside if `steal != real`; there is one at most.
+//! `steal <= real <= tail <= steal + N`. A thief is inside if `steal != real`; there is one at
+//! most.
 //!
 //! # Transitions
 //! ```text
@@ -26,23 +28,26 @@
 //!  claim    (s, s) ──▶ (s, s + n)     n = half, rounded up; only if nobody is inside
 //!  release  (s, r) ──▶ (r, r)         whatever r is by now; never given up
 //!  pop      (s, r) ──▶ (s, r + 1), or (r + 1, r + 1) if nobody is inside
-//!  push     room (tail - s < N): slot, tail + 1; of a chain as many slots as there is room for, then tail
+//!  push     room (tail - s < N): slot, tail + 1
+//!             of a chain as many slots as there is room for, then tail
 //!           full, nobody inside: (s, s) ──▶ (s + N/2, s + N/2), these and the new one overflow
 //!           full, a thief inside: busy
 //! ```
 //!
 //! # Invariants
 //! - **RING-1** Every pushed task leaves once: by `pop`, by one thief, or in an overflow.
-//! - **RING-2** A thief delivers all that it claimed: one task to its caller, the others to its ring.
+//! - **RING-2** A thief delivers all that it claimed: one task to its caller, the others to its
+//!   ring.
 //! - **RING-3** Tasks leave oldest first; a thief's ring gets them in their order.
 //! - **RING-4** What was written before `push` is visible to whoever gets the task.
-//! - **RING-5** A slot is written only when nobody reads it any more: not before its thief has released it.
+//! - **RING-5** A slot is written only when nobody reads it any more: not before its thief has
+//!   released it.
 //! - **RING-6** At most one thief at a time is inside a ring; another finds nothing then.
-//! - **RING-7** A ring overflows only if it is full and nobody steals: `N / 2` oldest tasks and the new one,
-//!   in their order, in one piece.
+//! - **RING-7** A ring overflows only if it is full and nobody steals: `N / 2` oldest tasks and the
+//!   new one, in their order, in one piece.
 //! - **RING-8** All of this holds when the indices wrap around.
-//! - **RING-9** `is_empty` is right at the moment of its last load: a task that was pushed before, and that
-//!   nobody has taken or claimed, is seen.
+//! - **RING-9** `is_empty` is right at the moment of its last load: a task that was pushed before,
+//!   and that nobody has taken or claimed, is seen.
 //! - **RING-10** A task that is still in a ring when it is dropped is cancelled.
 //!
 //! # Orderings
@@ -55,18 +60,19 @@
 //! | O5 | `head` exchange that releases | Release | O6 | RING-5: the thief has read the slots |
 //! | O6 | `head` load in push, room | Acquire | O5 | RING-5 |
 //!
-//! The model checker never delays a load beyond a store that follows it, so it would not see what O5 and O6
-//! are for; each slot has a [`Witness`], which tells it.
+//! The model checker never delays a load beyond a store that follows it, so it would not see what
+//! O5 and O6 are for; each slot has a [`Witness`], which tells it.
 //!
 //! # What this does not do
-//! It wakes nobody. While a thief copies, what it has claimed is in no ring: whoever steals into its ring
-//! tells the sleep protocol afterwards, by `work_found` if it is counted as inactive and by `new_task`
-//! otherwise. It never grows.
+//! It wakes nobody. While a thief copies, what it has claimed is in no ring: whoever steals into
+//! its ring tells the sleep protocol afterwards, by `work_found` if it is counted as inactive and
+//! by `new_task` otherwise. It never grows.
 //!
 //! # Lineage
-//! Seed 003, with the claim and the release as this project's models corrected them: the document advances
-//! the wrong half and abandons a steal. Halves of 32 bits: with 16, the indices come around within 65,536
-//! pushes, and a thief that stood still for so long would take its old reading for a new one.
+//! Seed 003, with the claim and the release as this project's models corrected them: the document
+//! advances the wrong half and abandons a steal. Halves of 32 bits: with 16, the indices come
+//! around within 65,536 pushes, and a thief that stood still for so long would take its old reading
+//! for a new one.
 
 mod head;
 #[cfg(all(test, blitz_loom))]
@@ -152,8 +158,8 @@ pub struct Stolen {
 }
 
 impl<const N: usize> Ring<N> {
-    /// Half of it overflows at a time, so there are two slots at least; and indices wrap around in the middle
-    /// of nothing only if `N` divides 2³².
+    /// Half of it overflows at a time, so there are two slots at least; and indices wrap around in
+    /// the middle of nothing only if `N` divides 2³².
     const SLOTS: u32 = {
         assert!(N.is_power_of_two() && N >= 2 && N <= 1 << 16);
         N as u32
@@ -179,15 +185,16 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// How many tasks nobody has claimed, at some recent moment; never fewer than at the moment of the
-    /// last load.
+    /// How many tasks nobody has claimed, at some recent moment; never fewer than at the moment of
+    /// the last load.
     #[inline]
     pub fn len(&self) -> usize {
         if broken(Step::RingLenHeadFirst) {
             let tail = self.tail.load(Acquire);
             return tail.saturating_sub(self.load_head().real) as usize;
         }
-        // The head first: if it is old, then the difference is too large, and never zero by mistake.
+        // The head first: if it is old, then the difference is too large, and never zero by
+        // mistake.
         let real = self.load_head().real; // O4
         let tail = self.tail.load(Relaxed);
         (tail.wrapping_sub(real) as usize).min(N)
@@ -202,15 +209,15 @@ impl<const N: usize> Ring<N> {
     /// The owner's end.
     ///
     /// # Safety
-    /// 1. At any time at most one thread uses `RingOwner`s of this ring, and a change of that thread
-    ///    is ordered by some other synchronisation.
+    /// 1. At any time at most one thread uses `RingOwner`s of this ring, and a change of that
+    ///    thread is ordered by some other synchronisation.
     #[inline(always)]
     pub unsafe fn owner(&self) -> RingOwner<'_, N> {
         RingOwner { ring: self, stays_here: PhantomData }
     }
 
-    /// Steals half of the tasks, rounded up, but no more than `into` has room for besides the one that is
-    /// returned. Finds nothing while another thief is inside.
+    /// Steals half of the tasks, rounded up, but no more than `into` has room for besides the one
+    /// that is returned. Finds nothing while another thief is inside.
     pub fn steal_into<const M: usize>(&self, into: RingOwner<'_, M>) -> Option<Stolen> {
         let room = into.room() as u32;
         let (claimed, count) = self.claim(room + 1)?;
@@ -242,7 +249,8 @@ impl<const N: usize> Ring<N> {
                 return None;
             }
             let claimed = head.claimed(count);
-            // If the head has not changed then no task has left, and the tail read later is no smaller.
+            // If the head has not changed then no task has left, and the tail read later is no
+            // smaller.
             match self.exchange(head, claimed) {
                 Ok(()) => return Some((claimed, count)),
                 Err(now) => head = now,
@@ -250,8 +258,8 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// Phase three: the claimed slots are read. The owner may have popped meanwhile, so the exchange is
-    /// tried until it succeeds (RING-2); nobody else changes `steal`.
+    /// Phase three: the claimed slots are read. The owner may have popped meanwhile, so the
+    /// exchange is tried until it succeeds (RING-2); nobody else changes `steal`.
     fn release(&self, claimed: Head) -> bool {
         let mut head = claimed;
         while let Err(now) = self.exchange(head, head.released()) {
@@ -310,8 +318,8 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         Ok(())
     }
 
-    /// Puts the oldest tasks of `chain` behind the newest, as many as there is room for. Others see all of
-    /// them at once.
+    /// Puts the oldest tasks of `chain` behind the newest, as many as there is room for. Others see
+    /// all of them at once.
     pub fn push_from(self, chain: &mut Chain) {
         let count = self.room().min(chain.len());
         for (offset, task) in chain.take(count).enumerate() {

@@ -6,8 +6,8 @@ use crate::queue::fixture::Numbered;
 use crate::task::Runnable;
 use std::sync::Arc;
 
-/// A ring of four, and tasks whose takers check what was written for them. The tasks themselves are not
-/// touched while threads run, so that the checker spends its time on the ring.
+/// A ring of four, and tasks whose takers check what was written for them. The tasks themselves are
+/// not touched while threads run, so that the checker spends its time on the ring.
 struct Rig {
     ring: Ring<4>,
     tasks: Numbered,

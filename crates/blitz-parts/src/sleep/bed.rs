@@ -17,13 +17,15 @@ pub struct Bed {
     index: usize,
     counters: Arc<CachePadded<Counters>>,
     slot: Arc<DriverSlot>,
-    /// The worker blocks in the driver, not on its word. Written by the worker before SLEEPING, read by who takes
-    /// it out of that.
+    /// The worker blocks in the driver, not on its word. Written by the worker before SLEEPING,
+    /// read by who takes it out of that.
     in_driver: AtomicBool,
+    /// The worker is no spare that rests. Only its own thread writes it, once it has begun.
+    serves: atomic::AtomicBool,
     /// Rounds until sleepy; the worker's own, atomic only to be shareable.
     patience: AtomicU32,
-    /// What this worker last waited for happened in the driver: it did not sleep there in vain until somebody had
-    /// work for it. The worker's own, too.
+    /// What this worker last waited for happened in the driver: it did not sleep there in vain
+    /// until somebody had work for it. The worker's own, too.
     driver_pays: atomic::AtomicBool,
     stats: SleepStats,
 }
@@ -56,10 +58,20 @@ impl Bed {
             counters,
             slot,
             in_driver: AtomicBool::new(false),
+            serves: atomic::AtomicBool::new(false),
             patience: AtomicU32::new(patience),
             driver_pays: atomic::AtomicBool::new(false),
             stats: SleepStats::default(),
         }
+    }
+
+    /// Whether the worker is in service: it is no spare that rests.
+    pub fn serves(&self) -> bool {
+        self.serves.load(Relaxed)
+    }
+
+    pub(super) fn set_serves(&self, serves: bool) {
+        self.serves.store(serves, Relaxed);
     }
 
     /// The worker's index.
@@ -118,8 +130,8 @@ impl Bed {
         self.in_driver.store(driver, prim::Relaxed);
     }
 
-    /// Blocks until notified, or until something happens in the driver if that was chosen; returns for how
-    /// long.
+    /// Blocks until notified, or until something happens in the driver if that was chosen; returns
+    /// for how long.
     pub(super) fn park(&self) -> Duration {
         let since = Instant::now();
         self.stats.parks.add(1);

@@ -38,8 +38,8 @@ impl Counts {
     /// Whether any worker is idle or asleep.
     #[inline(always)]
     pub fn anyone_inactive(self) -> bool {
-        // A sleeper is inactive, too, so the low half is zero only if no worker is; comparing all of it
-        // is one instruction.
+        // A sleeper is inactive, too, so the low half is zero only if no worker is; comparing all
+        // of it is one instruction.
         self.0 as u32 != 0
     }
 
@@ -74,7 +74,8 @@ impl Counters {
         Counters { word: AtomicU64::new(0) }
     }
 
-    /// A word that always says that a worker is idle, and that every job is wanted: for deques that must publish each.
+    /// A word that always says that a worker is idle, and that every job is wanted: for deques that
+    /// must publish each.
     pub fn always_demanding() -> Counters {
         Counters { word: AtomicU64::new(ALWAYS) }
     }
@@ -85,8 +86,8 @@ impl Counters {
         Counts(self.word.load(Acquire))
     }
 
-    /// A reading that orders nothing: for a worker that has just put a task or a fork where others can take it. What
-    /// it may miss, the fences find (SLEEP-8, SLEEP-4).
+    /// A reading that orders nothing: for a worker that has just put a task or a fork where others
+    /// can take it. What it may miss, the fences find (SLEEP-8, SLEEP-4).
     #[inline(always)]
     pub fn peek(&self) -> Counts {
         Counts(self.word.load(Relaxed))
@@ -118,8 +119,8 @@ impl Counters {
         debug_assert!(old.sleeping() > 0, "sleeping count below zero: {old:?}");
     }
 
-    /// Registers a worker as idle and asleep at once: it waits for a latch and takes no posted work,
-    /// so at no moment may it count as awake but idle.
+    /// Registers a worker as idle and asleep at once: it waits for a latch and takes no posted
+    /// work, so at no moment may it count as awake but idle.
     pub fn add_parked(&self) {
         let old = Counts(self.word.fetch_add(ONE_INACTIVE + ONE_SLEEPING, AcqRel)); // O12
         debug_assert!(old.inactive() < WORKERS_MAX);

@@ -1,5 +1,5 @@
-//! The driver under the model checker: a worker that sleeps there is woken like any other, and sees to what
-//! happens there. What is lost shows as a deadlock.
+//! The driver under the model checker: a worker that sleeps there is woken like any other, and sees
+//! to what happens there. What is lost shows as a deadlock.
 
 use super::{Driver, Sleep, SleepPolicy};
 use crate::latch::{CountLatch, Latch, OnceLatch};
@@ -15,8 +15,8 @@ const EVENT: u32 = 2;
 /// The smallest driver there is: events are one bit.
 struct Window {
     word: AtomicU32,
-    /// Something happened that nobody has seen to. Whoever has the lease touches it, so it needs no ordering but
-    /// the lease's.
+    /// Something happened that nobody has seen to. Whoever has the lease touches it, so it needs no
+    /// ordering but the lease's.
     noted: AtomicBool,
 }
 

@@ -3,9 +3,10 @@
 //!
 //! # Who calls it
 //! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
-//! `work_found`, `wait_parked`, `new_task`, `try_lease`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's
-//! watch: `lease_free_since`, `relieve`. Whoever signals a task: `somebody_looks`, `wake_one`. Whoever brings a driver:
-//! `plug`. The pool's end: `stop`.
+//! `work_found`, `wait_parked`, `new_task`, `try_lease`. Posters, any thread: `new_jobs`,
+//! `Bed::notify`. The pool's watch: `lease_free_since`, `relieve`, `end_relief`. Spares:
+//! `enter_service`, `leave_service`, `begin_relief`, `wait_on_relief`. Whoever signals a task:
+//! `somebody_looks`, `wake_one`. Whoever brings a driver: `plug`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -19,6 +20,8 @@
 //! | lease | visits, the rest | how often somebody did | who leaves | never |
 //! | bed i | in_driver | worker i blocks in the driver, not on its word | worker i | worker i |
 //! | stopping | flag | the pool ends | `stop` | never |
+//! | in_service | number | workers that may run work, resting spares not counted | the spare | the spare |
+//! | relief | state, 0-1; worker, the rest | off, at work, waiting in the driver | the relief worker | the same; its teller; the watch |
 //! | demand i | which counters worker i reads after each fork | the pool's, or some that always want all | the thread that finds the heavy fence refused | never |
 //!
 //! # Transitions
@@ -34,10 +37,11 @@
 //!     └──────────────────────────┴── 6 the lease, if it is free; SLEEPY→SLEEPING
 //!                                    7 block, with the lease in the driver
 //! ```
-//! The driver is where workers wait for the outside world: for sockets and timers. There is none until one is
-//! plugged in. Who comes back from it keeps the lease until it has queued the tasks for which something happened
-//! there. Wakers that may do more than that, and so may block, it calls later: without the lease, and after
-//! `work_found`, since a worker that runs something is not inactive.
+//! The driver is where workers wait for the outside world: for sockets and timers. There is none
+//! until one is plugged in. Who comes back from it keeps the lease until it has queued the tasks
+//! for which something happened there. Wakers that may do more than that, and so may block, it
+//! calls later: without the lease, and after `work_found`, since a worker that runs something is
+//! not inactive.
 //!
 //! # Invariants
 //! - **SLEEP-1** A job that was posted (pushed where others see it, then `new_jobs`) is found: by a
@@ -45,30 +49,39 @@
 //! - **SLEEP-2** `sleeping` is the number of registered sleepers: it never goes below zero and is
 //!   zero when nobody sleeps. The waker of a SLEEPING worker decrements it, nobody else but a
 //!   sleeper that leaves before it slept.
-//! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it runs
-//!   what it found; so one posted job's wake-up is never spent on another job.
+//! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it
+//!   runs what it found; so one posted job's wake-up is never spent on another job.
 //! - **SLEEP-4** A worker that is not idle forks privately and only reads the counters relaxed; a
-//!   sleeper's heavy fence in step 4, and that of a worker that leaves the idle state beside sleepers
-//!   (O5), make that enough.
+//!   sleeper's heavy fence in step 4, and that of a worker that leaves the idle state beside
+//!   sleepers (O5), make that enough.
 //! - **SLEEP-5** A worker that waits for a latch is woken when the latch is set.
-//! - **SLEEP-6** After `stop` every worker leaves or never enters sleep. A thread that sees the pool stop sees what
-//!   was done before `stop`.
-//! - **SLEEP-7** Bit i of the parked bitmap is written by worker i only, and is set whenever worker i
-//!   is counted as a sleeper that takes posted work.
-//! - **SLEEP-8** A task that a worker put where others can take it, and told of by `new_task`, is found as a
-//!   posted job is, although the worker only reads the counters relaxed and leaves the JEC alone. So
-//!   whoever moves tasks from one queue to another tells of them again: while they were on their way no
-//!   last look could see them.
-//! - **SLEEP-9** A worker may keep a job private although somebody is idle, as long as one of the idle
-//!   is awake: that one finds the job before it sleeps, or passes on when it leaves (SLEEP-3).
-//! - **SLEEP-10** If there is a driver and every worker sleeps, one of them sleeps in the driver.
-//! - **SLEEP-11** A worker that sleeps in the driver is woken like any other, and wakes itself if something
-//!   happens there.
-//! - **SLEEP-12** Whoever had the lease is handed it when it is awake again, even if it did not get to sleep: one
-//!   that found the lease taken sleeps elsewhere, and somebody has to say that it is free.
-//! - **SLEEP-13** A worker whose [`Demand`] other counters tell of reads these, some time from then on.
-//! - **SLEEP-14** A holder of the lease sees what the holders before it did in the driver, and what was done
-//!   before the driver was plugged in.
+//! - **SLEEP-6** After `stop` every worker leaves or never enters sleep. A thread that sees the
+//!   pool stop sees what was done before `stop`.
+//! - **SLEEP-7** Bit i of the parked bitmap is written by worker i only, and is set whenever worker
+//!   i is counted as a sleeper that takes posted work.
+//! - **SLEEP-8** A task that a worker put where others can take it, and told of by `new_task`, is
+//!   found as a posted job is, although the worker only reads the counters relaxed and leaves the
+//!   JEC alone. So whoever moves tasks from one queue to another tells of them again: while they
+//!   were on their way no last look could see them.
+//! - **SLEEP-9** A worker may keep a job private although somebody is idle, as long as one of the
+//!   idle is awake: that one finds the job before it sleeps, or passes on when it leaves (SLEEP-3).
+//! - **SLEEP-10** If there is a driver and every worker sleeps, one of them sleeps in the driver. While one
+//!   is on relief it is that one.
+//! - **SLEEP-11** A worker that sleeps in the driver is woken like any other, and wakes itself if
+//!   something happens there.
+//! - **SLEEP-12** Whoever had the lease is handed it when it is awake again, even if it did not get
+//!   to sleep: one that found the lease taken sleeps elsewhere, and somebody has to say that it is
+//!   free.
+//! - **SLEEP-13** A worker whose [`Demand`] other counters tell of reads these, some time from then
+//!   on.
+//! - **SLEEP-14** A holder of the lease sees what the holders before it did in the driver, and what
+//!   was done before the driver was plugged in.
+//! - **SLEEP-15** A sleeper that finds every worker in service inactive is not mistaken, though
+//!   spares come and leave meanwhile.
+//! - **SLEEP-16** A relief worker that waits in the driver hears of every task of which it is told
+//!   after its last look.
+//! - **SLEEP-17** One worker is on relief at a time, and each relief ends once: by the worker, or
+//!   by the thread that sees that the worker does not come back.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -76,7 +89,7 @@
 //! | O1 | fence after the push, before reading the counters | SeqCst | O2 | poster and sleeper cannot both miss each other |
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
 //! | O3 | exchange that registers | AcqRel | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another private one behind it |
-//! | O4 | parked bit | AcqRel, before O3 and O2; its load is Relaxed | load after O1, O5, O7 or `relieve`'s of the counters | a poster that is not seen sees the bit, and the word SLEEPY |
+//! | O4 | parked bit | set Relaxed, for O3 and O2 come after it; cleared AcqRel; loaded Relaxed | load after O1, O5, O7 or `relieve`'s of the counters | a poster that is not seen sees the bit, and the word SLEEPY |
 //! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job tells nobody, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
@@ -85,10 +98,14 @@
 //! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: who takes a worker out of SLEEPING knows where it blocks. One that reads a later sleep's choice is late: the sleep that it ended is over |
 //! | O11 | demand store, load | Relaxed | – | SLEEP-13: it says where to look, and both places are there as long as the worker; what an owner that reads it late does, `barrier` says (After a refusal) |
 //! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: it sees what each of them has put before it became so |
-//! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and whoever acts on a count does so after a fence (O1, O2, O5, O7); who counts less only looks more |
+//! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and a thread that acts on a count does so after a fence (O1, O2, O5, O7); one that counts less only looks more |
+//! | O14 | `in_service`: up before the spare passes the counters, down after it has passed them; load after the sleeper has | Relaxed | O12, O5 | SLEEP-15: a sleeper behind the spare in the order of the counters sees it counted; a spare behind the sleeper sees the sleeper |
+//! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. What is waited for lies in queues of its own, and who is told has passed the driver |
+//! | O16 | fence after the relief's end, before looking for sleepers | SeqCst | O2 | SLEEP-10: a sleeper that leaves the driver to the relief worker is seen by the end of the relief |
 //!
-//! No fence is needed after waking, although a poster that finds a worker notified already leaves its
-//! job to that worker: before the worker blocks again it passes O2, and before it runs something O5.
+//! No fence is needed after waking, although a poster that finds a worker notified already leaves
+//! its job to that worker: before the worker blocks again it passes O2, and before it runs
+//! something O5.
 //!
 //! # What this does not do
 //! It looks at no queue itself (the caller passes the look), and it bounds no latency: policies do.
@@ -108,6 +125,9 @@ mod driver_model;
 #[cfg(all(test, blitz_loom))]
 mod model;
 mod policy;
+mod relief;
+#[cfg(all(test, blitz_loom))]
+mod service_model;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
@@ -120,13 +140,14 @@ pub use policy::SleepPolicy;
 use crate::barrier;
 use crate::latch::JobLatch;
 use crate::prim::{
-    AcqRel, Acquire, AtomicBool, AtomicU64, MODELLED, Relaxed, Release, SeqCst, Step, broken,
-    fence, relax, spin_loop,
+    AcqRel, Acquire, AtomicBool, AtomicU64, AtomicUsize, MODELLED, Relaxed, Release, SeqCst, Step,
+    broken, fence, relax, spin_loop,
 };
 use crate::slots::Slots;
 use crate::tuning;
 use crossbeam_utils::CachePadded;
 use driver::DriverSlot;
+use relief::Relief;
 use std::sync::Arc;
 
 /// What all workers of a pool share to sleep and to be woken.
@@ -143,6 +164,9 @@ pub struct Sleep {
     /// Workers use ordinary fences, now or from the start.
     symmetric: AtomicBool,
     searchers_max: usize,
+    /// How many workers may run work: those that rest as spares are not counted.
+    in_service: AtomicUsize,
+    relief: Relief,
 }
 
 /// Evidence that a worker is counted as inactive. Given back to [`Sleep::work_found`].
@@ -171,14 +195,15 @@ impl Idle {
         self.rounds > self.sleepy_at
     }
 
-    /// Whether it is time to see what is in the driver: at once, and now and then while the worker waits.
+    /// Whether it is time to see what is in the driver: at once, and now and then while the worker
+    /// waits.
     pub fn is_driver_turn(&self) -> bool {
         self.rounds % tuning::ROUNDS_PER_DRIVER_POLL == 0
     }
 
     /// Whether the worker should search the queues of all others: not if half of the workers do so
-    /// already, unless it is about to sleep. Then it has to, for what it sees in its last look somebody
-    /// must take.
+    /// already, unless it is about to sleep. Then it has to, for what it sees in its last look
+    /// somebody must take.
     pub fn may_search(&self) -> bool {
         self.searches || self.is_sleepy()
     }
@@ -198,6 +223,8 @@ impl Sleep {
             asymmetric,
             symmetric: AtomicBool::new(!asymmetric),
             searchers_max: cores,
+            in_service: AtomicUsize::new(0),
+            relief: Relief::new(),
         }
     }
 
@@ -211,8 +238,18 @@ impl Sleep {
         if MODELLED { self.asymmetric } else { !self.symmetric.load(Relaxed) }
     }
 
-    /// Adds a worker's bed. Callers take turns.
+    /// Adds the bed of a worker that is in service. Callers take turns, and no worker is at work
+    /// yet.
     pub fn add_bed(&self) -> &Bed {
+        self.in_service.fetch_add(1, Relaxed);
+        let bed = self.add_spare_bed();
+        bed.set_serves(true);
+        bed
+    }
+
+    /// Adds the bed of a worker that is not in service before it [enters](Self::enter_service).
+    /// Callers take turns.
+    pub fn add_spare_bed(&self) -> &Bed {
         let index = self.beds.len();
         while self.parked.len() * 64 <= index {
             self.parked.add(AtomicU64::new(0));
@@ -237,12 +274,16 @@ impl Sleep {
         self.parked.get(word).map_or(0, |bits| bits.load(Relaxed))
     }
 
-    /// Whether every worker is registered as a sleeper and none of them was notified: nobody runs anything, and
-    /// without a wake-up from outside nobody will.
+    /// Whether every worker is registered as a sleeper and none of them was notified: nobody runs
+    /// anything, and without a wake-up from outside nobody will.
     pub fn all_sleep(&self) -> bool {
-        let workers = self.beds.len();
-        let sleeps = |index| self.bed(index).is_some_and(|bed| bed.core().is_sleepy_or_sleeping());
-        self.counters.load().sleeping() >= workers && (0..workers).all(sleeps)
+        let waits = usize::from(self.relief.waits());
+        if self.counters.load().sleeping() + waits < self.in_service() {
+            return false;
+        }
+        let relief = self.on_relief().filter(|_| waits > 0);
+        let sleeps = |bed: &Bed| bed.core().is_sleepy_or_sleeping() || relief == Some(bed.index());
+        self.beds.iter().all(|bed| !bed.serves() || sleeps(bed))
     }
 
     /// Whether the pool ends.
@@ -251,17 +292,52 @@ impl Sleep {
         self.stopping.load(Acquire)
     }
 
+    /// A spare worker comes into service, and looks for work first.
+    pub fn enter_service(&self, bed: &Bed) -> Idle {
+        if !broken(Step::SleepEntersFirst) {
+            self.in_service.fetch_add(1, Relaxed); // O14
+        }
+        bed.set_serves(true);
+        let idle = self.start_looking(bed);
+        if broken(Step::SleepEntersFirst) {
+            self.in_service.fetch_add(1, Relaxed);
+        }
+        idle
+    }
+
+    /// A worker that looks for work leaves the service. It has nothing that others might want. As
+    /// in [`work_found`](Self::work_found), it wakes another if `more` work is left. Returns how
+    /// many it woke.
+    pub fn leave_service(&self, bed: &Bed, idle: Idle, more: impl Fn() -> bool) -> usize {
+        drop(idle);
+        bed.set_serves(false);
+        if broken(Step::SleepLeavesLast) {
+            self.in_service.fetch_sub(1, Relaxed);
+        }
+        let woken = self.cascade(more);
+        if !broken(Step::SleepLeavesLast) {
+            self.in_service.fetch_sub(1, Relaxed); // O14
+        }
+        woken
+    }
+
+    /// How many workers may run work.
+    pub fn in_service(&self) -> usize {
+        self.in_service.load(Relaxed)
+    }
+
     /// The worker has run out of work.
     pub fn start_looking(&self, bed: &Bed) -> Idle {
         let before = self.counters.add_inactive();
-        let searches = 2 * before.awake_but_idle() < self.beds.len();
+        let searches = 2 * before.awake_but_idle() < self.in_service();
         let sleepy_at = self.patience(bed, before);
         Idle { rounds: 0, sleepy_at, snapshot: 0, searches, outside: false, straight: false }
     }
 
-    /// As `start_looking`, for a worker that waits for nothing in particular. If experience says that its work
-    /// comes from the driver, and the lease is free, it goes straight there: what happens wakes it as soon as it
-    /// would notice by looking, and meanwhile others, perhaps whoever is to cause it, have the core.
+    /// As `start_looking`, for a worker that waits for nothing in particular. If experience says
+    /// that its work comes from the driver, and the lease is free, it goes straight there: what
+    /// happens wakes it as soon as it would notice by looking, and meanwhile others, perhaps
+    /// whoever is to cause it, have the core.
     pub fn start_looking_outside(&self, bed: &Bed) -> Idle {
         let mut idle = self.start_looking(bed);
         idle.outside = true;
@@ -271,7 +347,8 @@ impl Sleep {
 
     fn go_straight(&self, bed: &Bed, idle: &mut Idle) {
         let pays = self.policy.is_adaptive() && bed.driver_pays();
-        idle.straight = idle.outside && pays && self.slot.visits_if_free().is_some();
+        let is_free = self.slot.visits_if_free().is_some() && self.relief.worker().is_none();
+        idle.straight = idle.outside && pays && is_free;
         if idle.straight {
             idle.sleepy_at = 0;
         }
@@ -307,12 +384,12 @@ impl Sleep {
         if more() || self.more_in_private(before, more) { self.wake_any(1) } else { 0 }
     }
 
-    /// Whether there is more than the first look showed. A worker that has a public job pushes others
-    /// behind it with a light fence and tells nobody. If we took the public one, or saw that it was
-    /// taken, then the worker relies on our seeing what is behind it: after a fence that is a partner
-    /// of its own, and after we saw the public one gone.
+    /// Whether there is more than the first look showed. A worker that has a public job pushes
+    /// others behind it with a light fence and tells nobody. If we took the public one, or saw that
+    /// it was taken, then the worker relies on our seeing what is behind it: after a fence that is
+    /// a partner of its own, and after we saw the public one gone.
     fn more_in_private(&self, before: Counts, more: impl Fn() -> bool) -> bool {
-        let private = self.is_asymmetric() && before.inactive() < self.beds.len();
+        let private = self.is_asymmetric() && before.inactive() < self.in_service(); // O14
         if !private || broken(Step::SleepCascadeAgain) {
             return false;
         }
@@ -321,8 +398,9 @@ impl Sleep {
     }
 
     /// One idle round: spin, yield, announce or sleep, by policy. `look` says whether there is any
-    /// work that the worker could take, or another reason not to sleep; it must see everything. A worker
-    /// that slept in the driver, or was about to, has the lease then: others may sleep elsewhere because of it.
+    /// work that the worker could take, or another reason not to sleep; it must see everything. A
+    /// worker that slept in the driver, or was about to, has the lease then: others may sleep
+    /// elsewhere because of it.
     pub fn no_work_found(
         &self,
         bed: &Bed,
@@ -366,7 +444,7 @@ impl Sleep {
         // 1 and 2; the word first, for the setter notifies it once it sees the latch marked.
         if bed.core().get_sleepy() {
             if !broken(Step::SleepBitFirst) {
-                parked.0.fetch_or(parked.1, AcqRel); // O4
+                parked.0.fetch_or(parked.1, Relaxed); // O4
             }
             if mark_first || latch.is_none_or(JobLatch::mark_sleeping) {
                 lease = self.sleep_registered(bed, idle, look);
@@ -397,8 +475,8 @@ impl Sleep {
         if !broken(Step::SleepLookFence) {
             // If every worker is inactive then each has passed through an exchange on the counters
             // since its last push, and whoever becomes active will see our registration.
-            if self.is_asymmetric() && registered.inactive() < self.beds.len() {
-                barrier::heavy(); // O2
+            if self.is_asymmetric() && registered.inactive() < self.in_service() {
+                barrier::heavy(); // O2, O14
             } else {
                 fence(SeqCst); // O2
             }
@@ -409,12 +487,12 @@ impl Sleep {
         }
         let sees_work = look();
         if sees_work {
-            // It was not to be had a moment ago, so its owner is at it, and each attempt to sleep costs
-            // the owner more than the worker could take over: back to patience.
+            // It was not to be had a moment ago, so its owner is at it, and each attempt to sleep
+            // costs the owner more than the worker could take over: back to patience.
             idle.rounds = 0;
         }
         let stay = sees_work || self.is_stopping();
-        let lease = if stay { None } else { self.slot.try_take(bed.index()) };
+        let lease = if stay { None } else { self.take_lease(bed.index()) };
         if !broken(Step::SleepDriverFirst) {
             bed.choose(lease.is_some()); // O10
         }
@@ -457,9 +535,17 @@ impl Sleep {
         self.slot.driver()
     }
 
+    /// The lease, if no worker has it, there is a driver, and no other worker is on relief: that one comes
+    /// back to the driver, and those who have seats shall compute.
+    fn take_lease(&self, index: usize) -> Option<DriverLease<'_>> {
+        let relief = self.relief.worker(); // O16
+        let is_left = relief.is_none_or(|on_relief| on_relief == index) || self.is_stopping();
+        if is_left { self.slot.try_take(index) } else { None }
+    }
+
     /// The lease for a worker that is awake, if nobody has it and there is a driver.
     pub fn try_lease(&self, bed: &Bed) -> Option<DriverLease<'_>> {
-        self.slot.try_take(bed.index())
+        self.take_lease(bed.index())
     }
 
     /// Whether there is a driver, and nobody in it.
@@ -467,13 +553,15 @@ impl Sleep {
         self.lease_free_since().is_some()
     }
 
-    /// If there is a driver and nobody in it: since which visit. The same twice means that nobody was there between.
+    /// If there is a driver and nobody in it: since which visit. The same twice means that nobody
+    /// was there between.
     pub fn lease_free_since(&self) -> Option<usize> {
         self.slot.visits_if_free()
     }
 
-    /// Wakes a sleeper: for when whoever left the driver does not come back, or does not get to its tasks. If the one
-    /// that is woken finds no work it sits down in the driver. Returns how many it woke.
+    /// Wakes a sleeper: for when whoever left the driver does not come back, or does not get to its
+    /// tasks. If the one that is woken finds no work it sits down in the driver. Returns how many
+    /// it woke.
     pub fn relieve(&self) -> usize {
         let woken = if self.counters.load().sleeping() > 0 { self.wake_any(1) } else { return 0 };
         let of_parked = || usize::from(self.beds.iter().any(|bed| bed.notify()));
@@ -489,8 +577,8 @@ impl Sleep {
 
     /// Blocks until `latch` is set or somebody notifies the worker, without taking part in finding
     /// work: the worker waits for descendants only. Not for workers that are counted as inactive.
-    /// `more` says whether there is work that others could take. Returns how many it woke, and the lease if it
-    /// was in the driver or about to be.
+    /// `more` says whether there is work that others could take. Returns how many it woke, and the
+    /// lease if it was in the driver or about to be.
     pub fn wait_parked(
         &self,
         bed: &Bed,
@@ -505,7 +593,7 @@ impl Sleep {
                 fence(SeqCst); // O2
             }
             let stay = look() || self.is_stopping();
-            lease = if stay { None } else { self.slot.try_take(bed.index()) };
+            lease = if stay { None } else { self.take_lease(bed.index()) };
             bed.choose(lease.is_some()); // O10
             if stay || !bed.core().fall_asleep() {
                 self.counters.sub_parked();
@@ -518,6 +606,58 @@ impl Sleep {
         }
         self.leave(bed, Some(latch));
         (woken, lease)
+    }
+
+    /// Worker `index` goes on relief, unless one is: it sees to the driver and to tasks while those
+    /// who have seats compute. It is in service, and no sleeper of the counters while it waits: so
+    /// no fork takes it for a worker that wants jobs.
+    pub fn begin_relief(&self, index: usize) -> bool {
+        self.relief.begin(index)
+    }
+
+    /// Worker `index` is on relief no more: it leaves, or another thread sees that it does not come
+    /// back from what it runs. Returns false if it was not on relief, or waits.
+    pub fn end_relief(&self, index: usize) -> bool {
+        let ended = self.relief.end(index);
+        if !broken(Step::SleepReliefEndFence) {
+            fence(SeqCst); // O16
+        }
+        ended
+    }
+
+    /// The worker that is on relief, if one is.
+    pub fn on_relief(&self) -> Option<usize> {
+        self.relief.worker()
+    }
+
+    /// Whether the relief worker waits in the driver.
+    pub fn relief_waits(&self) -> bool {
+        self.relief.waits()
+    }
+
+    /// Blocks the relief worker in the driver until something happens there, or it is told of a
+    /// task that `look` did not see. `None` if another worker sees to the driver, or the worker is
+    /// on relief no more.
+    pub fn wait_on_relief(
+        &self,
+        bed: &Bed,
+        look: impl FnOnce() -> bool,
+    ) -> Option<DriverLease<'_>> {
+        let lease = self.try_lease(bed)?;
+        let driver = self.driver()?;
+        let look = || look() || self.is_stopping();
+        self.relief.wait(bed.index(), look, || driver.block()).then_some(lease)
+    }
+
+    /// Tells the relief worker, if it waits, of a task that was just put where it looks. The caller
+    /// has fenced since. Returns whether it woke the worker.
+    #[inline]
+    pub fn tell_relief(&self) -> bool {
+        self.relief.tell(|| {
+            if let Some(driver) = self.driver() {
+                driver.wake();
+            }
+        })
     }
 
     /// Tells sleepers about `count` jobs that were just posted; `was_empty`: the queue they were
@@ -540,12 +680,12 @@ impl Sleep {
         self.wake_any(wanted.min(sleeping))
     }
 
-    /// Tells a sleeper of a task that the calling worker has just put where others can take it, unless
-    /// somebody looks for work already (SLEEP-8). Returns how many workers it woke.
+    /// Tells a sleeper of a task that the calling worker has just put where others can take it,
+    /// unless somebody looks for work already (SLEEP-8). Returns how many workers it woke.
     ///
-    /// The jobs event counter stays as it is. It is there for what one public job hides: a private one
-    /// behind it, of which nobody was told. Tasks that others can take are never private, so a last look
-    /// sees them, and each of them was told of.
+    /// The jobs event counter stays as it is. It is there for what one public job hides: a private
+    /// one behind it, of which nobody was told. Tasks that others can take are never private, so a
+    /// last look sees them, and each of them was told of.
     #[inline]
     pub fn new_task(&self) -> usize {
         if self.is_asymmetric() {
@@ -560,8 +700,8 @@ impl Sleep {
         self.wake_any(1)
     }
 
-    /// Whether a worker is awake and looks for work: then what was just put where it looks needs no wake-up (as in
-    /// `new_task`). After a fence, or an exchange that is one.
+    /// Whether a worker is awake and looks for work: then what was just put where it looks needs no
+    /// wake-up (as in `new_task`). After a fence, or an exchange that is one.
     #[inline]
     pub fn somebody_looks(&self) -> bool {
         self.counters.peek().awake_but_idle() > 0
@@ -572,8 +712,8 @@ impl Sleep {
         self.wake_any(1)
     }
 
-    /// Notifies up to `count` parked workers, lowest index first, but the one in the driver last: whoever takes
-    /// its place there has to be woken, too. Returns how many.
+    /// Notifies up to `count` parked workers, lowest index first, but the one in the driver last:
+    /// whoever takes its place there has to be woken, too. Returns how many.
     fn wake_any(&self, count: usize) -> usize {
         if count == 0 {
             return 0;
@@ -625,5 +765,7 @@ impl Sleep {
         for bed in self.beds.iter() {
             bed.set();
         }
+        fence(SeqCst); // O6
+        self.tell_relief();
     }
 }

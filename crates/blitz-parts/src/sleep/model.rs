@@ -3,7 +3,7 @@
 //! The queue has no orderings of its own, so that nothing but the protocol can make a sleeper see a
 //! job. A lost job shows as a deadlock: somebody waits for it while all workers sleep.
 
-use super::{Bed, Counters, Sleep, SleepPolicy};
+use super::{Bed, Counters, Idle, Sleep, SleepPolicy};
 use crate::barrier;
 use crate::latch::{CountLatch, JobLatch, Latch, OnceLatch};
 use crate::prim::{
@@ -105,6 +105,15 @@ impl Rig {
         }
     }
 
+    /// Worker 0 gets sleepy and tries to sleep, once; its last look sees `work`.
+    fn try_to_sleep(&self, work: bool) -> Idle {
+        let bed = self.bed(0);
+        let mut idle = self.sleep.start_looking(bed);
+        self.sleep.no_work_found(bed, &mut idle, None, || unreachable!("it only announces"));
+        self.sleep.no_work_found(bed, &mut idle, None, || work);
+        idle
+    }
+
     fn spawn(self: &Arc<Rig>, index: usize) -> thread::JoinHandle<()> {
         let rig = self.clone();
         thread::spawn(move || rig.work(index))
@@ -130,9 +139,9 @@ impl Rig {
     }
 }
 
-/// Called in every turn of an idle loop: lets the others run once a few turns were in vain. Loom runs
-/// a thread that yields only when all others are stuck, so a yield any sooner would hide most of what
-/// can happen; and without one a loop that waits for others has no end.
+/// Called in every turn of an idle loop: lets the others run once a few turns were in vain. Loom
+/// runs a thread that yields only when all others are stuck, so a yield any sooner would hide most
+/// of what can happen; and without one a loop that waits for others has no end.
 fn give_way(turns: &mut u32) {
     *turns += 1;
     if *turns > 3 {
@@ -265,8 +274,8 @@ fn canary_private_push_without_the_light_fence() {
     canary(&[Step::BarrierLight], Some(3), private_push);
 }
 
-/// Worker 0 is busy, puts a task where others can take it and then sits in a leaf until worker 1 has run
-/// it.
+/// Worker 0 is busy, puts a task where others can take it and then sits in a leaf until worker 1
+/// has run it.
 fn public_task() {
     let rig = Rig::new(2, 1);
     let worker = rig.spawn(1);
@@ -408,8 +417,8 @@ fn canary_mail_without_the_parked_workers_fence() {
     canary(&[Step::SleepLookFence], None, mail_for_a_parked_worker);
 }
 
-/// Worker 0 is parked for a latch and gets mail; worker 1 may look at the counters meanwhile, see an
-/// idle worker that is none, and leave a posted job to it.
+/// Worker 0 is parked for a latch and gets mail; worker 1 may look at the counters meanwhile, see
+/// an idle worker that is none, and leave a posted job to it.
 fn a_parked_worker_passes_jobs_on() {
     let rig = Rig::new(2, 1);
     let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
@@ -445,8 +454,9 @@ fn canary_a_parked_worker_keeps_posted_jobs_to_itself() {
     canary(&[Step::SleepCascade], Some(2), a_parked_worker_passes_jobs_on);
 }
 
-/// A sleeper that finds every worker inactive looks without a heavy fence: it sees what a worker has put before it
-/// became so for the last time, or that worker has seen the sleeper. The worker is `busy` in between.
+/// A sleeper that finds every worker inactive looks without a heavy fence: it sees what a worker
+/// has put before it became so for the last time, or that worker has seen the sleeper. The worker
+/// is `busy` in between.
 fn all_are_inactive(busy: bool, become_inactive: fn(&Counters)) {
     let rig = Rig::new(2, 1);
     let worker = thread::spawn({
@@ -473,7 +483,7 @@ fn all_are_inactive(busy: bool, become_inactive: fn(&Counters)) {
     };
     let misses_job = seen.inactive() == 2 && !rig.any();
     let sees_sleeper = worker.join().unwrap();
-    assert!(!misses_job || sees_sleeper, "nobody knows of the job");
+    assert!(!misses_job || sees_sleeper, "neither sees the other");
 }
 
 #[test]
@@ -496,6 +506,28 @@ fn sleep_6_every_worker_leaves_after_stop() {
     check(1_000, Some(2), stop_against_sleep);
 }
 
+/// A worker that does not get to sleep, or is woken, although there is no work: by the end, which
+/// it sees.
+fn only_stop_wakes() {
+    let rig = Rig::new(1, 1);
+    let sleeper = thread::spawn({
+        let rig = rig.clone();
+        move || {
+            let idle = rig.try_to_sleep(false);
+            assert!(rig.sleep.is_stopping(), "it would sleep again");
+            rig.sleep.work_found(rig.bed(0), idle, || false);
+        }
+    });
+    rig.stop();
+    sleeper.join().unwrap();
+    rig.assert_nobody_counted();
+}
+
+#[test]
+fn sleep_6_a_worker_that_stop_wakes_sees_the_end() {
+    check(20, None, only_stop_wakes);
+}
+
 #[test]
 fn canary_stop_wakes_nobody() {
     canary(&[Step::SleepStopWakes], Some(2), stop_against_sleep);
@@ -507,11 +539,8 @@ fn a_counted_sleeper_has_its_bit() {
     let sleeper = thread::spawn({
         let rig = rig.clone();
         move || {
-            let bed = rig.bed(0);
-            let mut idle = rig.sleep.start_looking(bed);
-            rig.sleep.no_work_found(bed, &mut idle, None, || unreachable!("it only announces"));
-            rig.sleep.no_work_found(bed, &mut idle, None, || true);
-            rig.sleep.work_found(bed, idle, || false);
+            let idle = rig.try_to_sleep(true);
+            rig.sleep.work_found(rig.bed(0), idle, || false);
         }
     });
     if rig.sleep.counters().load().sleeping() == 1 && rig.sleep.parked_word(0) == 0 {

@@ -10,8 +10,9 @@ pub struct SleepPolicy {
     pub(super) spins: u32,
     /// Round at which the worker announces to be sleepy; rounds before it yield.
     pub(super) sleepy_at: u32,
-    /// Below `sleepy_at`: a worker whose waiting was in vain yields half as often next time, down to
-    /// this; twice as often after a short sleep, and as long as ever after it found work while awake.
+    /// Below `sleepy_at`: a worker whose waiting was in vain yields half as often next time, down
+    /// to this; twice as often after a short sleep, and as long as ever after it found work while
+    /// awake.
     pub(super) patience_min: u32,
 }
 
@@ -23,17 +24,17 @@ impl SleepPolicy {
         SleepPolicy { spins: 0, sleepy_at, patience_min: sleepy_at }
     }
 
-    /// 64 spins, yields up to round 256, sleep. Burns more CPU before it sleeps; for jobs that arrive in
-    /// bursts.
+    /// 64 spins, yields up to round 256, sleep. Burns more CPU before it sleeps; for jobs that
+    /// arrive in bursts.
     #[must_use]
     pub fn low_latency() -> SleepPolicy {
         let sleepy_at = tuning::LOW_LATENCY_ROUNDS - tuning::ROUNDS_AFTER_SLEEPY - 1;
         SleepPolicy { spins: tuning::LOW_LATENCY_SPINS, sleepy_at, patience_min: sleepy_at }
     }
 
-    /// As [`SleepPolicy::rayon`], but it spins for a moment first, for a fork that is there in less time than a
-    /// yield takes, and has as little patience as experience warrants: a pool that gets one small job now and
-    /// then goes back to sleep at once. The default.
+    /// As [`SleepPolicy::rayon`], but it spins for a moment first, for a fork that is there in less
+    /// time than a yield takes, and has as little patience as experience warrants: a pool that gets
+    /// one small job now and then goes back to sleep at once. The default.
     #[must_use]
     pub fn adaptive() -> SleepPolicy {
         let spins = tuning::ADAPTIVE_SPINS;

@@ -239,8 +239,8 @@ fn sleep_5_a_latch_that_is_set_needs_no_sleep() {
     assert_eq!(bed.stats().parks.get(), 0);
 }
 
-/// Real workers, a queue that is a number, and a poster that waits for each of its jobs: most of the
-/// time everybody sleeps, so nearly every job needs a wake-up.
+/// Real workers, a queue that is a number, and a poster that waits for each of its jobs: most of
+/// the time everybody sleeps, so nearly every job needs a wake-up.
 #[test]
 fn sleep_2_the_books_are_right_after_thousands_of_wake_ups() {
     const JOBS: usize = 3_000;
@@ -502,4 +502,39 @@ fn sleep_13_a_worker_reads_the_counters_that_tell_it() {
     unsafe { demand.tell_by(&always) };
     pool.sub_inactive();
     assert!(demand.peek().anyone_inactive() && demand.peek().all_wanted());
+}
+
+#[test]
+fn sleep_15_a_spare_is_in_service_between_coming_and_leaving() {
+    let sleep = Sleep::new(SleepPolicy::rayon(), false, 2);
+    sleep.add_bed();
+    let spare = sleep.add_spare_bed();
+    assert!(sleep.in_service() == 1 && !spare.serves());
+    let idle = sleep.enter_service(spare);
+    assert!(sleep.in_service() == 2 && spare.serves());
+    assert_eq!(sleep.counters().load().inactive(), 1);
+    assert_eq!(sleep.leave_service(spare, idle, || false), 0);
+    assert!(sleep.in_service() == 1 && !spare.serves());
+    assert_eq!(sleep.counters().load().inactive(), 0);
+}
+
+#[test]
+fn sleep_16_one_worker_is_on_relief_and_is_not_told_while_it_works() {
+    let sleep = Sleep::new(SleepPolicy::rayon(), false, 2);
+    let bed = sleep.add_bed();
+    assert_eq!(sleep.on_relief(), None);
+    assert!(sleep.begin_relief(bed.index()) && !sleep.begin_relief(7));
+    assert_eq!(sleep.on_relief(), Some(bed.index()));
+    assert!(!sleep.tell_relief() && !sleep.relief_waits());
+    assert!(sleep.wait_on_relief(bed, || true).is_none(), "there is no driver");
+    assert!(
+        !sleep.end_relief(7) && sleep.end_relief(bed.index()) && !sleep.end_relief(bed.index())
+    );
+}
+
+#[test]
+fn sleep_17_a_relief_that_another_has_ended_is_over() {
+    let sleep = Sleep::new(SleepPolicy::rayon(), false, 2);
+    assert!(sleep.begin_relief(3) && sleep.end_relief(3) && !sleep.end_relief(3));
+    assert!(sleep.begin_relief(4));
 }

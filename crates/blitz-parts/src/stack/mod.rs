@@ -1,8 +1,8 @@
 //! Where the current thread's stack lies, and where in it the thread is.
 //!
-//! `bounds` asks the system and is slow; its caller keeps the answer. `pointer` is one instruction where the
-//! architecture is known. A local variable's address would do elsewhere, but not under AddressSanitizer,
-//! which may put local variables on the heap.
+//! `bounds` asks the system and is slow; its caller keeps the answer. `pointer` is one instruction
+//! where the architecture is known. A local variable's address would do elsewhere, but not under
+//! AddressSanitizer, which may put local variables on the heap.
 
 #[cfg(all(target_os = "linux", not(blitz_shuttle)))]
 mod linux;
@@ -29,7 +29,8 @@ use local as register;
 
 use core::ops::Range;
 
-/// The addresses of the current thread's stack, without its guard; `None` if the system does not say.
+/// The addresses of the current thread's stack, without its guard; `None` if the system does not
+/// say.
 ///
 /// ```
 /// use blitz_parts::stack;

@@ -4,8 +4,8 @@ use crate::prim::{self, AtomicU64};
 use crate::tuning::STOCK_CELL_MAX;
 use core::alloc::Layout;
 
-/// Sizes are multiples of this, and so is where a block begins. What holds something that asks for more
-/// goes to the allocator.
+/// Sizes are multiples of this, and so is where a block begins. What holds something that asks for
+/// more goes to the allocator.
 pub(super) const GRAIN: usize = align_of::<AtomicU64>();
 
 /// One for each size up to the largest.
@@ -35,7 +35,8 @@ pub(super) unsafe fn free_all(first: *mut Block, class: usize) {
         let below = unsafe { (*at).below };
         // SAFETY: the grain is a power of two, and sizes are small multiples of it.
         let layout = unsafe { Layout::from_size_align_unchecked(size_of_class(class), GRAIN) };
-        // SAFETY: it was allocated with this layout (STOCK-2), and nobody has it any more (obligation 1).
+        // SAFETY: it was allocated with this layout (STOCK-2), and nobody has it any more
+        // (obligation 1).
         unsafe { prim::dealloc(at.cast(), layout) };
         at = below;
     }

@@ -52,7 +52,8 @@ impl Depot {
         self.room >= bundle_bytes(class)
     }
 
-    /// Makes room for a bundle of a class at the expense of others, which take turns; says whether there is some.
+    /// Makes room for a bundle of a class at the expense of others, which take turns; says whether
+    /// there is some.
     pub(super) fn make_room(&mut self, class: usize) -> bool {
         while !self.has_room(class) {
             let mut others = in_turn(self.evicted).filter(|other| *other != class);
@@ -70,7 +71,8 @@ impl Depot {
     /// Puts a bundle in, for which there is room.
     ///
     /// # Safety
-    /// 1. The blocks are the caller's, who gives them up; they are of this class, and [`STOCK_BUNDLE`] of them.
+    /// 1. The blocks are the caller's, who gives them up; they are of this class, and
+    ///    [`STOCK_BUNDLE`] of them.
     pub(super) unsafe fn put(&mut self, bundle: NonNull<Block>, class: usize) {
         self.room -= bundle_bytes(class);
         // SAFETY: obligation 1.

@@ -1,28 +1,33 @@
-//! Memory of tasks and boxed jobs that have ended, kept by a worker's thread for those that it makes next.
+//! Memory of tasks and boxed jobs that have ended, kept by a worker's thread for those that it
+//! makes next.
 //!
-//! Allocators keep a few blocks of each size for a thread (glibc's seven) and go to where all threads go for more;
-//! a worker makes and frees them by the thousand. What it frees it puts onto a stack of its own, one for each
-//! size, and takes from there without asking anybody. If one worker makes what another ends, that one's stock fills
-//! up while the first has none: then blocks go from one to the other in bundles, through a depot.
+//! Allocators keep a few blocks of each size for a thread (glibc's seven) and go to where all
+//! threads go for more; a worker makes and frees them by the thousand. What it frees it puts onto a
+//! stack of its own, one for each size, and takes from there without asking anybody. If one worker
+//! makes what another ends, that one's stock fills up while the first has none: then blocks go from
+//! one to the other in bundles, through a depot.
 //!
 //! # Who calls it
-//! `task` and `job` for the memory of theirs. `blitz-core` [opens](Stock::open) the stock of a thread that becomes a worker;
-//! on any other thread, one that a pool adopts included, and after it was closed, memory comes from the allocator and goes
-//! back to it.
+//! `task` and `job` for the memory of theirs. `blitz-core` [opens](Stock::open) the stock of a
+//! thread that becomes a worker; on any other thread, one that a pool adopts included, and after it
+//! was closed, memory comes from the allocator and goes back to it.
 //!
 //! # Invariants
-//! - **STOCK-1** A block is in one stock or in the depot at most, or with one task or job: what is taken out is no longer in.
+//! - **STOCK-1** A block is in one stock or in the depot at most, or with one task or job: what is
+//!   taken out is no longer in.
 //! - **STOCK-2** A block is used for the layout that it was allocated with, and no other.
-//! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`], the depot no more than `DEPOT_BYTES`; what is
-//!   beyond goes to the allocator: blocks of another size if there are many, which may not be used any more. So that
-//!   is what is hoarded at worst by threads that free what others made and make nothing.
-//! - **STOCK-4** What is in a stock is freed when it is closed, and what is freed later goes to the allocator. It is
-//!   closed before the thread's locals are destroyed, whose destructors may free some. What is in the depot is
-//!   freed with the last stock.
+//! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`], the depot no more than
+//!   `DEPOT_BYTES`; what is beyond goes to the allocator: blocks of another size if there are many,
+//!   which may not be used any more. So that is what is hoarded at worst by threads that free what
+//!   others made and make nothing.
+//! - **STOCK-4** What is in a stock is freed when it is closed, and what is freed later goes to the
+//!   allocator. It is closed before the thread's locals are destroyed, whose destructors may free
+//!   some. What is in the depot is freed with the last stock.
 //!
 //! # What this does not do
-//! No thread takes from another's stock: a stock that is full gives. Model checkers and AddressSanitizer see each allocation, and each block
-//! that is freed: for them no stock is ever open ([`STOCKED`]).
+//! No thread takes from another's stock: a stock that is full gives. Model checkers and
+//! AddressSanitizer see each allocation, and each block that is freed: for them no stock is ever
+//! open ([`STOCKED`]).
 
 mod block;
 mod depot;
@@ -53,8 +58,8 @@ struct Blocks {
     /// The newest block of each size, or null.
     tops: [Cell<*mut Block>; CLASSES],
     depot: &'static Mutex<Depot>,
-    /// Blocks to be had from the allocator, and to be given to it, before the depot is asked again: it had none, or
-    /// no room.
+    /// Blocks to be had from the allocator, and to be given to it, before the depot is asked again:
+    /// it had none, or no room.
     takes_in_vain: Cell<usize>,
     puts_in_vain: Cell<usize>,
     /// The class that had to go last.
@@ -92,7 +97,8 @@ impl Drop for Stock {
     }
 }
 
-/// The memory of one kind of task or job: what an allocator has to know of it, and where it is kept.
+/// The memory of one kind of task or job: what an allocator has to know of it, and where it is
+/// kept.
 #[derive(Clone, Copy)]
 pub(crate) struct Kind {
     layout: Layout,
@@ -141,7 +147,8 @@ pub(crate) unsafe fn dealloc(memory: NonNull<u8>, kind: &'static Kind) {
     }
 }
 
-/// The same for a block for which there was no room. By itself, so that the way of most blocks is a short one.
+/// The same for a block for which there was no room. By itself, so that the way of most blocks is a
+/// short one.
 ///
 /// # Safety
 /// 1. As for [`dealloc`].
@@ -196,7 +203,8 @@ impl Blocks {
         self.is_open.set(false);
         self.room.set(0);
         for (class, top) in self.tops.iter().enumerate() {
-            // SAFETY: what is on a stack is the stock's own, and of that class; it is out of the stock now.
+            // SAFETY: what is on a stack is the stock's own, and of that class; it is out of the
+            // stock now.
             unsafe { free_all(top.replace(null_mut()), class) };
         }
         self.depot().close_stock();
@@ -219,7 +227,8 @@ impl Blocks {
     /// Puts a block onto the stack of its class, if it has one and there is room.
     ///
     /// # Safety
-    /// 1. The block is the caller's, who gives it up if the answer is yes, and its layout is that of the class.
+    /// 1. The block is the caller's, who gives it up if the answer is yes, and its layout is that
+    ///    of the class.
     #[inline]
     unsafe fn put(&self, block: NonNull<Block>, class: usize) -> bool {
         let room = self.room.get().checked_sub(size_of_class(class));
@@ -240,8 +249,8 @@ impl Blocks {
         class != UNKEPT && self.make_room(class) && unsafe { self.put(block, class) }
     }
 
-    /// Takes a bundle out of the depot and onto the stack of its class, which is empty; returns its first block, which
-    /// is then on top.
+    /// Takes a bundle out of the depot and onto the stack of its class, which is empty; returns its
+    /// first block, which is then on top.
     #[cold]
     fn take_bundle(&self, class: usize) -> Option<NonNull<Block>> {
         let room = self.room.get().checked_sub(bundle_bytes(class))?;
@@ -257,8 +266,8 @@ impl Blocks {
         Some(bundle)
     }
 
-    /// Makes room for a block of a class: gives others what there is too much of, or does without what was not used
-    /// for long. Says whether there is some now.
+    /// Makes room for a block of a class: gives others what there is too much of, or does without
+    /// what was not used for long. Says whether there is some now.
     fn make_room(&self, class: usize) -> bool {
         if !self.is_open.get() || !is_time(&self.puts_in_vain) {
             return false;
@@ -270,7 +279,8 @@ impl Blocks {
         made
     }
 
-    /// Gives the newest blocks of a class to the depot, if there are enough and `has_room` says that there is room.
+    /// Gives the newest blocks of a class to the depot, if there are enough and `has_room` says
+    /// that there is room.
     fn give_bundle(&self, class: usize, has_room: impl FnOnce(&mut Depot, usize) -> bool) -> bool {
         if self.bundle(class).is_none() {
             return false;
@@ -281,8 +291,9 @@ impl Blocks {
         bundle.map(|bundle| unsafe { depot.put(bundle, class) }).is_some()
     }
 
-    /// Gives a bundle of another class to the depot, else to the allocator. What a thread frees it makes again, while
-    /// what fills the stock may be of another time; the classes take turns, so that one that is used fills up again.
+    /// Gives a bundle of another class to the depot, else to the allocator. What a thread frees it
+    /// makes again, while what fills the stock may be of another time; the classes take turns, so
+    /// that one that is used fills up again.
     fn evict_for(&self, newcomer: usize) -> bool {
         let last = self.evicted.get();
         let mut classes = in_turn(last).filter(|class| *class != newcomer);

@@ -304,7 +304,8 @@ fn stock_1_tasks_of_many_threads_end_where_they_were_not_made() {
             scope.spawn(move || {
                 let _stock = Stock::open();
                 for number in 0..TASKS {
-                    // Each thread runs and frees what the other has made, and makes what it will free.
+                    // Each thread runs and frees what the other has made, and makes what it will
+                    // free.
                     drop(rig.spawn(async move { [first; 4].map(|part| part * number) }));
                     if number % 3 != 0 {
                         rig.run_one();

@@ -21,8 +21,9 @@ struct Cell<F: Future, S> {
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// The future until the task ends; then the output, or why there is none, if anybody wants it. The state
-/// word says which: there is nothing here when it is COMPLETE and the join handle has gone or was answered.
+/// The future until the task ends; then the output, or why there is none, if anybody wants it. The
+/// state word says which: there is nothing here when it is COMPLETE and the join handle has gone or
+/// was answered.
 #[repr(C)]
 union Stage<F: Future> {
     future: ManuallyDrop<F>,
@@ -44,10 +45,11 @@ where
 /// As [`new`], for a future that has to stay on this thread.
 ///
 /// # Safety
-/// 1. Unless the future may be sent, the [`Runnable`], and every later one that the scheduler is given, is
-///    run or dropped on this thread, and the list that the scheduler names is closed on this thread.
-/// 2. Unless the output may be sent, the same holds, and the [`Join`] stays on this thread (which the
-///    compiler sees to).
+/// 1. Unless the future may be sent, the [`Runnable`], and every later one that the scheduler is
+///    given, is run or dropped on this thread, and the list that the scheduler names is closed on
+///    this thread.
+/// 2. Unless the output may be sent, the same holds, and the [`Join`] stays on this thread (which
+///    the compiler sees to).
 pub unsafe fn new_local<F, S>(future: F, scheduler: S) -> (Runnable, Join<F::Output>)
 where
     F: Future + 'static,
@@ -229,7 +231,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         }
     }
 
-    /// Puts the task into its list; says whether that is still open. A task without a place is given one.
+    /// Puts the task into its list; says whether that is still open. A task without a place is
+    /// given one.
     ///
     /// # Safety
     /// 1. The task is RUNNING, run by the caller, and in no list.
@@ -278,7 +281,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// Ends the task without an output: it panicked, or was cancelled if there is no payload.
     ///
     /// # Safety
-    /// 1. The task is RUNNING, the caller runs it and does not use it after, and the future is gone.
+    /// 1. The task is RUNNING, the caller runs it and does not use it after, and the future is
+    ///    gone.
     #[cold]
     unsafe fn fail(header: NonNull<Header>, payload: Option<Payload>) {
         let reason = payload.map(|payload| {
@@ -326,7 +330,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
                 Complete::Done => return,
                 // SAFETY: the exchange kept one reference for this.
                 Complete::WakeJoin => return unsafe { Self::wake_join(header) },
-                // SAFETY: the task is still RUNNING: nobody else has read what is in place, nor will.
+                // SAFETY: the task is still RUNNING: nobody else has read what is in place, nor
+                // will.
                 Complete::Unwanted => unsafe { Self::drop_unwanted(header, ended) },
             }
         } else {

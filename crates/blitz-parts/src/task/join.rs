@@ -14,11 +14,12 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
-/// The join side of a task: one per task. Dropping it lets the task go on; an output that is there already
-/// is dropped on the spot, and a panic that nobody has asked for is reported.
+/// The join side of a task: one per task. Dropping it lets the task go on; an output that is there
+/// already is dropped on the spot, and a panic that nobody has asked for is reported.
 ///
-/// It is one word, so that handles are moved in registers: a flag beside the pointer would be written as one byte
-/// and read with its neighbours, for which the processor waits until the byte is in the cache.
+/// It is one word, so that handles are moved in registers: a flag beside the pointer would be
+/// written as one byte and read with its neighbours, for which the processor waits until the byte
+/// is in the cache.
 pub struct Join<T> {
     /// The task's header, plus [`TAKEN`] once the outcome has been given out.
     header: NonNull<Header>,
@@ -28,7 +29,8 @@ pub struct Join<T> {
 /// Headers are aligned, so this bit of their addresses is free.
 const TAKEN: usize = 1;
 
-// SAFETY: the handle takes the output to its thread, and nothing else of the task but what atomics guard.
+// SAFETY: the handle takes the output to its thread, and nothing else of the task but what atomics
+// guard.
 unsafe impl<T: Send> Send for Join<T> {}
 // SAFETY: by shared reference a handle does what a `TaskRef` does.
 unsafe impl<T: Send> Sync for Join<T> {}
@@ -74,7 +76,8 @@ impl<T> Join<T> {
         self.poll_finished(context).map(|()| self.take())
     }
 
-    /// Whether the task has ended; if not, the context's waker is woken when it does. The outcome stays.
+    /// Whether the task has ended; if not, the context's waker is woken when it does. The outcome
+    /// stays.
     #[inline]
     pub fn poll_finished(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if !self.is_finished() && self.register(context.waker()) == JoinSlot::Yes {
@@ -109,8 +112,8 @@ impl<T> Join<T> {
         unsafe { abort(self.header()) };
     }
 
-    /// Leaves a waker in the header, unless that of the same task is there. By itself, so that polls of a handle whose
-    /// task has ended save no registers for it.
+    /// Leaves a waker in the header, unless that of the same task is there. By itself, so that
+    /// polls of a handle whose task has ended save no registers for it.
     #[inline(never)]
     fn register(&mut self, waker: &Waker) -> JoinSlot {
         if self.as_header().state.load().has_join_waker() {
@@ -210,7 +213,8 @@ impl<T> Join<T> {
         }
     }
 
-    /// Drops the outcome of a task that has ended. An output is dropped in place, since it may be large.
+    /// Drops the outcome of a task that has ended. An output is dropped in place, since it may be
+    /// large.
     ///
     /// # Safety
     /// 1. The outcome is there, and nobody uses it after.

@@ -6,8 +6,8 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::Waker;
 
-/// A waker in one word, since every task has room for one: that of a task is the address of the task's header,
-/// any other is in a box.
+/// A waker in one word, since every task has room for one: that of a task is the address of the
+/// task's header, any other is in a box.
 pub(super) struct JoinWaker {
     /// A header with a reference; or a boxed [`Waker`], plus [`BOXED`].
     word: NonNull<Header>,
@@ -37,8 +37,8 @@ impl JoinWaker {
         JoinWaker { word: waker.cast().map_addr(|address| address | BOXED) }
     }
 
-    /// Whether it is the waker of the same task: not of another waker, which is in a box. For who does not own it: while
-    /// it is looked at somebody may use it up, and the box with it.
+    /// Whether it is the waker of the same task: not of another waker, which is in a box. For who
+    /// does not own it: while it is looked at somebody may use it up, and the box with it.
     #[inline]
     pub(super) fn is_of_same_task(&self, waker: &Waker) -> bool {
         waker::header_of(waker) == Some(self.word)
@@ -51,7 +51,8 @@ impl JoinWaker {
         match this.boxed_waker() {
             // SAFETY: the reference was this waker's, which is not dropped.
             None => unsafe { waker::wake_task(this.word) },
-            // SAFETY: `boxed` leaked it, and it is taken back once, since this waker is not dropped.
+            // SAFETY: `boxed` leaked it, and it is taken back once, since this waker is not
+            // dropped.
             Some(waker) => unsafe { Box::from_raw(waker.as_ptr()) }.wake(),
         }
     }

@@ -1,8 +1,9 @@
 //! Async tasks: one word of state, one allocation, wakers of one word.
 //!
 //! # Who calls it
-//! `blitz-core` makes tasks and runs what its queues hold; the queues of this crate carry [`Runnable`]s;
-//! futures and whatever they wait for hold wakers; users hold the [`Join`], and [`TaskRef`]s.
+//! `blitz-core` makes tasks and runs what its queues hold; the queues of this crate carry
+//! [`Runnable`]s; futures and whatever they wait for hold wakers; users hold the [`Join`], and
+//! [`TaskRef`]s.
 //!
 //! # State
 //! One 64-bit word per task:
@@ -31,36 +32,39 @@
 //! # Transitions
 //! ```text
 //!  new ──▶ SCHEDULED ──run──▶ RUNNING ──ready, panicked, cancelled──▶ COMPLETE
-//!            ▲    ▲              │ │ ▲                     what nobody wants is dropped just before;
-//!            │    └────again──────┘ │ └──list closed──┐     who waits is woken just after
+//!            ▲    ▲              │ │ ▲                   what nobody wants is dropped just before;
+//!            │    └────again──────┘ │ └──list closed──┐   who waits is woken just after
 //!            │                     └────pending────▶ IDLE ◀── the list has a reference
 //!            └──wake, abort or last shield removed───┘
 //! ```
-//! A task is to run again if it was woken meanwhile (NOTIFIED), or has yielded, which its own thread knows.
-//! Whoever makes a task SCHEDULED has the duty to queue it. An entry that is dropped instead of run takes
-//! the same way: RUNNING, cancelled, COMPLETE.
+//! A task is to run again if it was woken meanwhile (NOTIFIED), or has yielded, which its own
+//! thread knows. Whoever makes a task SCHEDULED has the duty to queue it. An entry that is dropped
+//! instead of run takes the same way: RUNNING, cancelled, COMPLETE.
 //!
 //! # Invariants
 //! - **TASK-1** At most one thread runs a task: the one that made it RUNNING. It sees all that the
 //!   runners before it did.
-//! - **TASK-2** After each wake a poll begins that sees what the waker's thread wrote before, and after each poll that
-//!   yields another one, unless the task ends. Of a wake that comes while a poll is to begin anyway that is said of atomics.
+//! - **TASK-2** After each wake a poll begins that sees what the waker's thread wrote before, and
+//!   after each poll that yields another one, unless the task ends. Of a wake that comes while a
+//!   poll is to begin anyway that is said of atomics.
 //! - **TASK-3** A task has at most one queue entry, and one exactly while it is SCHEDULED.
 //! - **TASK-4** A future is dropped once, in place, before its task is COMPLETE.
 //! - **TASK-5** An outcome is given to the join handle or dropped, once.
-//! - **TASK-6** A task is freed once, after its last reference is gone. It is COMPLETE then, or about to be,
-//!   and holds nothing that needs to be dropped.
-//! - **TASK-7** Who has polled the join handle in vain is woken at the task's end, through the waker of the
-//!   last poll. No waker is left in a task that is freed.
-//! - **TASK-8** A task that is aborted ends, without being polled again. A task whose queue entry is dropped
-//!   ends on the spot. The drop of the future sees what was done before the abort, or before the last shield went.
-//! - **TASK-9** While a task has a shield an abort waits, and wakes have their effect. The abort is effective
-//!   when the last shield goes.
-//! - **TASK-10** A task that is IDLE is in a list. Once the list is closed, and the tasks that it left to
-//!   others have been run or dropped, every task that was in it or would join it has ended.
-//! - **TASK-11** Running a task, dropping its entry and closing its list do not unwind. A panic goes to the
-//!   join handle if there is one, otherwise to the scheduler.
-//! - **TASK-12** The scheduler is not used after a task has ended and the call that ended it has returned.
+//! - **TASK-6** A task is freed once, after its last reference is gone. It is COMPLETE then, or
+//!   about to be, and holds nothing that needs to be dropped.
+//! - **TASK-7** Who has polled the join handle in vain is woken at the task's end, through the
+//!   waker of the last poll. No waker is left in a task that is freed.
+//! - **TASK-8** A task that is aborted ends, without being polled again. A task whose queue entry
+//!   is dropped ends on the spot. The drop of the future sees what was done before the abort, or
+//!   before the last shield went.
+//! - **TASK-9** While a task has a shield an abort waits, and wakes have their effect. The abort is
+//!   effective when the last shield goes.
+//! - **TASK-10** A task that is IDLE is in a list. Once the list is closed, and the tasks that it
+//!   left to others have been run or dropped, every task that was in it or would join it has ended.
+//! - **TASK-11** Running a task, dropping its entry and closing its list do not unwind. A panic
+//!   goes to the join handle if there is one, otherwise to the scheduler.
+//! - **TASK-12** The scheduler is not used after a task has ended and the call that ended it has
+//!   returned.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -77,20 +81,22 @@
 //! | O10 | fence of a wake before it finds, by a load, that a poll is to begin; fence after the exchange to RUNNING | SeqCst; after_exchange | each other | TASK-2: the wake sees RUNNING, or the poll sees what the waker's thread wrote |
 //! | O11 | one shield more; taking the place of the join waker back | Relaxed; Acquire if the task has ended | – | a count that an abort finds in the same word; memory that only the handle has used since it announced it |
 //!
-//! What an exchange costs is what tasks cost. A task that is ready at once has its entry run with one
-//! (none if the join handle is gone already) and ends with one; a poll that leaves the task pending has two;
-//! a wake has one, or none but a fence while a poll is to begin anyway: then any number of threads wake the task
-//! without taking its word from each other.
+//! What an exchange costs is what tasks cost. A task that is ready at once has its entry run with
+//! one (none if the join handle is gone already) and ends with one; a poll that leaves the task
+//! pending has two; a wake has one, or none but a fence while a poll is to begin anyway: then any
+//! number of threads wake the task without taking its word from each other.
 //!
 //! # What this does not do
-//! It chooses no thread, no queue and no order, and wakes no worker: that is the scheduler's. It does not
-//! free a task that waits for what will never happen; the list ends it when it is closed. A wake is no means to hand
-//! over memory that is not atomic: who does so releases and acquires it by something else.
+//! It chooses no thread, no queue and no order, and wakes no worker: that is the scheduler's. It
+//! does not free a task that waits for what will never happen; the list ends it when it is closed.
+//! A wake is no means to hand over memory that is not atomic: who does so releases and acquires it
+//! by something else.
 //!
 //! # Lineage
-//! The word is seed 003's, as its errata have it: every wake is an exchange, or a fence between two loads; IDLE or SCHEDULED again is
-//! decided by one exchange, in which the run's reference goes; the abort of an idle task queues it; COMPLETE
-//! captures the join handle. LINKED, KILLED and FAILED are new.
+//! The word is seed 003's, as its errata have it: every wake is an exchange, or a fence between two
+//! loads; IDLE or SCHEDULED again is decided by one exchange, in which the run's reference goes;
+//! the abort of an idle task queues it; COMPLETE captures the join handle. LINKED, KILLED and
+//! FAILED are new.
 
 mod cell;
 mod join;
@@ -137,9 +143,11 @@ pub struct Header {
     vtable: &'static Vtable,
     /// For whoever holds the task's [`Runnable`]: when it was scheduled, or zero.
     stamp: UnsafeCell<u32>,
-    /// Where its scheduler keeps it, and so which list it is in. For the runner and the holder of its [`Runnable`].
+    /// Where its scheduler keeps it, and so which list it is in. For the runner and the holder of
+    /// its [`Runnable`].
     place: UnsafeCell<Option<Place>>,
-    /// Guarded by the list's lock; of a task that was taken out by whoever closes the list, that one's.
+    /// Guarded by the list's lock; of a task that was taken out by whoever closes the list, that
+    /// one's.
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
     /// The join handle's, until JOIN_WAKER is set; then nobody's, and the runner's after COMPLETE.
     join_waker: UnsafeCell<MaybeUninit<JoinWaker>>,
@@ -193,7 +201,8 @@ impl Header {
     /// Hands the task to its scheduler.
     ///
     /// # Safety
-    /// 1. The task is SCHEDULED, and the caller has the duty to queue it, with one reference for it.
+    /// 1. The task is SCHEDULED, and the caller has the duty to queue it, with one reference for
+    ///    it.
     unsafe fn schedule(this: NonNull<Header>) {
         // SAFETY: the reference keeps the task alive.
         let schedule = unsafe { this.as_ref() }.vtable.schedule;
@@ -222,8 +231,8 @@ impl Header {
     /// # Safety
     /// 1. Nobody has a reference any more.
     unsafe fn free(this: NonNull<Header>) {
-        // SAFETY: nobody else has the task (obligation 1). A complete task has neither future nor waker, and
-        // whoever could want its outcome has taken it, so there is nothing to drop.
+        // SAFETY: nobody else has the task (obligation 1). A complete task has neither future nor
+        // waker, and whoever could want its outcome has taken it, so there is nothing to drop.
         let header = unsafe { &mut *this.as_ptr() };
         let memory = &header.vtable.memory;
         header.state.poison();

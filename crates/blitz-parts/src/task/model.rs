@@ -40,7 +40,8 @@ fn ends(rig: &Rig, gate: &Gate, mut join: Join<usize>) -> bool {
     passed
 }
 
-/// The task is in a queue; one thread runs it, another opens its gate and wakes it. If `yields`, a poll in vain yields.
+/// The task is in a queue; one thread runs it, another opens its gate and wakes it. If `yields`, a
+/// poll in vain yields.
 fn a_wake_meets_a_run(wake: fn(Waker), yields: bool) {
     let (rig, gate, join, waker) = waiting();
     waker.wake_by_ref();
@@ -107,8 +108,8 @@ fn canary_a_poll_begins_without_fence() {
     canary(&[Step::TaskStartFence], Some(3), || a_wake_meets_a_run(by_reference, false));
 }
 
-/// The fence at the beginning of a run acquires, too. What a wake by value leaves does not rest on it: sanitizers know
-/// no fences.
+/// The fence at the beginning of a run acquires, too. What a wake by value leaves does not rest on
+/// it: sanitizers know no fences.
 #[test]
 fn task_2_a_wake_by_value_needs_no_fence() {
     let model = || a_wake_meets_a_run(Waker::wake, false);
@@ -253,7 +254,8 @@ impl Drop for Sees {
     }
 }
 
-/// A thread writes something and then has a task cancelled that is polled meanwhile: the future's drop sees it.
+/// A thread writes something and then has a task cancelled that is polled meanwhile: the future's
+/// drop sees it.
 fn a_cancellation_hands_over(prepare: fn(&TaskRef), cancel: fn(&TaskRef)) {
     let rig = Rig::new();
     let (word, seen) = (Arc::new(prim::AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));

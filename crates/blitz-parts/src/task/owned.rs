@@ -27,8 +27,8 @@ pub(super) struct Neighbours {
     after: *mut Header,
 }
 
-// SAFETY: the list is behind a lock, and the tasks in it may be ended wherever it is closed: `new` demands
-// `Send` futures, and makers of others have promised to close it where they belong.
+// SAFETY: the list is behind a lock, and the tasks in it may be ended wherever it is closed: `new`
+// demands `Send` futures, and makers of others have promised to close it where they belong.
 unsafe impl Send for Owned {}
 // SAFETY: as above.
 unsafe impl Sync for Owned {}
@@ -51,9 +51,10 @@ impl Owned {
 
     /// Closes the list and cancels every task in it, whatever its shields.
     ///
-    /// A task that waits is ended here. One that is in a queue, or on its way there, or being polled, is
-    /// marked and left to whoever has it; the number of those is returned, and [`len`](Owned::len) says how
-    /// many of them have not ended yet. A task that would join later is cancelled instead.
+    /// A task that waits is ended here. One that is in a queue, or on its way there, or being
+    /// polled, is marked and left to whoever has it; the number of those is returned, and
+    /// [`len`](Owned::len) says how many of them have not ended yet. A task that would join later
+    /// is cancelled instead.
     pub fn close_and_cancel(&self) -> usize {
         let (mut taken, left) = self.close();
         while let Some(task) = NonNull::new(taken) {
@@ -67,7 +68,8 @@ impl Owned {
         left
     }
 
-    /// Closes the list; returns the tasks that are to be ended here, and how many are left to others.
+    /// Closes the list; returns the tasks that are to be ended here, and how many are left to
+    /// others.
     fn close(&self) -> (*mut Header, usize) {
         let mut taken = null_mut();
         let mut list = self.lock();
@@ -98,7 +100,8 @@ impl Owned {
         tasks
     }
 
-    /// Calls `f` for every task in the list, under its lock: `f` must not use the list, nor end a task.
+    /// Calls `f` for every task in the list, under its lock: `f` must not use the list, nor end a
+    /// task.
     pub fn for_each(&self, mut f: impl FnMut(NonNull<Header>)) {
         let list = self.lock();
         let mut at = list.first;
@@ -200,7 +203,8 @@ impl List {
 /// A task's place in its list.
 ///
 /// # Safety
-/// 1. The task is in a list whose lock the caller holds, or was taken out by the caller, who runs it.
+/// 1. The task is in a list whose lock the caller holds, or was taken out by the caller, who runs
+///    it.
 /// 2. Its place was set.
 unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
     // SAFETY: a task in a list is alive, and so is one that is run.
@@ -214,8 +218,8 @@ unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
 /// Changes a task's place.
 ///
 /// # Safety
-/// 1. The task is alive, in a list or about to be, whose lock the caller holds; or was taken out by the caller,
-///    who runs it.
+/// 1. The task is alive, in a list or about to be, whose lock the caller holds; or was taken out by
+///    the caller, who runs it.
 unsafe fn set_neighbours(task: NonNull<Header>, place: Neighbours) {
     // SAFETY: obligation 1.
     let cell = unsafe { task.as_ref() }.neighbours.get();

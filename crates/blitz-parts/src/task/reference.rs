@@ -10,7 +10,8 @@ use core::ptr::NonNull;
 /// A counted reference to a task: its identity, and the right to abort and to shield it.
 pub struct TaskRef(NonNull<Header>);
 
-// SAFETY: what a reference can do to a task is done by atomics, and freeing it drops nothing of the user.
+// SAFETY: what a reference can do to a task is done by atomics, and freeing it drops nothing of the
+// user.
 unsafe impl Send for TaskRef {}
 // SAFETY: as above.
 unsafe impl Sync for TaskRef {}
@@ -30,8 +31,9 @@ impl TaskRef {
         TaskRef(header)
     }
 
-    /// Cancels the task: its future is dropped before it would be polled again, and at the end of the poll
-    /// that it may be in. While it is shielded that waits. A task that has ended is not changed.
+    /// Cancels the task: its future is dropped before it would be polled again, and at the end of
+    /// the poll that it may be in. While it is shielded that waits. A task that has ended is not
+    /// changed.
     pub fn abort(&self) {
         // SAFETY: `self` is a reference.
         unsafe { abort(self.0) };

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::task::Wake;
 
-/// Whoever runs tasks, reduced to a queue. Tasks point to it, so it stays in its box until they have ended.
+/// Whoever runs tasks, reduced to a queue. Tasks point to it, so it stays in its box until they
+/// have ended.
 pub(crate) struct Rig {
     queue: Mutex<VecDeque<Runnable>>,
     pub(crate) owned: Owned,
@@ -207,8 +208,8 @@ impl Gate {
         })
     }
 
-    /// Passes it. The first poll leaves a waker, once for all; nothing but that waker orders the threads
-    /// that open the gate and pass it. The output is what was seen of the gate.
+    /// Passes it. The first poll leaves a waker, once for all; nothing but that waker orders the
+    /// threads that open the gate and pass it. The output is what was seen of the gate.
     pub(crate) fn pass(self: &Arc<Gate>) -> impl Future<Output = usize> + Send + use<> {
         let gate = self.clone();
         let dropped = self.futures.clone();

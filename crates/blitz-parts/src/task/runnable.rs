@@ -8,15 +8,16 @@ use core::ptr::NonNull;
 
 /// A queue entry: a task that is SCHEDULED, and one reference to it. There is at most one per task.
 ///
-/// Dropping it unrun cancels the task on the spot, whatever its shields: the future is dropped, and whoever
-/// waits for the task is told.
+/// Dropping it unrun cancels the task on the spot, whatever its shields: the future is dropped, and
+/// whoever waits for the task is told.
 #[must_use = "a task that is dropped instead of run is cancelled"]
 pub struct Runnable(NonNull<Header>);
 
 // SAFETY: `new` demands a `Send` future; for others, their maker has promised to keep it here.
 unsafe impl Send for Runnable {}
 
-/// What came of one run. It is returned in two registers, which a field beside `Again`'s would prevent.
+/// What came of one run. It is returned in two registers, which a field beside `Again`'s would
+/// prevent.
 #[must_use]
 #[derive(Debug)]
 pub enum Ran {
@@ -31,8 +32,8 @@ pub enum Ran {
 }
 
 impl Runnable {
-    /// Polls the task once, or ends it if it was cancelled. Never unwinds: a panic goes to the join handle,
-    /// or else to the scheduler.
+    /// Polls the task once, or ends it if it was cancelled. Never unwinds: a panic goes to the join
+    /// handle, or else to the scheduler.
     #[inline]
     pub fn run(self) -> Ran {
         let header = self.into_raw();
@@ -48,7 +49,8 @@ impl Runnable {
         self.0
     }
 
-    /// Notes when the task was scheduled, in the scheduler's own units; zero means that it was not noted.
+    /// Notes when the task was scheduled, in the scheduler's own units; zero means that it was not
+    /// noted.
     #[inline]
     pub fn set_stamp(&self, stamp: u32) {
         // SAFETY: the entry's reference keeps the task alive.
@@ -71,18 +73,20 @@ impl Runnable {
     pub fn place(&self) -> Option<Place> {
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.place.get();
-        // SAFETY: there is one entry per task, and nobody runs a task that has one: nobody else is at the place.
+        // SAFETY: there is one entry per task, and nobody runs a task that has one: nobody else is
+        // at the place.
         unsafe { cell.read() }
     }
 
-    /// Says where its scheduler keeps the task. Not for a task that has waited already: its list goes with its
-    /// place.
+    /// Says where its scheduler keeps the task. Not for a task that has waited already: its list
+    /// goes with its place.
     #[inline]
     pub fn set_place(&self, place: Place) {
         debug_assert!(self.place().is_none(), "a task keeps its place");
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.place.get();
-        // SAFETY: there is one entry per task, and nobody runs a task that has one: nobody else is at the place.
+        // SAFETY: there is one entry per task, and nobody runs a task that has one: nobody else is
+        // at the place.
         unsafe { cell.write(Some(place)) };
     }
 

@@ -9,11 +9,11 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 /// What a task needs from whoever runs it: a pointer, as a rule. Every task has a copy.
 ///
 /// # Safety
-/// 1. What a copy points to is alive until every task of it has ended, and the call that ended it has
-///    returned: that of [`Runnable::run`], of a `Runnable`'s drop, of [`Owned::close_and_cancel`]. It need
-///    not outlive wakers, join handles and other references.
-/// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long, and is the same for the same place; so
-///    is the one that [`settle`](Scheduler::settle) returns with the place.
+/// 1. What a copy points to is alive until every task of it has ended, and the call that ended it
+///    has returned: that of [`Runnable::run`], of a `Runnable`'s drop, of
+///    [`Owned::close_and_cancel`]. It need not outlive wakers, join handles and other references.
+/// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long, and is the same for
+///    the same place; so is the one that [`settle`](Scheduler::settle) returns with the place.
 /// 3. No method unwinds.
 ///
 /// # Examples
@@ -46,32 +46,35 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 /// assert!(matches!(join.try_take(), Some(Ok(42))));
 /// ```
 pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
-    /// Whether [`schedule`](Scheduler::schedule) runs nothing of the user's, no waker and no drop, when a
-    /// waker calls it. By default nothing is promised.
+    /// Whether [`schedule`](Scheduler::schedule) runs nothing of the user's, no waker and no drop,
+    /// when a waker calls it. By default nothing is promised.
     const ONLY_QUEUES: bool = false;
 
-    /// A waker or an abort made the task runnable: put it where it will be run. Called on any thread.
+    /// A waker or an abort made the task runnable: put it where it will be run. Called on any
+    /// thread.
     ///
-    /// When the call begins the task has not ended. As soon as `task` is handed on it may end on another
-    /// thread, and with the last task whoever runs them may go. An implementation that touches more than
-    /// the queue after that has to see to it that it may.
+    /// When the call begins the task has not ended. As soon as `task` is handed on it may end on
+    /// another thread, and with the last task whoever runs them may go. An implementation that
+    /// touches more than the queue after that has to see to it that it may.
     fn schedule(&self, task: Runnable);
 
-    /// Whether the poll that has just left its task waiting has asked for another, on its own thread: that is as good as a
-    /// wake, without an exchange. Called on the thread that polled. By default no poll does.
+    /// Whether the poll that has just left its task waiting has asked for another, on its own
+    /// thread: that is as good as a wake, without an exchange. Called on the thread that polled. By
+    /// default no poll does.
     fn has_yielded(&self) -> bool {
         false
     }
 
-    /// Where a task is kept that a poll has left waiting for the first time, if it has no place yet, and the list of
-    /// those that are kept there. Called on the thread that polled. By default all are kept in one place.
+    /// Where a task is kept that a poll has left waiting for the first time, if it has no place
+    /// yet, and the list of those that are kept there. Called on the thread that polled. By default
+    /// all are kept in one place.
     fn settle(&self, _task: NonNull<Header>) -> (Place, &Owned) {
         let place = Place::new(0);
         (place, self.owned(place))
     }
 
-    /// The task that was just [settled](Scheduler::settle) in `place` does not wait there after all: it was cancelled
-    /// meanwhile, and ends. Called on the same thread.
+    /// The task that was just [settled](Scheduler::settle) in `place` does not wait there after
+    /// all: it was cancelled meanwhile, and ends. Called on the same thread.
     fn unsettle(&self, _place: Place) {}
 
     /// The list of those tasks that are kept in `place`.
@@ -80,9 +83,9 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// User code panicked and nobody waits to hear of it.
     fn report_panic(&self, payload: Payload);
 
-    /// A task panicked and its join handle may be told; this is for the case that the handle is dropped
-    /// without having been asked. It must not need the scheduler to be alive. By default such a panic is
-    /// dropped: the panic hook has spoken.
+    /// A task panicked and its join handle may be told; this is for the case that the handle is
+    /// dropped without having been asked. It must not need the scheduler to be alive. By default
+    /// such a panic is dropped: the panic hook has spoken.
     fn late_report(&self) -> Option<LateReport> {
         None
     }

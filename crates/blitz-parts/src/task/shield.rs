@@ -14,8 +14,8 @@ impl TaskRef {
         if self.as_header().state.add_shield() { Ok(()) } else { Err(TooDeep) }
     }
 
-    /// One shield less. If it was the last, and the task has been aborted meanwhile, it is cancelled: at the
-    /// end of the poll that it is in, or before it would be polled again.
+    /// One shield less. If it was the last, and the task has been aborted meanwhile, it is
+    /// cancelled: at the end of the poll that it is in, or before it would be polled again.
     ///
     /// # Panics
     /// If there is none.

@@ -13,8 +13,8 @@ use std::io::Write;
 
 /// One reference.
 const REF: u64 = 1 << 40;
-/// From here on counting is hopeless: half of the range, so that no crowd of threads can wrap the count
-/// between the check and the end of the process.
+/// From here on counting is hopeless: half of the range, so that no crowd of threads can wrap the
+/// count between the check and the end of the process.
 const REFS_HOPELESS: u64 = 1 << 63;
 /// One shield.
 const SHIELD: u64 = 1 << 32;
@@ -48,8 +48,8 @@ const FREED: u64 = !0;
 
 /// The word, shared.
 ///
-/// A method that gives up a reference takes `&self` as the methods of an atomic do: after the exchange
-/// nothing is touched.
+/// A method that gives up a reference takes `&self` as the methods of an atomic do: after the
+/// exchange nothing is touched.
 pub(super) struct State {
     word: AtomicU64,
     turns: Turns,
@@ -313,8 +313,9 @@ impl State {
         if word.cancel_is_due() { Start::Cancel } else { Start::Poll }
     }
 
-    /// RUNNING to IDLE, or SCHEDULED if the task was woken meanwhile, or has `yielded`. `newly_linked` says that the
-    /// runner has just put the task into a list, which needs a reference.
+    /// RUNNING to IDLE, or SCHEDULED if the task was woken meanwhile, or has `yielded`.
+    /// `newly_linked` says that the runner has just put the task into a list, which needs a
+    /// reference.
     #[inline]
     pub(super) fn rest(&self, newly_linked: bool, yielded: bool) -> Rest {
         let order = if broken(Step::TaskRestRelease) { Acquire } else { AcqRel }; // O3
@@ -349,8 +350,8 @@ impl State {
         })
     }
 
-    /// RUNNING to COMPLETE without an outcome, after the join handle has gone. Gives up `held` references
-    /// and says whether they were the last.
+    /// RUNNING to COMPLETE without an outcome, after the join handle has gone. Gives up `held`
+    /// references and says whether they were the last.
     #[inline]
     pub(super) fn complete_unwanted(&self, held: u64) -> bool {
         if self.load().refs() == held {
@@ -396,8 +397,8 @@ impl State {
         }) // O2
     }
 
-    /// Whether a poll is to come that sees what this thread has written, or none at all. Many who wake one task only
-    /// read its word.
+    /// Whether a poll is to come that sees what this thread has written, or none at all. Many who
+    /// wake one task only read its word.
     #[inline]
     fn is_woken(&self) -> bool {
         if !self.look(Relaxed).needs_no_wake() {
@@ -406,7 +407,8 @@ impl State {
         if !broken(Step::TaskWakeFence) {
             fence(SeqCst); // O10
         }
-        // A poll that has not seen what this thread wrote had not begun before the fence: it would show here.
+        // A poll that has not seen what this thread wrote had not begun before the fence: it would
+        // show here.
         self.look(Relaxed).needs_no_wake()
     }
 

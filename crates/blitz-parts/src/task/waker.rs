@@ -27,7 +27,8 @@ pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     ours.then(|| unsafe { header(waker.data()) })
 }
 
-/// Whether `waker` wakes the task of `header`, itself: one that another future has put around it does not.
+/// Whether `waker` wakes the task of `header`, itself: one that another future has put around it
+/// does not.
 ///
 /// ```
 /// use core::{ptr::NonNull, task::Waker};
@@ -38,8 +39,8 @@ pub fn is_own(waker: &Waker, header: NonNull<Header>) -> bool {
     header_of(waker) == Some(header)
 }
 
-/// Whether a wake with `waker` only queues a task. Any other waker may run whatever its maker likes: it
-/// may block, call back, or panic.
+/// Whether a wake with `waker` only queues a task. Any other waker may run whatever its maker
+/// likes: it may block, call back, or panic.
 ///
 /// ```
 /// use core::task::Waker;

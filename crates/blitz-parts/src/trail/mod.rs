@@ -1,36 +1,40 @@
-//! Which run a worker is in and what that run waits for: a thief that follows a trail takes nothing of a
-//! run that is over.
+//! Which run a worker is in and what that run waits for: a thief that follows a trail takes nothing
+//! of a run that is over.
 //!
 //! # Who calls it
 //! The worker whose trail it is: [`Trail::begin`], [`Trail::end`], [`Trail::wait_for`],
 //! [`Trail::end_wait`]. Workers that wait for a job follow its runner: [`Trail::is_still`] as the
-//! condition of a steal, [`Trail::next`] to the worker that the runner waits for in its turn. Thieves about
-//! to force private jobs into the open: [`Trail::is_stuck`]. Caller: `blitz-core/worker`.
+//! condition of a steal, [`Trail::next`] to the worker that the runner waits for in its turn.
+//! Thieves about to force private jobs into the open: [`Trail::is_stuck`]. Caller:
+//! `blitz-core/worker`.
 //!
 //! # State
 //! | word | meaning | who writes |
 //! |---|---|---|
 //! | `run` | the number of the innermost run; 0: none | the worker |
 //! | `waits_for` | the [`Runner`] that the innermost run waits for; 0: none that is known | the worker |
-//! | `begun` | how many runs were begun, wraps around | the worker, which alone reads it |
+//! | `begun` | the number of the run that began last, wraps around | the worker |
 //! | `seen` | how many jobs the worker had pushed when a thief last looked | thieves |
 //!
 //! # Transitions
 //! ```text
-//!  run, waits_for:  (r, w) ──begin──▶ waits_for := 0 ─▶ run := n      n was never used before
+//!  run, waits_for:  (r, w) ──begin──▶ waits_for := 0 ─▶ run := n ─▶ begun := n
 //!                              in it: waits_for := whom it waits for, := 0
 //!                   (r, w) ◀──end──── waits_for := w ◀─ run := r
+//!                   n was never used before
 //!
 //!  follower of n:   run is n? ─▶ steal an item ─▶ run is still n? ─▶ exchange: it is ours
-//!                   run is n? ─▶ read waits_for ─▶ run is still n? ─▶ follow it
+//!                   read begun ─▶ run is n? ─▶ read waits_for
+//!                   ─▶ begun is the same, run is still n? ─▶ follow it
 //! ```
 //!
 //! # Invariants
 //! - **TRAIL-1** A job that is stolen from the worker's deque on condition that it
-//!   [is still](Trail::is_still) in a run was not pushed by a later run, nor by one inside of it that has
-//!   not ended.
-//! - **TRAIL-2** What [`Trail::next`] returns for a run is a runner that this run waits for, or has waited
-//!   for: never one that the worker waits for outside of the run, or in another one.
+//!   [is still](Trail::is_still) in a run was not pushed by a later run, nor by one inside of it
+//!   that has not ended.
+//! - **TRAIL-2** What [`Trail::next`] returns for a run is a runner that this run waits for, or has
+//!   waited for: never one that the worker waits for outside of the run, or in another one, be it
+//!   inside of this run and over.
 //! - **TRAIL-3** A worker counts as stuck only if it has pushed nothing since a thief last asked.
 //!
 //! # Orderings
@@ -42,16 +46,18 @@
 //! | O4 | `run` loads of followers | Acquire | O1 | as there |
 //! | O5 | `waits_for` load of followers, before `run` is loaded again | Acquire | O2, O3 | as there |
 //! | O6 | `run` store in `begin`, before the run pushes | any | the deque's `end` store and load (its O2, O5) | TRAIL-1: a thief that sees an item sees the number of the run that pushed it |
-//! | O7 | the worker's own loads, `begun`, `seen` | Relaxed | – | nothing depends on the order |
+//! | O7 | the worker's own loads, the follower's second load of `begun`, `seen` | Relaxed | – | nothing depends on the order, or O5 comes before |
+//! | O8 | `begun` store in `begin`, after that of `run`; first load of followers | Release, Acquire | each other | TRAIL-2: a follower that counts a run inside sees it as `run`, or its end |
+//! | O9 | `run` store in `end` | Release | O4 | TRAIL-2: a follower that sees the outer run again does not see what the inner one waited for |
 //!
 //! # What this does not do
-//! A job that a run has left in the deque at its end, because no caller waits for it, counts as one of the
-//! run outside: whether that matters the follower's policy says. Numbers wrap around: a follower that
-//! sleeps for four billion runs of one worker may take another run for its own.
+//! A job that a run has left in the deque at its end, because no caller waits for it, counts as one
+//! of the run outside: whether that matters the follower's policy says. Numbers wrap around: a
+//! follower that sleeps for four billion runs of one worker may take another run for its own.
 //!
 //! # Lineage
-//! Leapfrogging (Wagner and Calder 1993): a worker that waits takes only jobs of the one that it waits for. The
-//! number of the run makes that a condition of the steal.
+//! Leapfrogging (Wagner and Calder 1993): a worker that waits takes only jobs of the one that it
+//! waits for. The number of the run makes that a condition of the steal.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -59,7 +65,7 @@ mod model;
 mod test;
 
 use crate::latch::Runner;
-use crate::prim::{Acquire, AtomicU32, AtomicU64, Ordering, Relaxed, Release, Step, broken};
+use crate::prim::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, Step, broken};
 
 /// Which run one worker is in, and what it waits for there.
 #[derive(Debug, Default)]
@@ -106,22 +112,23 @@ impl Trail {
     pub fn begin(&self) -> (u32, Outside) {
         let outside = Outside { run: self.run.load(Relaxed), wait: self.wait() }; // O7
         // Zero means none.
-        let run = self.begun.load(Relaxed).wrapping_add(1).max(1);
-        self.begun.store(run, Relaxed);
+        let run = self.begun.load(Relaxed).wrapping_add(1).max(1); // O7
         if !broken(Step::TrailBeginClears) {
             self.waits_for.store(0, Relaxed);
         }
         if outside.run == 0 || !broken(Step::TrailInnerNumber) {
-            self.run.store(run, release_unless(broken(Step::TrailBeginRelease))); // O1, O6
+            let order = if broken(Step::TrailBeginRelease) { Relaxed } else { Release };
+            self.run.store(run, order); // O1, O6
         }
+        self.begun.store(run, Release); // O8
         (run, outside)
     }
 
     /// The innermost run ends. Own thread only.
     #[inline]
     pub fn end(&self, outside: Outside) {
-        self.run.store(outside.run, Release);
-        let order = release_unless(broken(Step::TrailEndRelease));
+        self.run.store(outside.run, Release); // O9
+        let order = if broken(Step::TrailEndRelease) { Relaxed } else { Release };
         self.waits_for.store(outside.wait.0, order); // O2
     }
 
@@ -145,33 +152,31 @@ impl Trail {
 
     /// The worker waits for what `runner` runs. Own thread only.
     pub fn wait_for(&self, runner: Runner) {
-        self.waits_for.store(runner.to_bits(), release_unless(broken(Step::TrailWaitRelease))); // O3
+        let order = if broken(Step::TrailWaitRelease) { Relaxed } else { Release };
+        self.waits_for.store(runner.to_bits(), order); // O3
     }
 
     /// A wait is over; `outer`: what [`wait`](Trail::wait) had said before. Own thread only.
     pub fn end_wait(&self, outer: Wait) {
-        self.waits_for.store(outer.0, release_unless(broken(Step::TrailEndWaitRelease))); // O3
+        let order = if broken(Step::TrailEndWaitRelease) { Relaxed } else { Release };
+        self.waits_for.store(outer.0, order); // O3
     }
 
     /// The runner that the worker waits for in this run, if it is still in it.
     pub fn next(&self, run: u32) -> Option<Runner> {
+        let begun = self.begun.load(Acquire); // O8
         if !self.is_still(run) {
             return None;
         }
         let runner = Runner::from_bits(self.waits_for.load(Acquire))?; // O5
-        (broken(Step::TrailNextLooksAgain) || self.is_still(run)).then_some(runner)
+        // A run inside may have begun and ended meanwhile, and the wait may be its own.
+        let is_same = broken(Step::TrailNextCounts) || self.begun.load(Relaxed) == begun; // O7
+        (is_same && (broken(Step::TrailNextLooksAgain) || self.is_still(run))).then_some(runner)
     }
 
-    /// Whether the worker, which has pushed so many jobs by now, had pushed as many when a thief last
-    /// asked this: then it may sit in one of them.
+    /// Whether the worker, which has pushed so many jobs by now, had pushed as many when a thief
+    /// last asked this: then it may sit in one of them.
     pub fn is_stuck(&self, pushes: u64) -> bool {
         self.seen.swap(pushes, Relaxed) == pushes // O7
     }
-}
-
-/// How a store is ordered whose release is a step of the protocol.
-#[inline(always)]
-#[cfg_attr(blitz_loom, track_caller)]
-fn release_unless(broken: bool) -> Ordering {
-    if broken { Relaxed } else { Release }
 }

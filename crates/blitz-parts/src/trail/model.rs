@@ -134,8 +134,8 @@ fn runner(run: u32) -> Runner {
     Runner { index: 0, run }
 }
 
-/// Outside of its runs, 1 and 2, the worker waits for 9. In the first it waits for 1, in the second for 2,
-/// and there for 3 meanwhile.
+/// Outside of its runs, 1 and 2, the worker waits for 9. In the first it waits for 1, in the second
+/// for 2, and there for 3 meanwhile.
 fn follow_waits(followed: u32) {
     let rig = Rig::new();
     rig.trail.wait_for(runner(9));
@@ -162,6 +162,28 @@ fn follow_waits(followed: u32) {
     follower.join().unwrap();
 }
 
+/// The worker waits for 1 in the run that is followed, and there for 2 in a run inside.
+fn follow_beside_a_wait_inside() {
+    let rig = Rig::new();
+    let (run, outside) = rig.trail.begin();
+    rig.trail.wait_for(runner(1));
+    let follower = thread::spawn({
+        let rig = rig.clone();
+        move || {
+            if let Some(next) = rig.trail.next(run) {
+                assert_eq!(next.run, 1, "waited for in a run inside");
+            }
+        }
+    });
+    let (_, inside) = rig.trail.begin();
+    let none = rig.trail.wait();
+    rig.trail.wait_for(runner(2));
+    rig.trail.end_wait(none);
+    rig.trail.end(inside);
+    rig.trail.end(outside);
+    follower.join().unwrap();
+}
+
 fn follow_first() {
     follow_waits(1);
 }
@@ -174,6 +196,11 @@ fn follow_second() {
 fn trail_2_a_follower_sees_what_the_run_waits_for() {
     check(1_700, Some(3), follow_first);
     check(600, Some(3), follow_second);
+}
+
+#[test]
+fn trail_2_nor_what_a_run_inside_waits_for() {
+    check(800, Some(3), follow_beside_a_wait_inside);
 }
 
 #[test]
@@ -204,4 +231,9 @@ fn canary_the_end_of_a_wait_does_not_release() {
 #[test]
 fn canary_a_follower_does_not_look_again() {
     canary(&[Step::TrailNextLooksAgain], Some(3), follow_first);
+}
+
+#[test]
+fn canary_a_follower_does_not_count_runs() {
+    canary(&[Step::TrailNextCounts], Some(3), follow_beside_a_wait_inside);
 }

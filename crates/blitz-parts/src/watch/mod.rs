@@ -2,9 +2,9 @@
 //! watch looks, or has been notified.
 //!
 //! # Who calls it
-//! A worker that has put a task where only it looks, or has left the driver: [`Watch::need`]. The watch
-//! thread: [`Watch::next`], [`Watch::rest`]. The end of the pool: [`Watch::stop`]. Caller:
-//! `blitz-core/sched/watch`.
+//! A worker that has put a task where only it looks, or has left the driver: [`Watch::need`] or
+//! [`Watch::need_after_fence`]. The watch thread: [`Watch::next`], [`Watch::rest`]. The end of the
+//! pool: [`Watch::stop`]. Caller: `blitz-core/team/watch`.
 //!
 //! # State
 //! | word | meaning | who sets | who clears |
@@ -18,7 +18,8 @@
 //! ```text
 //!  worker:  slot in use ─▶ fence ─▶ on? ──yes──▶ nothing to do
 //!                                    │ no
-//!                                    └▶ on := true by exchange; it was false? unpark or start the watch
+//!                                    └▶ on := true by exchange; it was false?
+//!                                         unpark or start the watch
 //!  watch:   on? ──no──▶ park, ask again
 //!            │ yes
 //!            └▶ look … nothing in use for a while ─▶ on := false ─▶ fence ─▶ look once more
@@ -27,8 +28,8 @@
 //! ```
 //!
 //! # Invariants
-//! - **WATCH-1** If something is in use when [`Watch::need`] has returned, and its duty is done, then the
-//!   watch looks at it: it is on, or it is on its way and sees it in its last look.
+//! - **WATCH-1** If something is in use when [`Watch::need`] has returned, and its duty is done,
+//!   then the watch looks at it: it is on, or it is on its way and sees it in its last look.
 //! - **WATCH-2** Of all needs that find the watch off one has the duty to wake it.
 //! - **WATCH-3** After `stop` the watch ends as soon as it is awake, and no need wakes it.
 //! - **WATCH-4** A watch that could not be started is off. Of the needs that follow, one in
@@ -38,21 +39,21 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | fence between the use and the load of `on` | light, else SeqCst | O2 | WATCH-1: worker and watch cannot both miss each other |
+//! | O1 | fence between the use and the load of `on`; the caller's own in `need_after_fence` | light, else SeqCst | O2 | WATCH-1: worker and watch cannot both miss each other |
 //! | O2 | fence between the store of `on` and the last look | heavy, else SeqCst | O1 | the same |
-//! | O3 | `on` exchange | AcqRel | itself | WATCH-2 |
-//! | O4 | `on` stores, load by the watch | Release, Acquire | O3 | a watch that was turned on sees what the worker did before |
-//! | O5 | `stopping` store, loads | Release, Acquire | each other | WATCH-3; the unpark that follows carries it to a watch that parks |
+//! | O3 | `on` exchange | Relaxed | itself | WATCH-2: exchanges of one word have one order |
+//! | O4 | `on` stores, loads | Relaxed | – | it carries no data: a watch that is turned on sees what the worker did before, at the latest behind O2 |
+//! | O5 | `stopping` store, loads | Relaxed | – | WATCH-3: the unpark that follows carries it to a watch that parks |
 //! | O6 | `missed` | Relaxed | – | a pace: one attempt more or less is no matter |
 //! | O7 | `asymmetric` store, load | Relaxed | – | a worker that reads it late is the case of WATCH-5 |
 //!
 //! # What this does not do
-//! It parks and starts no thread: results name the duty. It does not say how often the watch looks, nor what
-//! it does about what it finds.
+//! It parks and starts no thread: results name the duty. It does not say how often the watch looks,
+//! nor what it does about what it finds.
 //!
 //! # Lineage
-//! The store-fence-load pair of `sleep`, with the asymmetric fence of `barrier`, since the frequent side
-//! is each task that goes into a LIFO slot.
+//! The store-fence-load pair of `sleep`, with the asymmetric fence of `barrier`, since the frequent
+//! side is each task that goes into a LIFO slot.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -60,9 +61,7 @@ mod model;
 mod test;
 
 use crate::barrier;
-use crate::prim::{
-    AcqRel, Acquire, AtomicBool, AtomicU32, Relaxed, Release, SeqCst, Step, Turns, broken, fence,
-};
+use crate::prim::{AtomicBool, AtomicU32, Relaxed, SeqCst, Step, Turns, broken, fence};
 use crate::tuning::WATCH_MISSED;
 
 /// Whether the watch of one pool looks.
@@ -100,8 +99,8 @@ pub enum Next {
 }
 
 impl Watch {
-    /// A watch that is off. `needed`: there is a worker to take over from a stuck one. `asymmetric`:
-    /// workers rely on the asymmetric fence.
+    /// A watch that is off. `needed`: there is a worker to take over from a stuck one.
+    /// `asymmetric`: workers rely on the asymmetric fence.
     ///
     /// ```
     /// use blitz_parts::watch::{Need, Next, Watch};
@@ -132,6 +131,12 @@ impl Watch {
         } else if !broken(Step::WatchNeedFence) {
             fence(SeqCst);
         }
+        self.need_after_fence()
+    }
+
+    /// As [`need`](Self::need), for a caller that has passed a fence since: SeqCst.
+    #[inline]
+    pub fn need_after_fence(&self) -> Need {
         self.turns.take();
         if self.on.load(Relaxed) { Need::Met } else { self.turn_on() }
     }
@@ -147,28 +152,28 @@ impl Watch {
         }
         self.turns.take();
         let was_on = if broken(Step::WatchNeedExchange) {
-            let was_on = self.on.load(Acquire);
+            let was_on = self.on.load(Relaxed);
             self.turns.take();
-            self.on.store(true, Release);
+            self.on.store(true, Relaxed);
             was_on
         } else {
-            self.on.swap(true, AcqRel) // O3
+            self.on.swap(true, Relaxed) // O3
         };
         if was_on { Need::Met } else { Need::Wake }
     }
 
-    /// The duty of [`Need::Wake`] was to start the watch; says whether that worked. If not there is no watch
-    /// until a later attempt.
+    /// The duty of [`Need::Wake`] was to start the watch; says whether that worked. If not there is
+    /// no watch until a later attempt.
     pub fn has_started(&self, started: bool) {
         self.missed.store(u32::from(!started), Relaxed); // O6
         if !started {
             self.turns.take();
-            self.on.store(false, Release); // O4
+            self.on.store(false, Relaxed); // O4
         }
     }
 
-    /// The system refuses the heavy fence: from now on workers use an ordinary one. For those that do not
-    /// know that yet the watch is on, and stays so (WATCH-5).
+    /// The system refuses the heavy fence: from now on workers use an ordinary one. For those that
+    /// do not know that yet the watch is on, and stays so (WATCH-5).
     pub fn become_symmetric(&self) -> Need {
         self.asymmetric.store(false, Relaxed); // O7
         self.need()
@@ -185,11 +190,11 @@ impl Watch {
         }
     }
 
-    /// The watch has found nothing in use for a while. Turns it off unless `in_use` finds something now;
-    /// returns whether it is off.
+    /// The watch has found nothing in use for a while. Turns it off unless `in_use` finds something
+    /// now; returns whether it is off.
     pub fn rest(&self, in_use: impl FnOnce() -> bool) -> bool {
         self.turns.take();
-        self.on.store(false, Release); // O4
+        self.on.store(false, Relaxed); // O4
         // A heavy fence that was refused proves nothing about workers that rely on it.
         let fenced = broken(Step::WatchRestFence) || barrier::heavy() || !self.began_asymmetric; // O2
         self.rest_if(fenced, in_use)
@@ -199,23 +204,23 @@ impl Watch {
         let stays = !fenced || !broken(Step::WatchRestLooks) && in_use();
         if stays {
             self.turns.take();
-            self.on.store(true, Release); // O4
+            self.on.store(true, Relaxed); // O4
         }
         !stays
     }
 
     /// The pool ends. The caller then unparks the watch, if there is one.
     pub fn stop(&self) {
-        self.stopping.store(true, Release); // O5
+        self.stopping.store(true, Relaxed); // O5
     }
 
     fn is_stopping(&self) -> bool {
-        self.stopping.load(Acquire) // O5
+        self.stopping.load(Relaxed) // O5
     }
 
     /// Whether the watch looks, or the pool needs none.
     pub fn is_on(&self) -> bool {
         self.turns.take();
-        self.on.load(Acquire) // O4
+        self.on.load(Relaxed) // O4
     }
 }

@@ -39,8 +39,8 @@ pub struct Entry {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: the wheel, the node and the waker in it may go to any thread; who may touch them says the state
-// (WHEEL-4, WHEEL-6).
+// SAFETY: the wheel, the node and the waker in it may go to any thread; who may touch them says the
+// state (WHEEL-4, WHEEL-6).
 unsafe impl Send for Entry {}
 // SAFETY: what takes `&self` only reads the state.
 unsafe impl Sync for Entry {}
@@ -70,13 +70,15 @@ impl Entry {
         }
     }
 
-    /// As [`Entry::state`]; if the entry waits, `waker` is called in the end in place of the one before.
+    /// As [`Entry::state`]; if the entry waits, `waker` is called in the end in place of the one
+    /// before.
     pub fn poll(self: Pin<&mut Self>, waker: &Waker) -> Waiting {
         let mut state = self.state();
         if state == Waiting::Yes {
             let entry = self.as_ref().get_ref();
             let mut newer = None;
-            // Most often it is the same one. A waker is anybody's code, so it is cloned without the lock.
+            // Most often it is the same one. A waker is anybody's code, so it is cloned without the
+            // lock.
             let same = entry
                 .while_waiting(|node| node.waker.as_ref().is_some_and(|old| old.will_wake(waker)));
             if same == Some(false) {
@@ -95,8 +97,8 @@ impl Entry {
         self.as_ref().get_ref().leave();
     }
 
-    /// If the entry waits it goes on to wait in the same wheel, with the same waker, until `tick`, and this is
-    /// true. Otherwise it is idle then.
+    /// If the entry waits it goes on to wait in the same wheel, with the same waker, until `tick`,
+    /// and this is true. Otherwise it is idle then.
     pub fn reset(self: Pin<&mut Self>, tick: u64) -> bool {
         let entry = self.as_ref().get_ref();
         let moved = entry.in_wheel(|wheel, timers| {

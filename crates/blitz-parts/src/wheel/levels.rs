@@ -1,4 +1,5 @@
-//! The slots: where an entry is by its tick, and what is due next. All of it under the wheel's lock.
+//! The slots: where an entry is by its tick, and what is due next. All of it under the wheel's
+//! lock.
 
 use super::entry::Entry;
 use crate::prim::{Step, broken};
@@ -50,10 +51,11 @@ struct Level {
 pub(super) struct Levels {
     /// See WHEEL-5.
     pub(super) elapsed: u64,
-    /// A new entry is in the level of the highest bit that differs from `elapsed` or is set here: [`FINEST`], or the
-    /// level that is being cleared and those below.
+    /// A new entry is in the level of the highest bit that differs from `elapsed` or is set here:
+    /// [`FINEST`], or the level that is being cleared and those below.
     coarseness: u64,
-    /// The slot that is being cleared: its entries move to lower levels, a few at a time (WHEEL-10).
+    /// The slot that is being cleared: its entries move to lower levels, a few at a time
+    /// (WHEEL-10).
     clearing: Option<Place>,
     /// How far a search for the next tick has come (WHEEL-11).
     search: Option<Search>,
@@ -201,9 +203,9 @@ impl Levels {
         unsafe { set_after(links.before, links.after) };
     }
 
-    /// The slot whose entries come first: the one that is being cleared; else that of the lowest level in use, for what is
-    /// in a level comes before what is in those above; and there the lowest, for slots before `elapsed` are empty
-    /// (WHEEL-5).
+    /// The slot whose entries come first: the one that is being cleared; else that of the lowest
+    /// level in use, for what is in a level comes before what is in those above; and there the
+    /// lowest, for slots before `elapsed` are empty (WHEEL-5).
     fn first_slot(&self) -> Option<First> {
         if self.in_use == 0 {
             return None;
@@ -228,11 +230,12 @@ impl Levels {
         self.first_slot().map(|first| first.soonest)
     }
 
-    /// Looks for the first tick at which something is due, and touches `max` entries at most. `Err` if it has to go on
-    /// in another call.
+    /// Looks for the first tick at which something is due, and touches `max` entries at most. `Err`
+    /// if it has to go on in another call.
     pub(super) fn next(&mut self, max: usize) -> Result<Option<u64>, Unfinished> {
         let mut left = max;
-        // The entries of a slot that is being cleared come from nowhere else, and have to move in any case.
+        // The entries of a slot that is being cleared come from nowhere else, and have to move in
+        // any case.
         while let Some(place) = self.clearing {
             if left == 0 {
                 return Err(Unfinished);
@@ -265,7 +268,8 @@ impl Levels {
         Ok(self.first())
     }
 
-    /// The search goes on at `after`, which comes behind the entry that it was at. Behind the newest it has seen all.
+    /// The search goes on at `after`, which comes behind the entry that it was at. Behind the
+    /// newest it has seen all.
     #[cold]
     fn pass(&mut self, after: NonNull<Entry>) {
         let Some(search) = &mut self.search else { return };
@@ -317,14 +321,16 @@ impl Levels {
         false
     }
 
-    /// From now on the entries of this slot, at whose first tick the wheel is, move to lower levels.
+    /// From now on the entries of this slot, at whose first tick the wheel is, move to lower
+    /// levels.
     fn begin_clearing(&mut self, place: Place) {
         self.clearing = Some(place);
         self.coarseness =
             u64::MAX >> u64::BITS.saturating_sub((u32::from(place.level) + 1) * DIGIT);
     }
 
-    /// Moves the oldest entry of the slot that is being cleared to a lower level. Callers hold the lock.
+    /// Moves the oldest entry of the slot that is being cleared to a lower level. Callers hold the
+    /// lock.
     fn move_oldest(&mut self, place: Place) {
         let Some(entry) = self.oldest(place) else { return };
         // SAFETY: it is in this slot; callers hold the lock.
@@ -368,7 +374,8 @@ impl Levels {
 ///
 /// # Safety
 /// 1. The entry waits, and the wheel's lock is held.
-/// 2. The caller has no other reference to the node, and forgets this one before it gives the lock back.
+/// 2. The caller has no other reference to the node, and forgets this one before it gives the lock
+///    back.
 unsafe fn node_of<'a>(entry: NonNull<Entry>) -> &'a mut Node {
     // SAFETY: obligation 1: its owner takes it out under the lock before it drops it.
     let entry = unsafe { &*entry.as_ptr() };

@@ -1,7 +1,7 @@
 //! A lock for a few instructions at a time: one exchange to take it, one store to give it back.
 //!
-//! A wheel's lock is taken twice per timer, nearly always by one thread, so what counts is that case. Whoever
-//! finds it taken yields soon: the holder may have lost its core.
+//! A wheel's lock is taken twice per timer, nearly always by one thread, so what counts is that
+//! case. Whoever finds it taken yields soon: the holder may have lost its core.
 
 use crate::prim::{
     Acquire, AtomicBool, Relaxed, Release, Step, Witness, broken, spin_loop, yield_now,
@@ -18,7 +18,8 @@ pub(super) struct Lock<T> {
     witness: Witness,
 }
 
-// SAFETY: one thread at a time gets at the value, by an exchange that acquires what the one before released.
+// SAFETY: one thread at a time gets at the value, by an exchange that acquires what the one before
+// released.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 pub(super) struct Guard<'a, T> {
@@ -60,8 +61,8 @@ impl<T> Lock<T> {
         }
     }
 
-    /// For a thread that takes the lock again at once: yields if another one waits for it, which would find it taken
-    /// nearly each time.
+    /// For a thread that takes the lock again at once: yields if another one waits for it, which
+    /// would find it taken nearly each time.
     pub(super) fn give_way(&self) {
         if self.wanted.load(Relaxed) {
             self.wanted.store(false, Relaxed);
@@ -81,7 +82,8 @@ impl<T> Deref for Guard<'_, T> {
 
 impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: whoever has the guard has the lock, and no other reference lasts longer than the guard's.
+        // SAFETY: whoever has the guard has the lock, and no other reference lasts longer than the
+        // guard's.
         unsafe { &mut *self.lock.value.get() }
     }
 }

@@ -1,9 +1,10 @@
-//! A timer wheel: timers wait in slots by when they are due, and whoever drives the wheel takes those whose
-//! time has come. Putting one in and taking one out cost the same however many there are.
+//! A timer wheel: timers wait in slots by when they are due, and whoever drives the wheel takes
+//! those whose time has come. Putting one in and taking one out cost the same however many there
+//! are.
 //!
 //! # Who calls it
-//! Whoever owns a timer, any thread: [`Wheel::insert`], and [`Entry`]'s methods. The driver, one thread at a time:
-//! [`Wheel::open`], [`Wheel::expire`], [`Wheel::close`], [`Wheel::give_back`].
+//! Whoever owns a timer, any thread: [`Wheel::insert`], and [`Entry`]'s methods. The driver, one
+//! thread at a time: [`Wheel::open`], [`Wheel::expire`], [`Wheel::close`], [`Wheel::give_back`].
 //!
 //! # State
 //! An [`Entry`] lies in the future that sleeps, so that a timer costs no allocation.
@@ -15,14 +16,16 @@
 //! | FIRED 2 | its time has come | the driver, under the lock, as its last access | its owner |
 //! | CLOSED 3 | its wheel was closed | as FIRED | its owner |
 //!
-//! The wheel has eleven levels of 64 slots; a slot of level `n` is `64^n` ticks long, so every tick of 64 bits has a
-//! place. `elapsed` is where the wheel is: an entry is in the level of the highest of its digits, to base 64,
-//! that differs from those of `elapsed`. So all that is in one level comes before all that is in the next one, and
-//! the first slot that is in use, which two bitmaps name, holds what is due first.
+//! The wheel has eleven levels of 64 slots; a slot of level `n` is `64^n` ticks long, so every tick
+//! of 64 bits has a place. `elapsed` is where the wheel is: an entry is in the level of the highest
+//! of its digits, to base 64, that differs from those of `elapsed`. So all that is in one level
+//! comes before all that is in the next one, and the first slot that is in use, which two bitmaps
+//! name, holds what is due first.
 //!
-//! When the wheel reaches the first tick of a slot above level 0, the driver clears that slot: it moves the entries to
-//! lower levels, a few at a time, and lets go of the lock in between. Until the slot is empty the driver fires nothing,
-//! `elapsed` stays, and a new entry whose tick is in the slot's range goes to the end of the slot.
+//! When the wheel reaches the first tick of a slot above level 0, the driver clears that slot: it
+//! moves the entries to lower levels, a few at a time, and lets go of the lock in between. Until
+//! the slot is empty the driver fires nothing, `elapsed` stays, and a new entry whose tick is in
+//! the slot's range goes to the end of the slot.
 //!
 //! # Transitions
 //! ```text
@@ -33,24 +36,31 @@
 //!
 //! # Invariants
 //! - **WHEEL-1** No entry is fired before its tick.
-//! - **WHEEL-2** `expire(now)` fires every entry whose tick is not after `now`, unless it says that there is more.
-//! - **WHEEL-3** Entries are fired in the order of their ticks; those of one tick in the order in which they came.
-//! - **WHEEL-4** Each WAITING entry is in one slot, which is in use; only the lock's holder touches slots and the
-//!   nodes of WAITING entries.
-//! - **WHEEL-5** `elapsed` is before the beginning of every slot in use above level 0, but for the slot that is being
-//!   cleared, and not after any tick of an entry. So the level of an entry stays what it was.
-//! - **WHEEL-6** Nobody but its owner touches an entry that is FIRED or CLOSED: it may be freed without a lock.
-//! - **WHEEL-7** The waker of an entry is called once if the entry is fired or its wheel closed, and not if it was
-//!   cancelled before. None is called, cloned or dropped under the lock.
-//! - **WHEEL-8** `earliest` is not after the tick of any entry, and whoever lowers it tells the wheel's [`OnEarlier`].
-//! - **WHEEL-9** A closed wheel takes no entry. Its memory stays a wheel's for ever, so that one that finds its
-//!   entry WAITING may take the lock, whatever has happened to the wheel since.
-//! - **WHEEL-10** A slot that is being cleared is the first slot until it is empty: `elapsed` is its `soonest` and no
-//!   entry is due before; no entry in a lower level came after one that is still in the slot.
-//! - **WHEEL-11** A search for the next tick is at an entry of its slot: if that one leaves, at the one behind it.
-//! - **WHEEL-12** Each holder of the lock touches a constant number of entries, whatever is in the wheel:
-//!   [`TIMERS_AT_ONCE`], or as many as `expire` was told, and their neighbours. The driver yields between two turns if
-//!   another thread waits for the lock.
+//! - **WHEEL-2** `expire(now)` fires every entry whose tick is not after `now`, unless it says that
+//!   there is more.
+//! - **WHEEL-3** Entries are fired in the order of their ticks; those of one tick in the order in
+//!   which they came.
+//! - **WHEEL-4** Each WAITING entry is in one slot, which is in use; only the lock's holder touches
+//!   slots and the nodes of WAITING entries.
+//! - **WHEEL-5** `elapsed` is before the beginning of every slot in use above level 0, but for the
+//!   slot that is being cleared, and not after any tick of an entry. So the level of an entry stays
+//!   what it was.
+//! - **WHEEL-6** Nobody but its owner touches an entry that is FIRED or CLOSED: it may be freed
+//!   without a lock.
+//! - **WHEEL-7** The waker of an entry is called once if the entry is fired or its wheel closed,
+//!   and not if it was cancelled before. None is called, cloned or dropped under the lock.
+//! - **WHEEL-8** `earliest` is not after the tick of any entry, and whoever lowers it tells the
+//!   wheel's [`OnEarlier`].
+//! - **WHEEL-9** A closed wheel takes no entry. Its memory stays a wheel's for ever, so that one
+//!   that finds its entry WAITING may take the lock, whatever has happened to the wheel since.
+//! - **WHEEL-10** A slot that is being cleared is the first slot until it is empty: `elapsed` is
+//!   its `soonest` and no entry is due before; no entry in a lower level came after one that is
+//!   still in the slot.
+//! - **WHEEL-11** A search for the next tick is at an entry of its slot: if that one leaves, at the
+//!   one behind it.
+//! - **WHEEL-12** Each holder of the lock touches a constant number of entries, whatever is in the
+//!   wheel: [`TIMERS_AT_ONCE`], or as many as `expire` was told, and their neighbours. The driver
+//!   yields between two turns if another thread waits for the lock.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -61,14 +71,14 @@
 //! | O4 | state := WAITING or IDLE, under the lock; read under the lock | Relaxed | – | ordered by O1, or the owner's own |
 //!
 //! # What this does not do
-//! It knows no clock: a tick is a number. It calls no waker: `expire` hands them out. An `earliest` that belongs
-//! to a cancelled entry stays until the driver comes by, so cancelling tells nobody.
+//! It knows no clock: a tick is a number. It calls no waker: `expire` hands them out. An `earliest`
+//! that belongs to a cancelled entry stays until the driver comes by, so cancelling tells nobody.
 //! [`Wheel::next`] may name the tick of an entry that was cancelled during the call.
 //!
 //! # Lineage
-//! Hashed hierarchical wheels (Varghese and Lauck), with occupancy bitmaps and the level taken from the highest
-//! digit that differs. Added: one wheel per worker, fired by the worker that has the driver's lease, and slots that
-//! are cleared step by step.
+//! Hashed hierarchical wheels (Varghese and Lauck), with occupancy bitmaps and the level taken from
+//! the highest digit that differs. Added: one wheel per worker, fired by the worker that has the
+//! driver's lease, and slots that are cleared step by step.
 
 mod entry;
 mod levels;
@@ -149,8 +159,8 @@ impl Wheel {
         timers.on_earlier = Some(on_earlier);
     }
 
-    /// Puts `entry`, which is in no wheel afterwards but this one, where it is fired at `tick`. `now` is some
-    /// recent tick, at which the wheel may be by now.
+    /// Puts `entry`, which is in no wheel afterwards but this one, where it is fired at `tick`.
+    /// `now` is some recent tick, at which the wheel may be by now.
     ///
     /// # Errors
     /// If the wheel is closed; then the entry is idle.
@@ -170,8 +180,8 @@ impl Wheel {
             }
             timers.levels.forward(now);
             let at = entry.as_ref().get_ref().begin(self, waker);
-            // SAFETY: the entry is pinned, idle until now, and leaves the wheel before it is gone; this
-            // thread holds the lock (WHEEL-4).
+            // SAFETY: the entry is pinned, idle until now, and leaves the wheel before it is gone;
+            // this thread holds the lock (WHEEL-4).
             unsafe { self.place(&mut timers, at, tick) }
         };
         earlier.tell();
@@ -191,8 +201,9 @@ impl Wheel {
         Earlier(on_earlier, tick)
     }
 
-    /// Moves the wakers of entries that are due at `now` to `fired`, and entries of coarse slots to finer ones: at most
-    /// `max` in all. Returns whether there may be more. `fired` does not grow under the lock if it has room for as many.
+    /// Moves the wakers of entries that are due at `now` to `fired`, and entries of coarse slots to
+    /// finer ones: at most `max` in all. Returns whether there may be more. `fired` does not grow
+    /// under the lock if it has room for as many.
     pub fn expire(&self, now: u64, max: usize, fired: &mut VecDeque<Waker>) -> bool {
         if self.earliest.get() > now {
             return false;
@@ -216,8 +227,8 @@ impl Wheel {
         self.earliest.get()
     }
 
-    /// When something is due: exactly, where [`Wheel::earliest`] may be too early. Looks at each entry of a slot, in as
-    /// many turns as it takes.
+    /// When something is due: exactly, where [`Wheel::earliest`] may be too early. Looks at each
+    /// entry of a slot, in as many turns as it takes.
     pub fn next(&self) -> u64 {
         loop {
             {

@@ -84,7 +84,8 @@ fn resets(mut entry: Pin<&mut Entry>, _: &Waker) {
     }
 }
 
-/// A timer that is inserted while the driver looks is fired in that look or in the next, never lost.
+/// A timer that is inserted while the driver looks is fired in that look or in the next, never
+/// lost.
 fn insert_against_driver() {
     let wheel = wheel();
     let (count, waker) = counter();
@@ -97,8 +98,9 @@ fn insert_against_driver() {
     assert_eq!(count.0.load(Relaxed), 1);
 }
 
-/// A timer is inserted while the driver moves those of its slot to a lower level, one at a time: they are fired in the
-/// order of their ticks, and those of one tick in the order in which they came.
+/// A timer is inserted while the driver moves those of its slot to a lower level, one at a time:
+/// they are fired in the order of their ticks, and those of one tick in the order in which they
+/// came.
 fn insert_against_clearing() {
     let wheel = wheel();
     let (count, waker) = counter();

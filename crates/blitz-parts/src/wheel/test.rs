@@ -59,7 +59,8 @@ impl Twins {
     fn expect(&mut self, timer: usize, tick: u64) {
         self.forget(timer);
         self.came += 1;
-        // What is overdue is due at once, behind what was due before. A wheel whose driver is not done is not at `now`.
+        // What is overdue is due at once, behind what was due before. A wheel whose driver is not
+        // done is not at `now`.
         let key = (tick.max(self.wheel.lock().levels.elapsed), self.came);
         self.expected.insert(key, timer);
         self.keys[timer] = Some(key);
@@ -106,7 +107,8 @@ impl Twins {
         self.check_rest();
     }
 
-    /// One turn of a driver that is not done afterwards, perhaps: what it fires are the first of those that are due.
+    /// One turn of a driver that is not done afterwards, perhaps: what it fires are the first of
+    /// those that are due.
     fn step(&mut self, now: u64, max: usize) {
         self.now = self.now.max(now);
         let mut wakers = VecDeque::new();
@@ -358,7 +360,8 @@ fn wheel_12_the_search_for_the_next_tick_goes_on_beside_others() {
         }
     }
     assert!(turns >= 998 / MAX, "{turns} turns for 998 entries");
-    // What it has seen and what left behind it cannot be told apart: not later than the first, and not before all.
+    // What it has seen and what left behind it cannot be told apart: not later than the first, and
+    // not before all.
     let first = twins.wheel.lock().levels.first().unwrap();
     assert!((100_001..=100_003).contains(&first));
     assert_eq!(twins.wheel.next(), 100_003, "the next search is exact");
@@ -400,7 +403,8 @@ fn wheel_12_a_wheel_is_closed_in_turns() {
     wheel.give_back();
 }
 
-/// A million timers of one tick, of which half leave, then half of the rest, and so on, while the driver is at them.
+/// A million timers of one tick, of which half leave, then half of the rest, and so on, while the
+/// driver is at them.
 #[test]
 fn wheel_10_half_after_half_leaves_a_slot_that_is_being_cleared() {
     const TICK: u64 = 64 * 64 + 77;
@@ -496,7 +500,8 @@ fn wheel_9_a_closed_wheel_refuses_and_its_entries_may_outlive_it() {
     alone.give_back();
 }
 
-/// Owners insert, reset, poll and drop while another thread drives: each timer that was waited for is fired.
+/// Owners insert, reset, poll and drop while another thread drives: each timer that was waited for
+/// is fired.
 #[test]
 fn wheel_2_no_timer_is_lost_beside_a_driver() {
     const ROUNDS: u64 = 20_000;

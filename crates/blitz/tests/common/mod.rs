@@ -178,7 +178,8 @@ where
     }
 }
 
-fn on_each_size_of<F>(name: &'static str, builder: impl Fn() -> Builder, test: impl Fn() -> F)
+/// The same on runtimes of this builder.
+pub fn on_each_size_of<F>(name: &'static str, builder: impl Fn() -> Builder, test: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {

@@ -26,10 +26,14 @@ mod compute;
 mod ends;
 #[path = "../fairness.rs"]
 mod fairness;
+#[path = "../familiar.rs"]
+mod familiar;
 #[path = "../fs.rs"]
 mod fs;
 #[path = "../fs_file.rs"]
 mod fs_file;
+#[path = "../guest.rs"]
+mod guest;
 #[path = "../handle.rs"]
 mod handle;
 #[path = "../hostile.rs"]
@@ -74,6 +78,12 @@ mod signal;
 mod spawn;
 #[path = "../stack_room.rs"]
 mod stack_room;
+#[path = "../stall_limits.rs"]
+mod stall_limits;
+#[path = "../stalls.rs"]
+mod stalls;
+#[path = "../stdio.rs"]
+mod stdio;
 #[path = "../stress_net.rs"]
 mod stress_net;
 #[path = "../stress_tasks.rs"]
@@ -90,6 +100,8 @@ mod tasks;
 mod time_interval;
 #[path = "../time_paused.rs"]
 mod time_paused;
+#[path = "../time_slack.rs"]
+mod time_slack;
 #[path = "../time_sleep.rs"]
 mod time_sleep;
 #[path = "../time_timeout.rs"]

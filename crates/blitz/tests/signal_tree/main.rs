@@ -38,9 +38,10 @@ fn signals(runtime: &Runtime) -> SignalMetrics {
 fn is_idle(dump: &Dump) -> bool {
     let tree = dump.signal.as_ref().unwrap();
     let is_empty = tree.roots.iter().chain(&tree.leaves).all(|&word| word == 0);
-    let is_balanced = tree.permits == 0 && tree.sleepers == dump.workers.len();
-    let all_sleep = dump.workers.iter().all(|worker| worker.word == "SLEEPING");
-    is_empty && is_balanced && all_sleep && dump.queued == 0
+    // The relief worker waits in the driver, and is no sleeper of the tree.
+    let asleep = dump.workers.iter().filter(|worker| worker.word == "SLEEPING").count();
+    let is_balanced = tree.permits == 0 && tree.sleepers == asleep;
+    is_empty && is_balanced && dump.all_sleep && dump.queued == 0
 }
 
 /// Returns once nothing is going on, and each permit that was given has been taken.

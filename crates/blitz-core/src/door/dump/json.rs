@@ -19,6 +19,7 @@ impl Dump {
             ("scheduler", string(self.scheduler.name())),
             ("sleeping", self.sleeping.to_string()),
             ("inactive", self.inactive.to_string()),
+            ("all_sleep", self.all_sleep.to_string()),
             ("jec", self.jec.to_string()),
             ("alive", self.alive.to_string()),
             ("task_holds", self.task_holds.to_string()),
@@ -47,6 +48,7 @@ fn worker(worker: &WorkerDump) -> String {
     let metrics = &worker.metrics;
     object([
         ("index", worker.index.to_string()),
+        ("in_service", worker.in_service.to_string()),
         ("word", string(worker.word)),
         ("parked", worker.parked.to_string()),
         ("deque", string(&worker.deque)),

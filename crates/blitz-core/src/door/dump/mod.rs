@@ -32,6 +32,8 @@ pub struct Dump {
     pub sleeping: usize,
     /// Workers that run nothing, those that sleep included.
     pub inactive: usize,
+    /// Whether every worker sleeps, resting spares not counted: nothing is going on.
+    pub all_sleep: bool,
     /// The jobs event counter: even if a worker is about to sleep.
     pub jec: u32,
     /// Reasons for the pool to go on: its handle, and detached jobs.
@@ -61,7 +63,7 @@ pub struct Dump {
 pub struct SignalDump {
     /// Wake-ups that no worker has taken yet: 0 when nothing is going on.
     pub permits: usize,
-    /// Workers that count as sleepers: all of them when nothing is going on.
+    /// Workers that count as sleepers: all in service when nothing is going on.
     pub sleepers: usize,
     /// Bit l of word r: leaf 64 r + l may have runnable tasks.
     pub roots: Vec<u64>,
@@ -77,6 +79,8 @@ pub struct SignalDump {
 pub struct WorkerDump {
     /// Its index.
     pub index: usize,
+    /// Whether it may run work: false for a spare that rests until the pool calls it.
+    pub in_service: bool,
     /// Its word: UNSET, SLEEPY, SLEEPING or SET.
     pub word: &'static str,
     /// Whether its bit says that it may sleep.
@@ -117,6 +121,7 @@ impl Dump {
             scheduler: team.tasks.scheduler(),
             sleeping: counts.sleeping(),
             inactive: counts.inactive(),
+            all_sleep: team.sleep().all_sleep(),
             jec: counts.jec(),
             alive: team.life.holds(),
             task_holds: team.life.task_holds(),
@@ -152,6 +157,7 @@ impl WorkerDump {
         let waker = tasks.bitmap.as_ref().map(|marks| &marks.waker);
         WorkerDump {
             index,
+            in_service: worker.bed().serves(),
             word: worker.bed().core().state_name(),
             parked: team.sleep().parked_word(index / 64) >> (index % 64) & 1 != 0,
             deque: format!("{:?}", worker.deque),

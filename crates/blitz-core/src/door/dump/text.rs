@@ -56,8 +56,9 @@ impl fmt::Display for WorkerDump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "worker {}: word {}, parked bit {}, {}, mail {}, tasks {}, ",
+            "worker {}{}: word {}, parked bit {}, {}, mail {}, tasks {}, ",
             self.index,
+            if self.in_service { "" } else { " (a spare that rests)" },
             self.word,
             u8::from(self.parked),
             self.deque,

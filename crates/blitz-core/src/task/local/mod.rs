@@ -16,7 +16,7 @@ pub(crate) use locals::current;
 
 use super::JoinHandle;
 use blitz_parts::tuning::LOCAL_POLLS_PER_TURN;
-use locals::Locals;
+use locals::{Entered, Locals};
 use pin_project_lite::pin_project;
 use std::cell::Cell;
 use std::fmt;
@@ -101,6 +101,21 @@ impl LocalSet {
         self.driver.locals.spawn(future)
     }
 
+    /// Makes this the set that [`spawn_local`] means on this thread, until the guard is dropped.
+    ///
+    /// The tasks are polled once the set is awaited. Drop guards of several sets newest first.
+    ///
+    /// ```
+    /// let set = blitz::LocalSet::new();
+    /// let guard = set.enter();
+    /// let seven = blitz::spawn_local(async { 7 });
+    /// drop(guard);
+    /// assert_eq!(blitz::block_on(set.run_until(seven)).unwrap(), 7);
+    /// ```
+    pub fn enter(&self) -> LocalEnterGuard {
+        LocalEnterGuard { _entered: self.driver.locals.enter() }
+    }
+
     /// Runs `future`, and the tasks of the set, until `future` is ready. Tasks that are left go on
     /// when the set is awaited again.
     ///
@@ -111,6 +126,18 @@ impl LocalSet {
     /// ```
     pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
         run_until(self.driver.locals.clone(), future).await
+    }
+}
+
+/// The entered set is the current one of the thread until this is dropped: see [`LocalSet::enter`].
+#[must_use = "dropped at once, it has no effect"]
+pub struct LocalEnterGuard {
+    _entered: Entered,
+}
+
+impl fmt::Debug for LocalEnterGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LocalEnterGuard")
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sockets that have options before they have a purpose.
 
 use super::{TcpListener, TcpStream};
+use crate::net::options;
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
@@ -153,6 +154,29 @@ impl TcpSocket {
     /// If the system refuses.
     pub fn set_recv_buffer_size(&self, bytes: usize) -> io::Result<()> {
         self.socket.set_recv_buffer_size(bytes)
+    }
+
+    /// Returns the interface that the socket is bound to (`SO_BINDTODEVICE`).
+    ///
+    /// # Errors
+    /// If the system does not say; systems other than Linux do not.
+    pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
+        options::device(self)
+    }
+
+    /// Binds the socket to an interface: packets come and go through it only. `None` undoes it.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// let socket = blitz::net::TcpSocket::new_v4()?;
+    /// socket.bind_device(Some(b"lo"))?;
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such interface, or if the system refuses; systems other than Linux do.
+    pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
+        options::bind_device(self, interface)
     }
 
     /// The address that the socket is bound to.

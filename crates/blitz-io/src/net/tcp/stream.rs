@@ -1,10 +1,12 @@
 //! Connections.
 
 use super::halves::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
+use crate::borrowed::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::driver;
 use crate::io::Interest;
 use crate::net::addr::{ToSocketAddrs, first_that_works};
 use crate::net::descriptor::descriptor;
+use crate::net::options;
 use crate::net::stream::stream;
 use crate::net::waits::waits;
 use crate::poll::Registration;
@@ -17,7 +19,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// A TCP connection.
 ///
@@ -193,6 +194,33 @@ impl TcpStream {
         self.io.get().set_nodelay(nodelay)
     }
 
+    /// Whether what comes is acknowledged at once (`TCP_QUICKACK`).
+    ///
+    /// # Errors
+    /// If the system does not say; systems other than Linux do not.
+    pub fn quickack(&self) -> io::Result<bool> {
+        options::quickack(self)
+    }
+
+    /// Sets whether what comes is acknowledged at once, rather than with the next answer.
+    ///
+    /// The system may go back on it later, so set it again after each read for which it matters.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// # let listener = blitz::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// let stream = blitz::net::TcpStream::connect(listener.local_addr()?).await?;
+    /// stream.set_quickack(true)?;
+    /// assert!(stream.quickack()?);
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses; systems other than Linux do.
+    pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
+        options::set_quickack(self, quickack)
+    }
+
     /// For how long a close waits for what was not sent yet (`SO_LINGER`).
     ///
     /// # Errors
@@ -208,6 +236,16 @@ impl TcpStream {
     /// If the system refuses.
     pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
         SockRef::from(self).set_linger(linger)
+    }
+
+    /// Has a close reset the connection at once: what was not sent is lost.
+    ///
+    /// Same as `set_linger(Some(Duration::ZERO))`: Tokio's name.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        self.set_linger(Some(Duration::ZERO))
     }
 
     /// How many hops a packet may take (`IP_TTL`).

@@ -1,6 +1,7 @@
 //! Packets.
 
 use super::SocketAddr;
+use crate::borrowed::ReadBuf;
 use crate::driver;
 use crate::io::Interest;
 use crate::net::datagram::datagram;
@@ -15,7 +16,6 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixDatagram as StdDatagram;
 use std::path::Path;
 use std::task::{Context, Poll, ready};
-use tokio::io::ReadBuf;
 
 /// A Unix socket for packets.
 ///

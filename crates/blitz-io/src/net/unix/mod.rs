@@ -1,5 +1,5 @@
-//! Sockets between processes of one machine: [`UnixListener`], [`UnixStream`], [`UnixDatagram`],
-//! and the halves of streams.
+//! Between processes of one machine: [`UnixListener`], [`UnixStream`], [`UnixDatagram`], the halves
+//! of streams, and [`pipe`]s.
 
 #![forbid(unsafe_code)]
 
@@ -7,12 +7,15 @@ mod datagram;
 mod halves;
 mod listener;
 mod peer;
+pub mod pipe;
+mod socket;
 mod stream;
 
 pub use datagram::UnixDatagram;
 pub use halves::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, WriteHalf};
 pub use listener::UnixListener;
 pub use peer::UCred;
+pub use socket::UnixSocket;
 #[doc(no_inline)]
 pub use std::os::unix::net::SocketAddr;
 pub use stream::UnixStream;

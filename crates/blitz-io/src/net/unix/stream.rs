@@ -2,6 +2,7 @@
 
 use super::halves::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use super::{SocketAddr, UCred};
+use crate::borrowed::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::driver;
 use crate::io::Interest;
 use crate::net::descriptor::descriptor;
@@ -17,7 +18,6 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// A connection between processes of one machine.
 ///

@@ -145,7 +145,8 @@ fn bitmap_1_setters_and_workers_run_every_task_once() {
 fn bitmap_2_takers_see_what_was_written_before_the_signal() {
     const COUNT: usize = 2 * SLOTS_PER_LEAF;
     let crowd = Crowd::new(COUNT);
-    // All tasks have slots before the first is signalled, so that the tree is all that setters and takers share.
+    // All tasks have slots before the first is signalled, so that the tree is all that setters and
+    // takers share.
     let mut stock = SlotCache::of_worker(0);
     let tasks: Vec<_> = (0..COUNT).map(|number| (number, crowd.task(number, &mut stock))).collect();
     std::thread::scope(|scope| {

@@ -5,7 +5,8 @@ use crate::compose::Event;
 use crate::prim::{Step, canary, check, thread};
 use crate::queue::fixture::run;
 
-/// Worker 0 schedules two tasks; the first is evicted, and worker 0 sits in a leaf until it has run.
+/// Worker 0 schedules two tasks; the first is evicted, and worker 0 sits in a leaf until it has
+/// run.
 fn eviction() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
@@ -33,7 +34,8 @@ fn canary_an_eviction_without_the_light_fence() {
     canary(&[Step::BarrierLight], Some(3), eviction);
 }
 
-/// Worker 0 has a task in its slot and does not get to it: the watch takes it, or worker 0 after all.
+/// Worker 0 has a task in its slot and does not get to it: the watch takes it, or worker 0 after
+/// all.
 fn rescue() {
     let crew = Crew::new(2);
     let worker = crew.start(1);

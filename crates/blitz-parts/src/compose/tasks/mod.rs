@@ -1,8 +1,9 @@
-//! Tasks under the model checker: workers with LIFO slot, rings and queue, beside the sleep protocol.
+//! Tasks under the model checker: workers with LIFO slot, rings and queue, beside the sleep
+//! protocol.
 //!
-//! What a worker does follows `blitz-core/sched` step by step; jobs, statistics, fairness between the
-//! kinds of work and the limit of polls from the LIFO slot are left out. A task ends in its first poll. A
-//! lost wake-up shows as a deadlock.
+//! What a worker does follows `blitz-core/sched` step by step; jobs, statistics, fairness between
+//! the kinds of work and the limit of polls from the LIFO slot are left out. A task ends in its
+//! first poll. A lost wake-up shows as a deadlock.
 
 mod lifo;
 mod move_vs_sleep;

@@ -1,7 +1,8 @@
-//! Tasks move from one queue to another while a worker falls asleep: on their way no last look sees them.
+//! Tasks move from one queue to another while a worker falls asleep: on their way no last look sees
+//! them.
 //!
-//! In each model worker 0 gets two tasks of which the first waits for the second. What it takes them from
-//! is out of the sleeper's sight, so that worker 0 always gets both.
+//! In each model worker 0 gets two tasks of which the first waits for the second. What it takes
+//! them from is out of the sleeper's sight, so that worker 0 always gets both.
 
 use super::Crew;
 use crate::compose::Event;
@@ -84,8 +85,8 @@ fn canary_a_batch_without_the_sleepers_fence() {
     canary(&[Step::SleepLookFence], Some(4), a_busy_worker_takes_a_batch);
 }
 
-/// Worker 0 counts as one that looks for work, so that nobody is woken for what it puts into its ring, until
-/// it goes to run what it has found.
+/// Worker 0 counts as one that looks for work, so that nobody is woken for what it puts into its
+/// ring, until it goes to run what it has found.
 fn a_searcher_steals() {
     let crew = Crew::new(2);
     let ring = someones_ring();
@@ -126,9 +127,9 @@ fn canary_a_searcher_keeps_its_batch_to_itself() {
     canary(&[Step::SleepCascade], Some(3), two_searchers_and_the_queue);
 }
 
-/// Worker 1 may look for work before anything is there and register as a sleeper after worker 0 has put two
-/// tasks into its ring, has taken the first and sits in a leaf. With private jobs the event counter is
-/// needed for this; but each task is told of.
+/// Worker 1 may look for work before anything is there and register as a sleeper after worker 0 has
+/// put two tasks into its ring, has taken the first and sits in a leaf. With private jobs the event
+/// counter is needed for this; but each task is told of.
 fn the_first_goes_before_the_sleeper_registers() {
     let crew = Crew::new(2);
     let sleeper = crew.start_once(1);

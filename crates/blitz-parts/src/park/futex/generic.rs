@@ -1,7 +1,7 @@
 //! A table of buckets, each a mutex and a condition variable, hashed by the word's address.
 //!
-//! For systems without a futex. Two words in one bucket only cost each other spurious returns, since
-//! `wake_one` wakes the whole bucket.
+//! For systems without a futex. Two words in one bucket only cost each other spurious returns,
+//! since `wake_one` wakes the whole bucket.
 
 use crate::prim::{AtomicU32, Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};

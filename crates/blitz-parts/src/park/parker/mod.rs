@@ -1,5 +1,5 @@
-//! Parking a thread that polls a future by itself: a wake-up before, during or after the decision to
-//! block is never missed.
+//! Parking a thread that polls a future by itself: a wake-up before, during or after the decision
+//! to block is never missed.
 //!
 //! # Who calls it
 //! `park`: the thread inside `block_on`, outside of every pool. `unpark`: its waker, any thread.
@@ -59,8 +59,9 @@ impl Parker {
         Parker { word: AtomicU32::new(UNPARKED) }
     }
 
-    /// Blocks until `unpark` is called, or was since the last `park`. Spins for a moment first, where that has
-    /// been good so far: what is waited for is often there sooner than a thread falls asleep.
+    /// Blocks until `unpark` is called, or was since the last `park`. Spins for a moment first,
+    /// where that has been good so far: what is waited for is often there sooner than a thread
+    /// falls asleep.
     pub fn park(&self) {
         if habit::spin_until(|| self.word.load(Relaxed) == NOTIFIED) {
             return self.leave();

@@ -20,8 +20,8 @@ fn one_wakes() {
     waker.join().unwrap();
 }
 
-/// Two wakers, each with something of its own; the waiter looks again after each return, as one that
-/// polls a future does.
+/// Two wakers, each with something of its own; the waiter looks again after each return, as one
+/// that polls a future does.
 fn two_wake() {
     let parker = Arc::new(Parker::new());
     let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);

@@ -7,7 +7,8 @@ fn state(word: u64) -> State {
     State { word: AtomicU64::new(word), turns: Turns::default() }
 }
 
-/// What `act` returns on each life in turn, with `rest` as the rest of the word, and the words after.
+/// What `act` returns on each life in turn, with `rest` as the rest of the word, and the words
+/// after.
 fn on_each_life<D>(rest: u64, act: impl Fn(&State) -> D) -> [(D, u64); 4] {
     [IDLE, SCHEDULED, RUNNING, COMPLETE].map(|life| {
         let state = state(rest | life);

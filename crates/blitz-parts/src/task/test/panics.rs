@@ -241,8 +241,8 @@ fn task_11_a_payload_whose_drop_panics_does_not_unwind_from_the_handle() {
     assert!(rig.is_well_and_done());
 }
 
-/// Panics with another of its kind when it is dropped, without an end. It has no size, so what is leaked of
-/// it in the end is nothing.
+/// Panics with another of its kind when it is dropped, without an end. It has no size, so what is
+/// leaked of it in the end is nothing.
 struct Endless;
 
 impl Drop for Endless {

@@ -2,23 +2,22 @@
 
 #![forbid(unsafe_code)]
 
-use crate::sched::watch::notice_refused_fence;
 use crate::team::{Team, Worker};
 
 /// Whether there is work that an arbitrary worker could take, private jobs included.
-pub(super) fn has_work(team: &Team) -> bool {
+pub(crate) fn has_work(team: &Team) -> bool {
     has_work_but_tasks_of(team, None)
 }
 
 /// Whether there is a task that an arbitrary worker could take.
-pub(super) fn has_tasks(team: &Team) -> bool {
+pub(crate) fn has_tasks(team: &Team) -> bool {
     let has_public = || team.workers().any(|worker| worker.queues.has_public());
     team.tasks.may_have() || team.config.stealing && has_public()
 }
 
 /// As [`has_work`], but for the tasks of worker `one`.
-pub(super) fn has_work_but_tasks_of(team: &Team, one: Option<usize>) -> bool {
-    notice_refused_fence(team);
+pub(crate) fn has_work_but_tasks_of(team: &Team, one: Option<usize>) -> bool {
+    team.notice_refused_fence();
     let has_tasks = |worker: &Worker| {
         team.config.stealing && one != Some(worker.index()) && worker.queues.has_public()
     };

@@ -8,8 +8,8 @@
 
 #![forbid(unsafe_code)]
 
-use blitz::sync::Notify;
-use blitz::time;
+use crate::borrowed::Notify;
+use crate::time;
 use slab::Slab;
 use std::fmt::{self, Debug};
 use std::future::poll_fn;
@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 
 /// Coordinates the end of servers and of whatever else has to come to an end in order.
 ///
-/// All clones are the same coordinator. Servers [take part](crate::Serve::with_shutdown) by
-/// themselves, with each of their connections, upgraded ones included; anything else does by
-/// [`track`](Self::track).
+/// All clones are the same coordinator. Whatever has to end takes part by [`track`](Self::track):
+/// accept loops, connections, jobs. The servers of `blitz-hyper` do so by themselves, with each of
+/// their connections, upgraded ones included.
 ///
 /// ```
-/// use blitz_hyper::Shutdown;
+/// use blitz::shutdown::Shutdown;
 /// use std::time::Duration;
 ///
 /// # blitz::block_on(async {
@@ -175,7 +175,7 @@ impl Shutdown {
     ///
     /// ```
     /// # blitz::block_on(async {
-    /// let shutdown = blitz_hyper::Shutdown::new();
+    /// let shutdown = blitz::shutdown::Shutdown::new();
     /// let running = shutdown.track("a request");
     /// assert_eq!(shutdown.running(), 1);
     /// blitz::spawn(async move { drop(running) });
@@ -228,16 +228,30 @@ pub struct Running {
     registered: Option<Waker>,
 }
 
-/// A place among what is tracked, until the last of those who have it is gone.
-#[derive(Debug)]
-pub(crate) struct Place {
+/// A place among what is tracked, until the last owner of it is dropped: see [`Running::place`].
+pub struct Place {
     state: Arc<State>,
     key: usize,
 }
 
 impl Running {
-    /// The place that this has. Whoever has it, too, is running as well.
-    pub(crate) fn place(&self) -> Arc<Place> {
+    /// Returns what keeps this counted as running after it is dropped.
+    ///
+    /// For a connection that is handed over to another task, for example.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let shutdown = blitz::shutdown::Shutdown::new();
+    /// let running = shutdown.track("a connection");
+    /// let upgraded = running.place();
+    /// drop(running);
+    /// assert_eq!(shutdown.running(), 1);
+    /// drop(upgraded);
+    /// assert_eq!(shutdown.running(), 0);
+    /// # });
+    /// ```
+    #[must_use]
+    pub fn place(&self) -> Arc<Place> {
         Arc::clone(&self.place)
     }
 
@@ -277,6 +291,12 @@ impl Drop for Running {
             let old = self.place.state.tracked()[self.place.key].waker.take();
             drop(old);
         }
+    }
+}
+
+impl Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").finish_non_exhaustive()
     }
 }
 
@@ -344,18 +364,19 @@ impl fmt::Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blitz_core::{block_on, spawn};
 
     /// As long as any test may take: what waits for it would hang.
     const FOREVER: Duration = Duration::from_secs(3_600);
 
     #[test]
     fn whoever_runs_is_told_once_and_waited_for() {
-        blitz::block_on(async {
+        block_on(async {
             let shutdown = Shutdown::new();
             let tasks: Vec<_> = (0..20)
                 .map(|n| {
                     let mut running = shutdown.track(n);
-                    blitz::spawn(async move {
+                    spawn(async move {
                         running.draining().await;
                         // Ready again, for ever.
                         running.draining().await;
@@ -376,7 +397,7 @@ mod tests {
 
     #[test]
     fn who_comes_late_is_told_at_once() {
-        blitz::block_on(async {
+        block_on(async {
             let shutdown = Shutdown::new();
             shutdown.start();
             shutdown.start();
@@ -388,14 +409,14 @@ mod tests {
 
     #[test]
     fn what_is_left_is_named_the_oldest_first() {
-        blitz::block_on(async {
+        block_on(async {
             let shutdown = Shutdown::new();
             let gone = shutdown.track("gone");
             let _old = shutdown.track("old");
             drop(gone);
             // Takes the place in the table that has become free, before the older one.
             let _young = shutdown.track("young");
-            let watch = blitz::spawn({
+            let watch = spawn({
                 let shutdown = shutdown.clone();
                 async move { shutdown.expired().await }
             });
@@ -418,21 +439,21 @@ mod tests {
         }
         let shutdown = Shutdown::new();
         let _running = shutdown.track(Bomb);
-        let finish = || blitz::block_on(shutdown.finish(Duration::ZERO));
+        let finish = || block_on(shutdown.finish(Duration::ZERO));
         assert!(catch_unwind(AssertUnwindSafe(finish)).is_err());
         assert!(shutdown.is_expired(), "connections go on for ever");
-        blitz::block_on(shutdown.expired());
+        block_on(shutdown.expired());
     }
 
     #[test]
     fn another_task_may_take_over_the_waiting() {
-        blitz::block_on(async {
+        block_on(async {
             let shutdown = Shutdown::new();
             let mut running = shutdown.track("moves");
             let mut cx = Context::from_waker(Waker::noop());
             assert!(running.poll_draining(&mut cx).is_pending());
             assert!(running.poll_draining(&mut cx).is_pending());
-            let task = blitz::spawn(async move { running.draining().await });
+            let task = spawn(async move { running.draining().await });
             let report = shutdown.finish(FOREVER).await;
             assert!(report.is_clean());
             task.await.unwrap();

@@ -17,7 +17,12 @@
 //! # }
 //! ```
 
+mod input;
+mod output;
+
 pub use blitz_parts::readiness::{Interest, Ready};
+pub use input::{Stdin, stdin};
+pub use output::{Stderr, Stdout, stderr, stdout};
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, Result, SeekFrom};
 // Name by name: a glob would also have what other crates enable in Tokio, as a `stdin` that needs
@@ -40,5 +45,7 @@ pub use tokio::io::{
 
 /// Any descriptor that can be polled.
 pub mod unix {
-    pub use crate::async_fd::{AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, TryIoError};
+    pub use crate::async_fd::{
+        AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, AsyncFdTryNewError, TryIoError,
+    };
 }

@@ -1,0 +1,48 @@
+//! What every thread of a pool is inside of, besides the pool: the context of another runtime.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::prim::thread_local;
+use std::any::Any;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// The context of another runtime, which a pool keeps for its threads.
+pub(crate) trait Ambient: Any + Send + Sync {
+    /// Makes the context the current one of this thread until the guard is dropped, on this thread.
+    ///
+    /// Guards are dropped newest first. `None` if the context is the current one already, or if
+    /// the thread's locals are being destroyed.
+    fn enter(&self) -> Option<AmbientGuard>;
+
+    /// Returns whether the current thread is one of the other runtime's own.
+    fn is_here(&self) -> bool;
+
+    /// Ends the other runtime and waits for its threads, unless called on one of them.
+    ///
+    /// Called once, by the last worker: its pool has no tasks any more.
+    fn end(&self);
+
+    /// Counts the tasks that the end waits for; 0 before the end has begun and after it.
+    fn unfinished(&self) -> usize;
+}
+
+/// Leaves the context when it is dropped. It stays on its thread.
+pub(crate) type AmbientGuard = Box<dyn Any>;
+
+thread_local! {
+    /// The context of the pool that this thread is a worker of.
+    static OWN: RefCell<Option<Arc<dyn Ambient>>> = const { RefCell::new(None) };
+}
+
+/// Makes `ambient` what [`enter_own`] enters on this thread, and returns what it was before.
+pub(crate) fn replace_own(ambient: Option<Arc<dyn Ambient>>) -> Option<Arc<dyn Ambient>> {
+    OWN.try_with(|own| own.replace(ambient)).ok().flatten()
+}
+
+/// Enters the context of the worker that this thread is, unless it is the current one.
+#[cold]
+pub(super) fn enter_own() -> Option<AmbientGuard> {
+    let own = OWN.try_with(|own| own.borrow().clone()).ok().flatten();
+    own?.enter()
+}

@@ -1,0 +1,155 @@
+//! Tasks with names.
+
+#![forbid(unsafe_code)]
+
+use super::global::global;
+use super::handle::Handle;
+use crate::task::{JoinHandle, LocalSet, spawn_local};
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+crate::task_local! {
+    static NAME: Arc<str>;
+}
+
+/// Returns the name that the current task or blocking closure was given, if it has one.
+///
+/// ```
+/// # blitz::block_on(async {
+/// use blitz::task;
+/// let named = task::Builder::new().name("journal").spawn(async { task::name() })?;
+/// assert_eq!(named.await.unwrap().as_deref(), Some("journal"));
+/// assert_eq!(task::name(), None);
+/// # Ok::<(), std::io::Error>(())
+/// # }).unwrap();
+/// ```
+#[must_use]
+pub fn name() -> Option<Arc<str>> {
+    NAME.try_with(Arc::clone).ok()
+}
+
+/// Starts tasks that have a name: for logs, panic hooks and handlers of slow polls.
+///
+/// [`name`] returns it wherever the task runs. Tasks that it spawns do not inherit it.
+///
+/// ```
+/// # blitz::block_on(async {
+/// let task = blitz::task::Builder::new().name("counter").spawn(async { 7 })?;
+/// assert_eq!(task.await.unwrap(), 7);
+/// # Ok::<(), std::io::Error>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use = "a builder does nothing until it spawns"]
+pub struct Builder<'a> {
+    name: Option<&'a str>,
+}
+
+impl<'a> Builder<'a> {
+    /// Of a task without a name.
+    pub fn new() -> Builder<'a> {
+        Builder::default()
+    }
+
+    /// Gives the task a name. Several tasks may have the same one.
+    pub fn name(self, name: &'a str) -> Builder<'a> {
+        Builder { name: Some(name) }
+    }
+
+    /// As [`spawn`](crate::spawn).
+    ///
+    /// # Errors
+    /// If the global pool is needed and cannot be built.
+    pub fn spawn<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.spawn_on(future, &current()?)
+    }
+
+    /// As [`Handle::spawn`].
+    ///
+    /// # Errors
+    /// None: the result is Tokio's.
+    pub fn spawn_on<F>(self, future: F, handle: &Handle) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Ok(match self.name {
+            Some(name) => handle.spawn(NAME.scope(name.into(), future)),
+            None => handle.spawn(future),
+        })
+    }
+
+    /// As [`spawn_local`](crate::spawn_local).
+    ///
+    /// # Errors
+    /// None: the result is Tokio's.
+    ///
+    /// # Panics
+    /// Outside of every [`LocalSet`].
+    #[track_caller]
+    pub fn spawn_local<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        Ok(match self.name {
+            Some(name) => spawn_local(NAME.scope(name.into(), future)),
+            None => spawn_local(future),
+        })
+    }
+
+    /// As [`LocalSet::spawn_local`].
+    ///
+    /// # Errors
+    /// None: the result is Tokio's.
+    pub fn spawn_local_on<F>(self, future: F, local: &LocalSet) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        Ok(match self.name {
+            Some(name) => local.spawn_local(NAME.scope(name.into(), future)),
+            None => local.spawn_local(future),
+        })
+    }
+
+    /// As [`spawn_blocking`](crate::spawn_blocking).
+    ///
+    /// # Errors
+    /// If the global pool is needed and cannot be built.
+    pub fn spawn_blocking<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.spawn_blocking_on(f, &current()?)
+    }
+
+    /// As [`Handle::spawn_blocking`].
+    ///
+    /// # Errors
+    /// None: the result is Tokio's.
+    pub fn spawn_blocking_on<F, T>(self, f: F, handle: &Handle) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        Ok(match self.name.map(Arc::from) {
+            Some(name) => handle.spawn_blocking(move || NAME.sync_scope(name, f)),
+            None => handle.spawn_blocking(f),
+        })
+    }
+}
+
+/// The current pool, else the global one.
+fn current() -> io::Result<Handle> {
+    match Handle::try_current() {
+        Ok(handle) => Ok(handle),
+        Err(_) => Ok(global()?.handle()),
+    }
+}

@@ -1,0 +1,278 @@
+//! A Tokio runtime beside the pool, for crates that call Tokio's `spawn`, timers, sockets or files.
+//!
+//! ```text
+//!   threads of the pool ──inside of──▶ Tokio's context ──▶ the guest: its reactor, timers, threads
+//!   threads of the guest ──have entered──▶ the pool: spawn, join and sockets of Blitz lead there
+//! ```
+//!
+//! The guest is built before the pool's first thread, and ended by the last worker, when no task of
+//! the pool is left that may use it. Its own tasks are cancelled then. A thread of its own drops
+//! the Tokio runtime, because Tokio refuses to wait inside of an async context, and the last worker
+//! waits for that thread. So the pool has not ended before its guest has, and every limit on the
+//! wait for the one is a limit for the other.
+
+use super::builder::PoolBuilder;
+use super::handle::Handle;
+use super::pool::Pool;
+use crate::base::BuildError;
+use crate::base::ambient::{Ambient, AmbientGuard};
+use crate::team::{Entered, Team};
+use blitz_parts::prim::{Mutex, thread, thread_local};
+use std::any::Any;
+use std::cell::RefCell;
+use std::mem::transmute;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError, Weak};
+use tokio::runtime;
+
+impl PoolBuilder {
+    /// Gives the pool a Tokio runtime of one thread, whose context each thread of the pool is in.
+    ///
+    /// Crates that call Tokio's `spawn`, timers, sockets or files panic elsewhere with "there is no
+    /// reactor running". With a guest they work inside of tasks, of jobs, of closures of
+    /// `spawn_blocking` and of futures in `block_on` of this pool. Their timers and sockets are
+    /// the guest's, and so are tasks that they spawn with Tokio's functions. A task of the pool
+    /// may use both runtimes at once.
+    ///
+    /// On the guest's threads this pool is the current one: what they spawn or fork with Blitz's
+    /// functions goes to it.
+    ///
+    /// The guest has a clock of its own, which [`start_paused`](PoolBuilder::start_paused) does not
+    /// stop. A pool that is idle but for a timer of the guest counts as idle, and its stopped clock
+    /// moves on.
+    ///
+    /// # The end
+    /// The guest ends after the last task of the pool: its tasks are cancelled, and closures of
+    /// Tokio's `spawn_blocking` are waited for. [`Pool::shutdown_within`] limits the wait, and
+    /// reports what is left as [`Unfinished::guest`](crate::Unfinished::guest). A pool that is
+    /// dropped on a thread of its guest does not wait.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::builder().workers(2).tokio_guest().build()?;
+    /// let answer = runtime.spawn(async {
+    ///     tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    ///     tokio::spawn(async { 6 * 7 }).await
+    /// });
+    /// assert_eq!(runtime.block_on(answer).unwrap().unwrap(), 42);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn tokio_guest(self) -> Self {
+        self.tokio_guest_threads(1)
+    }
+
+    /// As [`tokio_guest`](PoolBuilder::tokio_guest), with `threads` threads that poll its tasks.
+    ///
+    /// One is enough for its reactor and timers. More help if the crates that need the guest spawn
+    /// tasks that compute. Zero is an error when the pool is built.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::builder().workers(1).tokio_guest_threads(2).build()?;
+    /// assert_eq!(runtime.tokio().unwrap().metrics().num_workers(), 2);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn tokio_guest_threads(mut self, threads: usize) -> Self {
+        self.ambient = Some(Box::new(move |host| {
+            let guest = TokioGuest::start(host, threads)?;
+            Ok(Arc::new(guest))
+        }));
+        self
+    }
+}
+
+impl Pool {
+    /// As [`Handle::tokio`], of this pool.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::builder().workers(1).tokio_guest().build()?;
+    /// assert!(runtime.tokio().is_some());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn tokio(&self) -> Option<runtime::Handle> {
+        tokio_of(self.team())
+    }
+}
+
+impl Handle {
+    /// Returns the handle of the pool's Tokio runtime, if it was built with
+    /// [`tokio_guest`](PoolBuilder::tokio_guest).
+    ///
+    /// A thread that is none of the pool's enters the guest by it.
+    ///
+    /// ```
+    /// let runtime = blitz::Runtime::builder().workers(1).tokio_guest().build()?;
+    /// let tokio = runtime.handle().tokio().unwrap();
+    /// let inside = tokio.enter();
+    /// let task = tokio::spawn(async { 7 });
+    /// drop(inside);
+    /// assert_eq!(runtime.block_on(task).unwrap(), 7);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn tokio(&self) -> Option<runtime::Handle> {
+        tokio_of(self.team())
+    }
+}
+
+fn tokio_of(team: &Team) -> Option<runtime::Handle> {
+    let ambient: &dyn Any = &**team.ambient()?;
+    ambient.downcast_ref::<TokioGuest>().map(|guest| runtime::Handle::clone(&guest.handle))
+}
+
+/// A Tokio runtime that belongs to a pool.
+struct TokioGuest {
+    handle: Arc<runtime::Handle>,
+    stage: Arc<Mutex<Stage>>,
+}
+
+/// How far the guest's life has come.
+enum Stage {
+    /// It runs, as long as this is kept.
+    Runs(runtime::Runtime),
+    /// A thread drops it.
+    Ends,
+    /// It has ended.
+    Over,
+}
+
+/// Goes on to `next`, and returns the stage before.
+fn advance(stage: &Mutex<Stage>, next: Stage) -> Stage {
+    let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::replace(&mut *stage, next)
+}
+
+thread_local! {
+    /// The pool whose guest this thread belongs to, which it has entered.
+    static HOST: RefCell<Option<(Weak<Team>, Entered)>> = const { RefCell::new(None) };
+}
+
+impl TokioGuest {
+    fn start(host: &Handle, threads: usize) -> Result<TokioGuest, BuildError> {
+        if threads == 0 {
+            return Err(BuildError::config(
+                "tokio_guest_threads is 0; tasks of the guest would never be polled: give it at least \
+                 one thread"
+                    .to_owned(),
+            ));
+        }
+        // The guest must not keep its pool: the pool keeps the guest.
+        let team = host.team().weak();
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("blitz-tokio")
+            .enable_all()
+            .on_thread_start(move || {
+                if let Some(host) = team.upgrade() {
+                    let entered = Entered::new(host);
+                    drop(HOST.with(|here| here.replace(Some((team.clone(), entered)))));
+                }
+            })
+            // The team that is left may end here; not while the cell is borrowed.
+            .on_thread_stop(|| drop(HOST.try_with(RefCell::take)))
+            .build()
+            .map_err(BuildError::guest)?;
+        let handle = Arc::new(runtime.handle().clone());
+        Ok(TokioGuest { handle, stage: Arc::new(Mutex::new(Stage::Runs(runtime))) })
+    }
+}
+
+impl Ambient for TokioGuest {
+    fn enter(&self) -> Option<AmbientGuard> {
+        match runtime::Handle::try_current() {
+            Ok(current) if current.id() == self.handle.id() => None,
+            Err(error) if error.is_thread_local_destroyed() => None,
+            _ => Some(Box::new(OwnedGuard::new(self.handle.clone()))),
+        }
+    }
+
+    fn is_here(&self) -> bool {
+        let is_of = |host: &Weak<Team>| {
+            let team = host.upgrade();
+            let ambient = team.as_ref().and_then(|team| team.ambient());
+            ambient.is_some_and(|ambient| std::ptr::addr_eq(Arc::as_ptr(ambient), self))
+        };
+        let here = |host: &RefCell<Option<(Weak<Team>, Entered)>>| {
+            host.borrow().as_ref().is_some_and(|(team, _)| is_of(team))
+        };
+        HOST.try_with(here).unwrap_or(false)
+    }
+
+    fn end(&self) {
+        let Stage::Runs(runtime) = advance(&self.stage, Stage::Ends) else { return };
+        let (runtime, stage) = (Ending(Some(runtime)), self.stage.clone());
+        let name = "blitz-tokio-end".to_owned();
+        let ending = thread::Builder::new().name(name).spawn(move || {
+            runtime.wait();
+            advance(&stage, Stage::Over);
+        });
+        match ending {
+            // On a thread of the guest the caller is what the end waits for.
+            Ok(ending) if !self.is_here() => drop(ending.join()),
+            Ok(_) => {}
+            // Nothing is left that could tell when the guest has ended.
+            Err(_) => drop(advance(&self.stage, Stage::Over)),
+        }
+    }
+
+    fn unfinished(&self) -> usize {
+        match *self.stage.lock().unwrap_or_else(PoisonError::into_inner) {
+            Stage::Runs(_) | Stage::Over => 0,
+            Stage::Ends => self.handle.metrics().num_alive_tasks().max(1),
+        }
+    }
+}
+
+impl Drop for TokioGuest {
+    fn drop(&mut self) {
+        // Only if no worker was the last to leave.
+        if let Stage::Runs(runtime) = advance(&self.stage, Stage::Over) {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A guest that ends. Dropped where no thread could be started, it does not wait, because Tokio
+/// panics if an async context does.
+struct Ending(Option<runtime::Runtime>);
+
+impl Ending {
+    /// Cancels the guest's tasks and waits for its threads.
+    fn wait(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Tokio's guard together with the handle that it borrows.
+struct OwnedGuard {
+    // Dropped in this order.
+    guard: Option<runtime::EnterGuard<'static>>,
+    _handle: Arc<runtime::Handle>,
+}
+
+impl OwnedGuard {
+    fn new(handle: Arc<runtime::Handle>) -> OwnedGuard {
+        let guard = handle.enter();
+        // SAFETY: the guard borrows what the `Arc` beside it keeps, at the same address, until the
+        // guard is dropped.
+        let guard =
+            unsafe { transmute::<runtime::EnterGuard<'_>, runtime::EnterGuard<'static>>(guard) };
+        OwnedGuard { guard: Some(guard), _handle: handle }
+    }
+}
+
+impl Drop for OwnedGuard {
+    fn drop(&mut self) {
+        let guard = self.guard.take();
+        // Tokio panics if a newer guard was forgotten on this thread. That is its user's mistake,
+        // and its message is printed; a worker must not end of it.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(guard)));
+    }
+}

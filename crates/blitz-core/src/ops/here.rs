@@ -1,0 +1,76 @@
+//! `Here`: the worker that a parallel loop runs on, for `blitz-par`.
+//!
+//! A loop asks it before each block whether a fork is wanted, and forks through it. It carries the
+//! worker along, so that neither looks up which worker the current thread is.
+
+use super::join::join_on;
+use crate::team::{Owner, current};
+use std::fmt;
+
+/// The worker that the current call runs on. It stays on its thread.
+#[derive(Clone, Copy)]
+pub struct Here<'a>(Owner<'a>);
+
+impl<'a> Here<'a> {
+    #[inline(always)]
+    pub(crate) fn new(owner: Owner<'a>) -> Here<'a> {
+        Here(owner)
+    }
+
+    /// Whether a worker is idle and could not take a job of this one now.
+    #[inline(always)]
+    #[must_use]
+    pub fn wanted(self) -> bool {
+        self.0.jobs().is_fork_wanted()
+    }
+
+    /// How many workers the pool has.
+    #[inline]
+    #[must_use]
+    pub fn workers(self) -> usize {
+        self.0.team().num_workers()
+    }
+
+    /// Runs both closures, potentially at once, as [`join`](crate::join) does. `a` runs right here
+    /// and need not be `Send`; `b` is told whether a thief has taken it.
+    ///
+    /// # Panics
+    /// If a closure panics, the other one still runs to its end, and then the panic continues here.
+    /// If both panic, that of `a` does.
+    #[inline]
+    pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(Here<'_>) -> RA,
+        B: FnOnce(Here<'_>, bool) -> RB + Send,
+        RB: Send,
+    {
+        let mine = Mine(self);
+        join_on(self.0, false, |_| a(self), move |stolen| b(mine.or_thief(stolen), stolen))
+    }
+}
+
+impl fmt::Debug for Here<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Here").field(&self.0.index()).finish()
+    }
+}
+
+/// The worker that has forked, inside of the fork.
+struct Mine<'a>(Here<'a>);
+
+// SAFETY: a thief does not look at what is inside; `or_thief` uses it on its own thread only.
+unsafe impl Send for Mine<'_> {}
+
+impl<'a> Mine<'a> {
+    /// The worker that runs the fork: the one that has forked, unless the fork was stolen.
+    #[inline(always)]
+    fn or_thief(self, stolen: bool) -> Here<'a> {
+        if !stolen {
+            return self.0;
+        }
+        match current() {
+            Some(owner) => Here(owner),
+            None => unreachable!("jobs of a pool run on its workers"),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! When the watch of a team is needed; what it does then is in `worker/watch`.
+
+#![forbid(unsafe_code)]
+
+use super::Team;
+use blitz_parts::prim::{Step, broken};
+use blitz_parts::watch::Need;
+use std::io;
+
+impl Team {
+    /// A worker has just put a task into its LIFO slot, of which no other is told.
+    #[inline]
+    pub(crate) fn watch_slot(&self) {
+        self.meet(self.watch.need());
+    }
+
+    /// A worker has just left the driver.
+    pub(crate) fn watch_driver(&self) {
+        self.meet(self.watch.need());
+    }
+
+    /// Work was just left where a worker comes to it that is busy, or will be. If that one is blocked
+    /// then, only a spare can help.
+    #[inline]
+    pub(crate) fn watch_left(&self) {
+        if self.spares.max() > 0 && !broken(Step::WatchHearsOfWork) {
+            self.meet(self.watch.need());
+        }
+    }
+
+    /// As `watch_left`, for a caller that has passed a SeqCst fence since it has put the work there.
+    #[inline]
+    pub(crate) fn watch_left_after_fence(&self) {
+        if self.spares.max() > 0 && !broken(Step::WatchHearsOfWork) {
+            self.meet(self.watch.need_after_fence());
+        }
+    }
+
+    /// Work was just put where all workers look, and none of them was woken. If none looks for work
+    /// either, all of them are busy.
+    pub(crate) fn watch_work(&self) {
+        if !self.sleep().somebody_looks() {
+            self.watch_left();
+        }
+    }
+
+    #[inline]
+    fn meet(&self, need: Need) {
+        if need == Need::Wake {
+            self.wake_watch();
+        }
+    }
+
+    #[cold]
+    fn wake_watch(&self) {
+        self.watch.wake(|| match self.upward.get() {
+            Some(upward) => (upward.start_watch)(self),
+            None => Err(io::ErrorKind::Unsupported.into()),
+        });
+    }
+
+    /// Makes every worker publish each fork and use ordinary fences, if the system has refused the
+    /// heavy fence since the last call. A sleeper calls it between that fence and its last look.
+    /// Several threads may do this at once; each has done all of it before it looks.
+    pub(crate) fn notice_refused_fence(&self) {
+        self.asymmetric.notice_refusal(|| {
+            self.publish_all();
+            // For owners that do not know yet that the fence is refused the watch stays on.
+            self.meet(self.watch.become_symmetric());
+        });
+    }
+}

@@ -1,0 +1,183 @@
+//! The relief worker: a spare that sees to the driver and to tasks while those who have seats compute.
+//!
+//! It waits in the driver, polls what was woken there, what is in the queue, and what lies in the
+//! rings of stuck workers. It takes no jobs, so it costs the computation no more than the tasks
+//! cost. A task whose polls are long it leaves to those who have seats, as a job. It stays for a
+//! while after it was last needed, since computations pause, and then leaves the driver to a worker
+//! that sleeps.
+
+#![forbid(unsafe_code)]
+
+use super::Found;
+use super::driver::Visit;
+use crate::sched::end::{end_orphaned_sections_if_closing, end_orphaned_sections_when_idle};
+use crate::sched::hold::{Hold, job};
+use crate::sched::inject;
+use crate::sched::work::has_work;
+use crate::state::Turn;
+use crate::team::{Owner, Team, Worker, current};
+use blitz_parts::prim::Instant;
+use blitz_parts::task::Runnable;
+use blitz_parts::thread;
+use blitz_parts::tuning::{RELIEF_LINGERS, RELIEF_POLL_LONG, RELIEF_SLICE};
+use std::time::Duration;
+
+/// How a relief ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relieved {
+    /// The worker is not needed any more.
+    Leaves,
+    /// It was stuck in a poll: it goes on as one that has a seat.
+    Sits,
+}
+
+impl Owner<'_> {
+    /// Works as the relief worker until it is not needed any more, or the pool ends.
+    pub(super) fn be_on_relief(self) -> Relieved {
+        let sleep = self.team().sleep();
+        let begun = sleep.begin_relief(self.index());
+        self.team().spares.relief_has_come();
+        if !begun {
+            return Relieved::Leaves;
+        }
+        // Where the kernel knows no slices it is preferred when it wakes as any other thread is.
+        let has_slice = thread::set_slice(Some(RELIEF_SLICE));
+        let takes_seat = self.relieve_until_over() == Relieved::Sits;
+        if has_slice {
+            thread::set_slice(None);
+        }
+        if !sleep.end_relief(self.index()) {
+            if takes_seat {
+                // The watch has counted it already.
+                self.team().seats.vacate();
+            }
+            return Relieved::Sits;
+        }
+        if takes_seat {
+            return Relieved::Sits;
+        }
+        // Its place in the driver is free, and all others may sleep.
+        self.tasks().give_away();
+        sleep.relieve();
+        Relieved::Leaves
+    }
+
+    fn relieve_until_over(self) -> Relieved {
+        let sleep = self.team().sleep();
+        let mut needed = Instant::now();
+        while !sleep.is_stopping() {
+            if let Some(found) = self.find_on_relief() {
+                self.run_on_relief(found);
+                // It takes no jobs, not even those that its tasks spawn.
+                self.hand_jobs_on();
+                if sleep.on_relief() != Some(self.index()) {
+                    return Relieved::Leaves;
+                }
+                continue;
+            }
+            if is_last_for_a_seat(self.team()) && self.team().seats.try_fill() {
+                return Relieved::Sits;
+            }
+            let now = Instant::now();
+            if sleep.counters().load().sleeping() == 0 {
+                needed = now;
+            } else if now.saturating_duration_since(needed) > RELIEF_LINGERS {
+                return Relieved::Leaves;
+            }
+            end_orphaned_sections_when_idle(self.team());
+            let wait = || sleep.wait_on_relief(self.bed(), || self.sees_tasks_on_relief());
+            let Some(lease) = self.tasks().while_parking(wait) else { break };
+            if self.dispatch(lease) == Visit::Wakers {
+                self.call_wakers();
+            }
+        }
+        Relieved::Leaves
+    }
+
+    fn find_on_relief(self) -> Option<Found> {
+        let turn = self.tasks().take_turn();
+        if turn == Turn::Others {
+            end_orphaned_sections_if_closing(self.team());
+            if self.visit_driver() == Visit::Wakers {
+                return Some(Found::Wakers);
+            }
+            if let Some(task) = self.tasks().take_fair_share() {
+                return Some(Found::Task(task));
+            }
+        }
+        let foreign = if turn == Turn::Queue { self.tasks().take_foreign() } else { None };
+        let steal =
+            || stuck_workers(self.team()).find_map(|worker| self.tasks().steal_from(worker));
+        let queued = || self.tasks().take_queued(1);
+        let own = || self.tasks().next_of_wait();
+        foreign.or_else(own).or_else(queued).or_else(steal).map(Found::Task)
+    }
+
+    /// What the relief worker looks at last before it waits.
+    fn sees_tasks_on_relief(self) -> bool {
+        let team = self.team();
+        let stealing = team.config.stealing;
+        let sees = self.queues.has_any()
+            || team.tasks.may_have()
+            || stealing && stuck_workers(team).any(|worker| worker.queues.has_public());
+        if !sees {
+            self.tell_idle_driver();
+        }
+        sees
+    }
+
+    fn run_on_relief(self, found: Found) {
+        let Found::Task(task) = found else { return self.run(found) };
+        let (team, address) = (self.team(), task.header().addr().get());
+        if team.long_tasks.contains(address) {
+            return leave_to_seats(team, task);
+        }
+        if team.long_tasks.contains(suspect(address)) {
+            let since = used();
+            self.tasks().poll(task);
+            match (since, used()) {
+                (Some(since), Some(now)) if now.saturating_sub(since) <= RELIEF_POLL_LONG => {}
+                _ => team.long_tasks.remember(address),
+            }
+            return;
+        }
+        let since = Instant::now();
+        self.tasks().poll(task);
+        if since.elapsed() > RELIEF_POLL_LONG {
+            // It took long, but perhaps only because another thread had the processor.
+            team.long_tasks.remember(suspect(address));
+        }
+    }
+}
+
+/// Whether work waits for a free seat, and no spare is left to take it but the one on relief.
+pub(super) fn is_last_for_a_seat(team: &Team) -> bool {
+    team.seats.free() > 0 && !team.spares.is_any_left() && has_work(team)
+}
+
+/// Stands for a task at `address`, which is even, that may have long polls.
+fn suspect(address: usize) -> usize {
+    address | 1
+}
+
+/// The processor time that this thread has used.
+fn used() -> Option<Duration> {
+    thread::time_used(thread::current())
+}
+
+/// Workers that have been inside of one poll or job for long.
+fn stuck_workers(team: &Team) -> impl Iterator<Item = &Worker> {
+    team.workers().filter(|worker| worker.seat.is_noted())
+}
+
+/// Has a worker with a seat poll the task.
+fn leave_to_seats(team: &Team, task: Runnable) {
+    let Some(hold) = Hold::while_at_work(team) else { return drop(task) };
+    inject(
+        team,
+        job(hold, move || match current() {
+            Some(owner) => owner.tasks().poll(task),
+            None => drop(task),
+        }),
+    );
+}

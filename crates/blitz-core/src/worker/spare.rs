@@ -1,0 +1,127 @@
+//! Spares: threads beyond the workers that the pool was built with; see `state/spares` and
+//! `blitz_parts::seats`.
+
+#![forbid(unsafe_code)]
+
+use super::relief::Relieved;
+use super::thread::run_spare;
+use super::watch;
+use crate::sched::inject;
+use crate::sched::work::has_work;
+use crate::state::{Duty, Rest};
+use crate::team::{Owner, Team, Upward, current};
+use blitz_parts::prim::thread;
+use blitz_parts::stock::Stock;
+use std::io;
+use std::sync::{Arc, PoisonError};
+
+/// Lets a team start spares, and its watch.
+pub(crate) fn connect(team: &Team) {
+    team.connect(Upward { start_spare: start, start_watch: watch::start });
+}
+
+fn start(team: &Team, index: usize, rest: Arc<Rest>) -> io::Result<()> {
+    let kept = team.arc();
+    let mut builder = thread::Builder::new().name(format!("blitz-spare-{index}"));
+    if let Some(bytes) = team.config.stack_size {
+        builder = builder.stack_size(bytes);
+    }
+    let thread = builder.spawn(move || run_spare(&kept, index, &rest))?;
+    team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+    Ok(())
+}
+
+impl Owner<'_> {
+    /// Serves as often as this spare is called, until the pool ends.
+    pub(super) fn serve_until_over(self, rest: &Arc<Rest>) {
+        let mut call = rest.first_call();
+        while let Some(duty) = call {
+            let stock = Stock::open();
+            self.serve(duty);
+            // What it needed others need now.
+            self.jobs().give_memory_back();
+            drop(stock);
+            // The watch may have taken this one for blocked while it left.
+            self.tasks().attend(None);
+            call = self.team().spares.rest(rest);
+        }
+    }
+
+    fn serve(self, duty: Duty) {
+        let sleep = self.team().sleep();
+        let idle = sleep.enter_service(self.bed());
+        self.stop_looking(idle, || has_work(self.team()));
+        let sits = match duty {
+            Duty::Seat => true,
+            Duty::Relief => self.be_on_relief() == Relieved::Sits,
+        };
+        if sits {
+            self.tasks().attend(None);
+            self.run_until_stopped();
+        }
+        self.hand_jobs_on();
+        self.tasks().give_away();
+        let idle = sleep.start_looking(self.bed());
+        self.leave_the_rest(sleep.leave_service(self.bed(), idle, || has_work(self.team())));
+    }
+
+    /// Hands the jobs of this spare to others: it rests.
+    pub(super) fn hand_jobs_on(self) {
+        // A thief may be faster at one of them.
+        while !self.deque.is_empty() {
+            if let Some(job) = self.jobs().take_oldest() {
+                inject(self.team(), job);
+            }
+        }
+    }
+
+    /// Whether this worker is a spare and too many: then it leaves.
+    #[inline]
+    pub(super) fn is_too_many(self) -> bool {
+        let team = self.team();
+        team.seats.has_too_many() && self.index() >= team.num_workers() && team.seats.try_leave()
+    }
+
+    /// Gives this worker's seat away while `f` blocks, if `gives` says so.
+    pub(super) fn without_seat<R>(self, gives: bool, f: impl FnOnce() -> R) -> R {
+        if gives {
+            if self.seat.lose(&self.team().seats) {
+                self.team().fill_seat();
+            }
+            // If no seat is free, since another worker is blocked and has not lost its own, the
+            // watch finds that one.
+            self.team().watch_left();
+        }
+        let depth = &self.own().without_seat;
+        depth.set(depth.get() + u32::from(gives));
+        let _back = Back { owner: self, gave: gives };
+        f()
+    }
+}
+
+/// Takes the seat back, however the call ends.
+struct Back<'a> {
+    owner: Owner<'a>,
+    gave: bool,
+}
+
+impl Drop for Back<'_> {
+    fn drop(&mut self) {
+        let depth = &self.owner.own().without_seat;
+        depth.set(depth.get() - u32::from(self.gave));
+        if self.owner.seat.is_noted() {
+            self.owner.tasks().attend(None);
+        }
+    }
+}
+
+/// Calls `f`, which may block: meanwhile a spare has the seat of the current worker.
+pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
+    match current() {
+        Some(owner) => {
+            owner.tasks().give_away();
+            owner.without_seat(true, f)
+        }
+        None => f(),
+    }
+}

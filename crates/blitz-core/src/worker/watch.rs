@@ -1,0 +1,354 @@
+//! The watch: a thread that looks after what a stuck worker leaves behind: its tasks, the driver, its
+//! seat.
+//!
+//! A worker is stuck if it has begun no poll and no job between two looks, which are about a
+//! millisecond apart, and is inside of one. What the watch does then:
+//!
+//! | what waits | what the watch does |
+//! |---|---|
+//! | a task in the LIFO slot of the stuck worker, of which no other was told | moves it to the queue |
+//! | tasks in its ring, or no worker in the driver | wakes a sleeper; if all workers are busy, calls the relief worker |
+//! | any work, and the stuck worker is blocked: it computes nothing | gives its seat to a spare |
+//! | any work, and all workers have computed for a tenth of a second without coming back | gives one seat to a spare, the next after twice as long |
+//! | work for a free seat, and no spare is left but the one on relief | has that one take the seat |
+//! | anything behind the relief worker, which is stuck itself | has it go on as one that has a seat, and calls the next |
+//!
+//! While workers rush through short polls the watch looks less often: a look takes a core from one
+//! of them.
+//!
+//! The watch starts when it is first needed, sleeps without a timer while nothing waits and a
+//! worker is in the driver, and never works itself. Each job that is pushed, and each task that a
+//! worker leaves behind, turns it on; forks alone do not.
+
+#![forbid(unsafe_code)]
+
+use super::relief::is_last_for_a_seat;
+use crate::sched::schedule_from_outside;
+use crate::sched::work::has_work;
+use crate::state::Duty;
+use crate::team::{Team, Worker};
+use blitz_parts::prim::thread::{self, Thread};
+use blitz_parts::prim::{Step, broken, park_for};
+use blitz_parts::thread as system_thread;
+use blitz_parts::tuning::{
+    WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE, WATCH_LOOKS_LONG,
+    WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
+};
+use blitz_parts::watch::Next;
+use std::io;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// What a look finds where something can be left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Finding {
+    /// Nothing is left.
+    Nothing,
+    /// Much has happened since the last look.
+    Brisk,
+    /// Little has, or nothing at all.
+    Slow,
+}
+
+/// How long the watch waits between two looks.
+struct Pace(Duration);
+
+impl Pace {
+    fn new() -> Pace {
+        Pace(WATCH_PERIOD)
+    }
+
+    /// A look has found these. Only tasks that are brisk make it slower: a free lease alone may
+    /// belong to a worker that has just got stuck.
+    fn adapt(&mut self, tasks: Finding, lease: Finding) {
+        self.0 = match (tasks, lease) {
+            (Finding::Brisk, Finding::Nothing | Finding::Brisk) => {
+                (self.0 * 2).min(WATCH_PERIOD_MAX)
+            }
+            _ => WATCH_PERIOD,
+        };
+    }
+
+    fn wait(&self) {
+        // Only time tells whether a worker is stuck.
+        park_for(self.0);
+    }
+}
+
+/// Starts the watch.
+pub(super) fn start(team: &Team) -> io::Result<Thread> {
+    let watched = team.arc();
+    let builder = thread::Builder::new().name("blitz-watch".to_owned());
+    let handle = builder.spawn(move || run(&watched))?;
+    let thread = handle.thread().clone();
+    team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+    Ok(thread)
+}
+
+fn run(team: &Team) {
+    team.watch.begin_here();
+    let mut seen = Vec::new();
+    let mut lease_free_since = None;
+    let (mut looks, mut idle_looks) = (0, 0);
+    let mut pace = Pace::new();
+    loop {
+        match team.watch.next() {
+            Next::End => return,
+            // A worker that fills a slot turns the watch on and unparks it.
+            Next::Park => {
+                thread::park();
+                continue;
+            }
+            Next::Look => {}
+        }
+        pace.wait();
+        looks += 1;
+        if looks % WATCH_LOOKS_LONG == 0 {
+            team.long_tasks.forget_all();
+        }
+        let tasks = look_after_workers(team, &mut seen);
+        relieve_if_hogged(team, &seen);
+        fill_seats(team);
+        let lease = fill_lease(team, &mut lease_free_since);
+        pace.adapt(tasks, lease);
+        let in_use = tasks.max(lease) > Finding::Nothing || work_is_left(team);
+        idle_looks = if in_use { 0 } else { idle_looks + 1 };
+        if idle_looks >= WATCH_LOOKS_IDLE && turn_watch_off(team) {
+            idle_looks = 0;
+        }
+    }
+}
+
+/// What the last look has seen of a worker.
+#[derive(Clone, Default)]
+struct Seen {
+    polls: u64,
+    /// Polls and jobs that it had begun.
+    begun: u64,
+    /// The processor time that it had used, if it was stuck.
+    used: Option<Duration>,
+    /// In how many looks it was stuck.
+    looks: u32,
+}
+
+impl Seen {
+    /// Takes a new look; returns how many polls there were since the last one.
+    fn look(&mut self, worker: &Worker) -> u64 {
+        let polls = worker.queues.counters.polled.get();
+        let begun = polls + worker.counters.executed.get();
+        let since = polls.saturating_sub(self.polls);
+        let stuck = begun == self.begun && worker.is_in_work();
+        *self =
+            Seen { polls, begun, used: self.used, looks: if stuck { self.looks + 1 } else { 0 } };
+        since
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.looks > 0
+    }
+
+    /// What the worker, which is stuck, has done since the last look.
+    fn doing(&mut self, worker: &Worker) -> Doing {
+        let Some(thread) = worker.seat.thread() else { return Doing::Unknown };
+        let used = system_thread::time_used(thread);
+        let before = std::mem::replace(&mut self.used, used);
+        if self.looks < 2 {
+            return Doing::Unknown;
+        }
+        let computes = |before: Duration| used.is_some_and(|used| used >= before + WATCH_COMPUTES);
+        if before.is_some_and(computes) {
+            return Doing::Computes;
+        }
+        match system_thread::is_blocked(thread) {
+            true if used == before => Doing::Nothing,
+            // Other threads have the processors: it would compute.
+            false if self.looks >= WATCH_LOOKS_READY => Doing::Computes,
+            _ => Doing::Unknown,
+        }
+    }
+}
+
+/// What a worker does that is stuck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    /// It computes.
+    Computes,
+    /// It is blocked: it has used no processor time, and does not wait for a processor.
+    Nothing,
+    /// The system does not say, or it had no processor.
+    Unknown,
+}
+
+/// Sees to what waits behind stuck workers. Says how the slowest gets on, of those that have tasks or
+/// are so fast that they may have some at any time.
+fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
+    let (mut finding, mut stuck) = (Finding::Nothing, false);
+    // Asked for once, since the answer takes a look at every worker.
+    let mut is_left = None;
+    let mut is_left = || *is_left.get_or_insert_with(|| work_is_left(team));
+    seen.resize(team.num_with_spares(), Seen::default());
+    for (worker, seen) in team.workers().zip(seen.iter_mut()) {
+        let polls = seen.look(worker);
+        if polls >= WATCH_BRISK_POLLS {
+            finding = finding.max(Finding::Brisk);
+            continue;
+        }
+        let has_tasks = worker.queues.has_any();
+        if has_tasks {
+            finding = Finding::Slow;
+        }
+        if seen.is_stuck() {
+            // A spare has the seat of one that has lost its own.
+            let is_replaced = worker.seat.is_lost() && team.seats.free() <= 0;
+            stuck |= !is_replaced;
+            if has_tasks {
+                rescue_tasks(team, worker);
+            }
+            if seen.looks > 1 {
+                retire_relief(team, worker);
+            }
+            if worker.seat.is_lost() || team.spares.max() == 0 {
+                continue;
+            }
+            match seen.doing(worker) {
+                Doing::Computes => worker.seat.note_long(),
+                Doing::Nothing if is_left() => give_seat_away(team, worker),
+                Doing::Nothing | Doing::Unknown => {}
+            }
+        }
+    }
+    if !team.tasks.may_have() {
+        return finding;
+    }
+    if stuck {
+        relieve(team);
+    }
+    finding.max(Finding::Slow)
+}
+
+/// Moves the task in the slot of a stuck worker to the queue, or has another worker look for those
+/// in its ring.
+fn rescue_tasks(team: &Team, worker: &Worker) {
+    if let Some(task) = worker.queues.rescue() {
+        worker.queues.counters.rescued.add_shared(1);
+        schedule_from_outside(team, task);
+    } else if team.config.stealing {
+        relieve(team);
+    }
+}
+
+/// Wakes a sleeper, which finds the task that waits. If all workers are busy, the relief worker
+/// does. A worker that waits for its descendants alone is busy, too.
+fn relieve(team: &Team) {
+    if team.sleep().wake_one() > 0 || team.sleep().tell_relief() {
+        return;
+    }
+    if team.sleep().on_relief().is_none() {
+        team.call_spare(Duty::Relief);
+    }
+}
+
+/// If the relief worker does not come back from what it runs, it goes on as one that has a seat.
+fn retire_relief(team: &Team, worker: &Worker) {
+    if team.sleep().on_relief() == Some(worker.index()) && team.sleep().end_relief(worker.index()) {
+        // It is one too many from now on.
+        team.seats.take_back();
+    }
+}
+
+/// Has a spare take the seat of a worker that is stuck, while work waits.
+fn give_seat_away(team: &Team, worker: &Worker) {
+    // One that sleeps needs no seat of another.
+    let gives = !broken(Step::WatchGivesSeats);
+    if gives && team.sleep().wake_one() == 0 && worker.seat.lose(&team.seats) {
+        team.fill_seat();
+    }
+}
+
+/// If no worker has come back from what it runs for long, and work waits, has a spare take a seat
+/// although all of them compute. The more spares work already, the longer it takes.
+fn relieve_if_hogged(team: &Team, seen: &[Seen]) {
+    let extra = team.spares.in_service().min(16);
+    let relief = team.sleep().on_relief();
+    let sits = |worker: &Worker| worker.bed().serves() && relief != Some(worker.index());
+    let is_long = |(worker, seen): (&Worker, &Seen)| {
+        !sits(worker) || seen.looks >= WATCH_LOOKS_HOGGED << extra
+    };
+    if !team.workers().zip(seen).all(is_long) || !work_is_left(team) {
+        return;
+    }
+    if let Some(worker) = team.workers().find(|worker| sits(worker) && !worker.seat.is_lost()) {
+        give_seat_away(team, worker);
+    }
+}
+
+/// Has a worker sit down in the driver, if none has been there since the last look.
+fn fill_lease(team: &Team, left_at: &mut Option<usize>) -> Finding {
+    let now = team.sleep().lease_free_since();
+    if std::mem::replace(left_at, now) != now {
+        return now.map_or(Finding::Nothing, |_| Finding::Brisk);
+    }
+    if now.is_none() {
+        return Finding::Nothing;
+    }
+    // A worker that waits for its descendants may do that in the driver.
+    if team.sleep().relieve() == 0 {
+        relieve(team);
+    }
+    Finding::Slow
+}
+
+/// Calls a spare for a seat that could not be filled before.
+fn fill_seats(team: &Team) {
+    if is_last_for_a_seat(team) {
+        team.sleep().tell_relief();
+    } else if team.seats.free() > 0 && has_work(team) {
+        team.fill_seat();
+    }
+}
+
+/// Whether work waits for any worker.
+fn work_is_left(team: &Team) -> bool {
+    has_work(team) || team.seats.free() > 0
+}
+
+/// Says whether the watch is off: not, if a slot was filled meanwhile, and never after the system
+/// has refused the heavy fence.
+fn turn_watch_off(team: &Team) -> bool {
+    team.watch.rest(|| {
+        team.sleep().lease_is_free()
+            || has_work(team)
+            || team.workers().any(|worker| worker.queues.has_any())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Finding::{Brisk, Nothing, Slow};
+    use super::Pace;
+    use blitz_parts::tuning::{WATCH_PERIOD, WATCH_PERIOD_MAX};
+
+    #[test]
+    fn the_watch_looks_less_often_while_workers_rush_through_their_tasks() {
+        let mut pace = Pace::new();
+        let mut last = pace.0;
+        while pace.0 < WATCH_PERIOD_MAX {
+            pace.adapt(Brisk, Brisk);
+            assert_eq!(pace.0, (last * 2).min(WATCH_PERIOD_MAX));
+            last = pace.0;
+        }
+        pace.adapt(Brisk, Nothing);
+        assert_eq!(pace.0, WATCH_PERIOD_MAX);
+    }
+
+    #[test]
+    fn one_slow_worker_or_an_empty_lease_makes_it_look_as_often_as_before() {
+        let unlike_brisk =
+            [(Slow, Nothing), (Slow, Brisk), (Brisk, Slow), (Nothing, Brisk), (Nothing, Nothing)];
+        for (tasks, lease) in unlike_brisk {
+            let mut pace = Pace(WATCH_PERIOD_MAX);
+            pace.adapt(tasks, lease);
+            assert_eq!(pace.0, WATCH_PERIOD, "{tasks:?} tasks, {lease:?} lease");
+        }
+    }
+}

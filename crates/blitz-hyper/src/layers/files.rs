@@ -1,0 +1,294 @@
+//! Files of a folder, as answers.
+
+#![forbid(unsafe_code)]
+
+use blitz::fs::{self, File};
+use bytes::{Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
+use hyper::{Method, Request, Response, StatusCode};
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, ReadBuf};
+use tower_service::Service;
+
+/// Answers `GET` and `HEAD` with the files of a folder and of those in it.
+///
+/// Paths that lead out of the folder are not found; symbolic links are followed. A folder is answered with
+/// its `index.html`. Types of contents are told by the ends of names. There are no ranges, no compression
+/// and no dates: a layer or a proxy adds what a service needs.
+///
+/// ```
+/// use axum::Router;
+/// use blitz_hyper::Files;
+/// use tower::ServiceExt;
+///
+/// # blitz::block_on(async {
+/// let app: Router = Router::new().fallback_service(Files::new(env!("CARGO_MANIFEST_DIR")));
+/// let request = hyper::Request::get("/Cargo.toml").body(axum::body::Body::empty()).unwrap();
+/// assert_eq!(app.oneshot(request).await.unwrap().status(), 200);
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Files {
+    root: Arc<Path>,
+}
+
+impl Files {
+    /// Answers with the files of the folder `root`.
+    pub fn new(root: impl AsRef<Path>) -> Files {
+        Files { root: root.as_ref().into() }
+    }
+}
+
+impl<A> Service<Request<A>> for Files {
+    type Response = Response<FileBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<FileBody>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<A>) -> Self::Future {
+        let (root, method) = (self.root.clone(), request.method().clone());
+        let path = request.uri().path().to_owned();
+        Box::pin(async move { Ok(answer(&root, &method, &path).await) })
+    }
+}
+
+async fn answer(root: &Path, method: &Method, asked: &str) -> Response<FileBody> {
+    if method != Method::GET && method != Method::HEAD {
+        let mut answer = empty(StatusCode::METHOD_NOT_ALLOWED);
+        answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return answer;
+    }
+    let Some(path) = below(root, asked) else { return empty(StatusCode::NOT_FOUND) };
+    match find(path, asked).await {
+        Ok(Found::File(path, length)) => match File::open(&path).await {
+            Ok(file) => whole(file, length, &path, method == Method::HEAD),
+            Err(error) => empty(status_of(&error)),
+        },
+        Ok(Found::Elsewhere(location)) => {
+            let mut answer = empty(StatusCode::TEMPORARY_REDIRECT);
+            answer.headers_mut().insert(LOCATION, location);
+            answer
+        }
+        Err(error) => empty(status_of(&error)),
+    }
+}
+
+/// What a path leads to.
+enum Found {
+    /// A file, and its length.
+    File(PathBuf, u64),
+    /// A folder that was asked for without its slash: links in its index would not be found.
+    Elsewhere(HeaderValue),
+}
+
+async fn find(path: PathBuf, asked: &str) -> io::Result<Found> {
+    let seen = fs::metadata(&path).await?;
+    if seen.is_dir() {
+        let last = asked.rsplit('/').next().unwrap_or_default();
+        if !last.is_empty() {
+            // Relative, and no scheme: what a client asks for must not lead to another host.
+            let location = HeaderValue::try_from(format!("./{last}/"));
+            return location.map(Found::Elsewhere).map_err(io::Error::other);
+        }
+        let index = path.join("index.html");
+        let seen = fs::metadata(&index).await?;
+        return file(index, &seen);
+    }
+    file(path, &seen)
+}
+
+/// A file that can be read to its end: no pipe, no device.
+fn file(path: PathBuf, seen: &std::fs::Metadata) -> io::Result<Found> {
+    if seen.is_file() {
+        return Ok(Found::File(path, seen.len()));
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+/// The path of what was asked for, if it lies below `root`.
+fn below(root: &Path, asked: &str) -> Option<PathBuf> {
+    let mut path = root.to_owned();
+    for segment in asked.split('/').filter(|segment| !segment.is_empty()) {
+        let name = decoded(segment)?;
+        let is_plain = !matches!(name.as_str(), "" | "." | "..");
+        if !is_plain || name.contains(['/', '\\', '\0']) || name.contains(':') {
+            return None;
+        }
+        path.push(name);
+    }
+    Some(path)
+}
+
+/// A segment of a path, with `%20` and the like resolved.
+fn decoded(segment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        if first != b'%' {
+            bytes.push(first);
+            rest = after;
+            continue;
+        }
+        let digits = std::str::from_utf8(after.get(..2)?).ok()?;
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &after[2..];
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn status_of(error: &io::Error) -> StatusCode {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => {
+            StatusCode::NOT_FOUND
+        }
+        io::ErrorKind::PermissionDenied => StatusCode::FORBIDDEN,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn empty(status: StatusCode) -> Response<FileBody> {
+    let mut answer = Response::new(FileBody::default());
+    *answer.status_mut() = status;
+    answer
+}
+
+fn whole(file: File, length: u64, path: &Path, is_head: bool) -> Response<FileBody> {
+    let file = (!is_head).then_some(file);
+    let left = if is_head { 0 } else { length };
+    let mut answer = Response::new(FileBody { file, left });
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(type_of(path)));
+    answer
+}
+
+/// Ends of names, and the types that they tell of.
+const TYPES: &[(&str, &str)] = &[
+    ("avif", "image/avif"),
+    ("css", "text/css; charset=utf-8"),
+    ("csv", "text/csv; charset=utf-8"),
+    ("gif", "image/gif"),
+    ("htm", "text/html; charset=utf-8"),
+    ("html", "text/html; charset=utf-8"),
+    ("ico", "image/x-icon"),
+    ("jpeg", "image/jpeg"),
+    ("jpg", "image/jpeg"),
+    ("js", "text/javascript; charset=utf-8"),
+    ("json", "application/json"),
+    ("map", "application/json"),
+    ("mjs", "text/javascript; charset=utf-8"),
+    ("mp4", "video/mp4"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+    ("txt", "text/plain; charset=utf-8"),
+    ("wasm", "application/wasm"),
+    ("webp", "image/webp"),
+    ("woff2", "font/woff2"),
+    ("xml", "text/xml; charset=utf-8"),
+];
+
+fn type_of(path: &Path) -> &'static str {
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_lowercase();
+    let known = TYPES.iter().find(|(known, _)| *known == end);
+    known.map_or("application/octet-stream", |(_, name)| name)
+}
+
+/// The contents of a file, piece by piece, or nothing.
+#[derive(Debug, Default)]
+pub struct FileBody {
+    file: Option<File>,
+    /// How much is to come: as long as the file was when it was found.
+    left: u64,
+}
+
+/// The largest piece.
+const PIECE: usize = 64 << 10;
+
+impl Body for FileBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let left = self.left;
+        let Some(file) = self.file.as_mut().filter(|_| left > 0) else {
+            return Poll::Ready(None);
+        };
+        let size = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+        let mut piece = BytesMut::zeroed(size);
+        let mut buffer = ReadBuf::new(&mut piece);
+        let read = ready!(Pin::new(file).poll_read(cx, &mut buffer));
+        let length = buffer.filled().len();
+        let read = read.and_then(|()| match length {
+            0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
+            _ => Ok(()),
+        });
+        if let Err(error) = read {
+            self.file = None;
+            return Poll::Ready(Some(Err(error)));
+        }
+        self.left -= length as u64;
+        piece.truncate(length);
+        Poll::Ready(Some(Ok(Frame::data(piece.freeze()))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.file.is_none() || self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(if self.file.is_some() { self.left } else { 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_path_leads_out_of_the_folder() {
+        let root = Path::new("/srv");
+        assert_eq!(below(root, "/"), Some("/srv".into()));
+        assert_eq!(below(root, "/a//b%20c.txt"), Some("/srv/a/b c.txt".into()));
+        for bad in [
+            "/..",
+            "/a/../b",
+            "/%2e%2e/x",
+            "/%2E%2e",
+            "/.",
+            "/a%2fb",
+            "/a%5cb",
+            "/a%00",
+            "/c:/x",
+            "/%zz",
+            "/%2",
+            "/%+1",
+            "/%ff",
+        ] {
+            assert_eq!(below(root, bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn types_are_told_by_names() {
+        assert_eq!(type_of(Path::new("a/INDEX.HTML")), "text/html; charset=utf-8");
+        assert_eq!(type_of(Path::new("a.b/no-end")), "application/octet-stream");
+        assert!(TYPES.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

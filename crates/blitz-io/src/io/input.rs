@@ -1,0 +1,189 @@
+//! Standard input.
+//!
+//! ```text
+//!  a reader finds nothing ─▶ asks the thread, leaves its waker ─▶ the thread blocks in one read
+//!  what was read ─▶ the store, which all readers share ─▶ each waker
+//! ```
+//!
+//! A read of a terminal or a pipe may take for ever, and cannot be cancelled. So it is done by a thread
+//! of the process, not by one of a pool: no pool's end waits for it. It reads only when a reader has
+//! asked, so that a program which has read a line leaves the rest to others.
+
+#![forbid(unsafe_code)]
+
+use crate::borrowed::{AsyncRead, ReadBuf};
+use blitz_core::driver::poll_spend;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use std::thread;
+
+/// How much one read may bring.
+const PIECE: usize = 8 << 10;
+
+/// Returns standard input, without blocking a worker.
+///
+/// All readers share what was read and not taken yet, also with those of other runtimes. A program
+/// may end while a read waits.
+///
+/// ```no_run
+/// use blitz::io::{AsyncBufReadExt, BufReader};
+///
+/// # blitz::block_on(async {
+/// let mut lines = BufReader::new(blitz::io::stdin()).lines();
+/// while let Some(line) = lines.next_line().await? {
+///     println!("{line}");
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// # }).unwrap();
+/// ```
+#[must_use]
+pub fn stdin() -> Stdin {
+    Stdin { _private: () }
+}
+
+/// Standard input: see [`stdin`].
+pub struct Stdin {
+    _private: (),
+}
+
+/// What the readers and the thread share.
+static STORE: Mutex<Store> = Mutex::new(Store {
+    bytes: VecDeque::new(),
+    stage: Stage::Absent,
+    outcome: None,
+    waiting: Vec::new(),
+});
+/// The thread is asked.
+static ASKED: Condvar = Condvar::new();
+
+struct Store {
+    bytes: VecDeque<u8>,
+    stage: Stage,
+    /// An end or an error, for one reader: the next one asks again, as for a terminal.
+    outcome: Option<io::Result<()>>,
+    waiting: Vec<Waker>,
+}
+
+/// What the thread does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It was not started yet.
+    Absent,
+    /// It waits to be asked.
+    Idle,
+    /// It reads, or is about to.
+    Reading,
+}
+
+fn store() -> MutexGuard<'static, Store> {
+    // No user code runs under the lock.
+    STORE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Store {
+    /// Moves what is there into `buffer`; `None` if nothing is.
+    fn take(&mut self, buffer: &mut ReadBuf<'_>) -> Option<io::Result<()>> {
+        if self.bytes.is_empty() {
+            return self.outcome.take();
+        }
+        let (front, _) = self.bytes.as_slices();
+        let length = front.len().min(buffer.remaining());
+        buffer.put_slice(&front[..length]);
+        self.bytes.drain(..length);
+        Some(Ok(()))
+    }
+}
+
+impl AsyncRead for Stdin {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if buffer.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        let unit = ready!(poll_spend(cx));
+        // Cloning a waker is user code, and not for under a lock.
+        let waker = cx.waker().clone();
+        let mut store = store();
+        if let Some(taken) = store.take(buffer) {
+            drop(store);
+            unit.made_progress();
+            return Poll::Ready(taken);
+        }
+        // A task that asks again and again, beside other things, waits once.
+        let is_known = store.waiting.iter().any(|known| known.will_wake(&waker));
+        let spare = if is_known {
+            Some(waker)
+        } else {
+            store.waiting.push(waker);
+            None
+        };
+        let before = std::mem::replace(&mut store.stage, Stage::Reading);
+        drop(store);
+        drop(spare);
+        match before {
+            Stage::Reading => {}
+            Stage::Idle => ASKED.notify_one(),
+            Stage::Absent => {
+                let thread = thread::Builder::new().name("blitz-stdin".to_owned());
+                if let Err(error) = thread.spawn(serve) {
+                    return Poll::Ready(Err(give_up(error)));
+                }
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// The thread could not be started: whoever waits asks again.
+#[cold]
+fn give_up(error: io::Error) -> io::Error {
+    let mut store = store();
+    store.stage = Stage::Absent;
+    let waiting = std::mem::take(&mut store.waiting);
+    drop(store);
+    waiting.into_iter().for_each(Waker::wake);
+    error
+}
+
+/// Reads whenever it is asked, as long as the process is there.
+fn serve() {
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = loop {
+            match io::stdin().lock().read(&mut piece) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        let mut store = store();
+        match read {
+            Ok(0) => store.outcome = Some(Ok(())),
+            Ok(length) => store.bytes.extend(&piece[..length]),
+            Err(error) => store.outcome = Some(Err(error)),
+        }
+        store.stage = Stage::Idle;
+        let waiting = std::mem::take(&mut store.waiting);
+        drop(store);
+        for waker in waiting {
+            // A waker is any runtime's code: one that panics must not end the thread.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| waker.wake()));
+        }
+        let mut store = self::store();
+        while store.stage != Stage::Reading {
+            store = ASKED.wait(store).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl fmt::Debug for Stdin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stdin")
+    }
+}

@@ -1,0 +1,288 @@
+//! Values that come out when their time has come.
+
+#![forbid(unsafe_code)]
+
+use super::{Duration, Instant, Sleep, sleep_until};
+use blitz_core::driver::poll_spend;
+use slab::Slab;
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+
+/// Values that come out when their time has come, the earliest first.
+///
+/// One timer serves all of them: an entry costs as much as one in a tree, and no task.
+///
+/// ```
+/// # blitz::block_on(async {
+/// use blitz::time::{DelayQueue, Duration};
+///
+/// let mut queue = DelayQueue::new();
+/// queue.insert("second", Duration::from_millis(6));
+/// let first = queue.insert("first", Duration::from_secs(3_600));
+/// queue.reset(&first, Duration::from_millis(2));
+/// assert_eq!(queue.next().await.unwrap().into_inner(), "first");
+/// assert_eq!(queue.next().await.unwrap().into_inner(), "second");
+/// assert!(queue.next().await.is_none());
+/// # });
+/// ```
+///
+/// It is no `Stream`, which is a trait of another crate; `futures::stream::poll_fn` makes one of
+/// [`poll_expired`](DelayQueue::poll_expired).
+#[derive(Debug)]
+pub struct DelayQueue<T> {
+    entries: Slab<Entry<T>>,
+    /// Which entry comes next: by its deadline, and by number among equals.
+    order: BTreeMap<(Instant, u64), usize>,
+    /// The number of the next entry, or of the next deadline of one.
+    number: u64,
+    /// Waits for the first entry that was seen.
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// The task that polled last.
+    waker: Option<Waker>,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    value: T,
+    deadline: Instant,
+    /// As in the order.
+    turn: u64,
+    /// As in its key.
+    number: u64,
+}
+
+/// Names an entry of a [`DelayQueue`]. A key of an entry that is gone names no other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    index: usize,
+    number: u64,
+}
+
+/// A value that came out of a [`DelayQueue`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expired<T> {
+    value: T,
+    deadline: Instant,
+    key: Key,
+}
+
+impl<T> Expired<T> {
+    /// The value.
+    pub fn get_ref(&self) -> &T {
+        &self.value
+    }
+
+    /// The value.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+
+    /// When its time had come.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// The key that it had.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+}
+
+impl<T> DelayQueue<T> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new() -> DelayQueue<T> {
+        DelayQueue::with_capacity(0)
+    }
+
+    /// An empty queue with room for `capacity` values.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> DelayQueue<T> {
+        let entries = Slab::with_capacity(capacity);
+        DelayQueue { entries, order: BTreeMap::new(), number: 0, sleep: None, waker: None }
+    }
+
+    /// How many values are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether no value is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Puts a value in that comes out after `timeout`.
+    pub fn insert(&mut self, value: T, timeout: Duration) -> Key {
+        self.insert_at(value, after(timeout))
+    }
+
+    /// Puts a value in that comes out at `deadline`; at once if that has passed.
+    pub fn insert_at(&mut self, value: T, deadline: Instant) -> Key {
+        let number = self.next_number();
+        let index = self.entries.insert(Entry { value, deadline, turn: number, number });
+        self.enqueue(index, deadline, number);
+        Key { index, number }
+    }
+
+    /// Takes a value out.
+    ///
+    /// # Panics
+    /// If it is not there any more: see [`try_remove`](DelayQueue::try_remove).
+    #[track_caller]
+    pub fn remove(&mut self, key: &Key) -> Expired<T> {
+        match self.try_remove(key) {
+            Some(removed) => removed,
+            None => panic!("{GONE}"),
+        }
+    }
+
+    /// Takes a value out, if it is still there.
+    ///
+    /// ```
+    /// use blitz::time::{DelayQueue, Duration};
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("value", Duration::from_secs(1));
+    /// assert_eq!(queue.try_remove(&key).map(|removed| removed.into_inner()), Some("value"));
+    /// assert!(queue.try_remove(&key).is_none());
+    /// ```
+    pub fn try_remove(&mut self, key: &Key) -> Option<Expired<T>> {
+        self.entry(key)?;
+        Some(self.take(key.index))
+    }
+
+    /// When a value comes out.
+    ///
+    /// # Panics
+    /// If it is not there any more.
+    #[track_caller]
+    #[must_use]
+    pub fn deadline(&self, key: &Key) -> Instant {
+        match self.entry(key) {
+            Some(entry) => entry.deadline,
+            None => panic!("{GONE}"),
+        }
+    }
+
+    /// Has a value come out after `timeout`, from now on.
+    ///
+    /// # Panics
+    /// If it is not there any more.
+    #[track_caller]
+    pub fn reset(&mut self, key: &Key, timeout: Duration) {
+        self.reset_at(key, after(timeout));
+    }
+
+    /// Has a value come out at `deadline`.
+    ///
+    /// # Panics
+    /// If it is not there any more.
+    #[track_caller]
+    pub fn reset_at(&mut self, key: &Key, deadline: Instant) {
+        let turn = self.next_number();
+        let Some(entry) = self.entries.get_mut(key.index).filter(|own| own.number == key.number)
+        else {
+            panic!("{GONE}")
+        };
+        let before = (entry.deadline, entry.turn);
+        (entry.deadline, entry.turn) = (deadline, turn);
+        self.order.remove(&before);
+        self.enqueue(key.index, deadline, turn);
+    }
+
+    /// The key of the value that comes out next.
+    #[must_use]
+    pub fn peek(&self) -> Option<Key> {
+        let (_, &index) = self.order.first_key_value()?;
+        Some(Key { index, number: self.entries[index].number })
+    }
+
+    /// Drops all values.
+    pub fn clear(&mut self) {
+        self.order.clear();
+        self.sleep = None;
+        // Drops are user code, and may unwind.
+        drop(std::mem::take(&mut self.entries));
+    }
+
+    /// Waits for the next value; `None` if the queue is empty.
+    ///
+    /// Nothing is lost if the future is dropped before it is ready, as `select!` does.
+    pub async fn next(&mut self) -> Option<Expired<T>> {
+        poll_fn(|cx| self.poll_expired(cx)).await
+    }
+
+    /// As [`next`](DelayQueue::next), to be polled. Only the newest task that polls is woken, by
+    /// time as well as by an entry that is to come out earlier than all others.
+    pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+        if self.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
+            self.waker = Some(cx.waker().clone());
+        }
+        // Values whose time has come do not keep other tasks from their turn.
+        let spent = ready!(poll_spend(cx));
+        loop {
+            let Some((&(deadline, _), &index)) = self.order.first_key_value() else {
+                self.sleep = None;
+                return Poll::Ready(None);
+            };
+            if deadline <= Instant::now() {
+                spent.made_progress();
+                return Poll::Ready(Some(self.take(index)));
+            }
+            let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+            if sleep.deadline() != deadline {
+                sleep.as_mut().reset(deadline);
+            }
+            ready!(sleep.as_mut().poll_elapsed(cx));
+            self.sleep = None;
+        }
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    fn entry(&self, key: &Key) -> Option<&Entry<T>> {
+        self.entries.get(key.index).filter(|entry| entry.number == key.number)
+    }
+
+    /// Wakes the task that polled last if the entry is to come out first now.
+    fn enqueue(&mut self, index: usize, deadline: Instant, turn: u64) {
+        self.order.insert((deadline, turn), index);
+        let is_first = self.order.first_key_value().is_some_and(|(first, _)| first.1 == turn);
+        if is_first {
+            if let Some(waker) = self.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    fn take(&mut self, index: usize) -> Expired<T> {
+        let Entry { value, deadline, turn, number } = self.entries.remove(index);
+        self.order.remove(&(deadline, turn));
+        Expired { value, deadline, key: Key { index, number } }
+    }
+}
+
+const GONE: &str = "the key's value is not in the queue any more: use try_remove";
+
+/// What no clock can tell is in the far future.
+fn after(timeout: Duration) -> Instant {
+    Instant::now().checked_add(timeout).unwrap_or_else(Instant::far_future)
+}
+
+impl<T> Default for DelayQueue<T> {
+    fn default() -> DelayQueue<T> {
+        DelayQueue::new()
+    }
+}

@@ -1,0 +1,202 @@
+//! Adaptors that change the items of any parallel iterator.
+
+#![forbid(unsafe_code)]
+
+/// Defines an adaptor: its fields, `Clone` where they are, and `Debug` of what it adapts.
+macro_rules! adaptor {
+    ($(#[$doc:meta])* $name:ident<$($base:ident),+ $(; $($param:ident),+)?>
+     { $($part:ident),+ } { $($field:ident: $type:ty),* }) => {
+        $(#[$doc])*
+        #[must_use = "iterator adaptors are lazy and do nothing unless consumed"]
+        #[derive(Clone)]
+        pub struct $name<$($base),+ $($(, $param)+)?> {
+            $(pub(crate) $part: $base,)+
+            $(pub(crate) $field: $type,)*
+        }
+
+        impl<$($base: std::fmt::Debug),+ $($(, $param)+)?> std::fmt::Debug for $name<$($base),+ $($(, $param)+)?> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name))
+                    $(.field(stringify!($part), &self.$part))+
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// The parts of a layer that keeps no state of its own.
+macro_rules! stateless {
+    ($item:ty) => {
+        type Next = N;
+        type Acc = N::Acc;
+
+        #[inline]
+        fn next(&self) -> &N {
+            self.next
+        }
+
+        #[inline]
+        fn wrap(&self, acc: N::Acc) -> N::Acc {
+            acc
+        }
+
+        #[inline]
+        fn unwrap(&self, acc: N::Acc, _: &Turn<'_>) -> N::Acc {
+            acc
+        }
+
+        #[inline]
+        fn peek<'a>(&self, acc: &'a N::Acc) -> &'a N::Acc {
+            acc
+        }
+
+        #[inline]
+        fn before_fork(&self, acc: &mut N::Acc, place: &$crate::place::Place) {
+            self.next.before_fork(acc, place);
+        }
+    };
+}
+
+/// The parts of a layer with a state of its own beside that of the next reducer, and with what
+/// `$init` keeps.
+macro_rules! stateful {
+    ($init:ident, $own:ty) => {
+        type Next = N;
+        type Acc = (G::Spare, $own, N::Acc);
+
+        #[inline]
+        fn next(&self) -> &N {
+            self.next
+        }
+
+        #[inline]
+        fn peek<'a>(&self, acc: &'a Self::Acc) -> &'a N::Acc {
+            &acc.2
+        }
+
+        fn before_fork(&self, acc: &mut Self::Acc, place: &$crate::place::Place) {
+            self.$init.fork(&acc.0);
+            self.next.before_fork(&mut acc.2, place);
+        }
+    };
+}
+
+/// A layer without a state: what it makes of a block.
+macro_rules! layer {
+    (
+        $layer:ident [$($f:ident: $F:ident)?] [$($shared:ident: $Shared:ty)?],
+        [$($params:tt)*] $from:ty => $to:ty where [$($bounds:tt)*],
+        |$self:ident, $block:ident| $make:expr
+        $(, done |$state:ident| $done:expr)?
+    ) => {
+        struct $layer<'l, $($F,)? N> {
+            $($shared: $Shared,)?
+            $($f: &'l $F,)?
+            next: &'l N,
+        }
+
+        impl<'l, $($params)* $($F,)? N> Layer<$from> for $layer<'l, $($F,)? N>
+        where
+            N: Reducer<$to>,
+            $($bounds)*
+        {
+            type To = $to;
+            stateless!($from);
+
+            #[inline]
+            fn fold<B: Iterator<Item = $from>>(
+                &$self,
+                acc: N::Acc,
+                turn: &Turn<'_>,
+                $block: B,
+            ) -> N::Acc {
+                $self.next.fold(acc, turn, $make)
+            }
+
+            $(fn is_done(&self, acc: &N::Acc, place: &Place) -> bool {
+                let $state = self;
+                let is_done = $done;
+                is_done || self.next.is_done(acc, place)
+            })?
+        }
+    };
+}
+
+/// How a parallel iterator drives a loop.
+macro_rules! drive {
+    (|mut $self:ident, $($rest:tt)*) => {
+        drive! { @ [mut $self] $($rest)* }
+    };
+    (|$self:ident, $($rest:tt)*) => {
+        drive! { @ [$self] $($rest)* }
+    };
+    (@ [$($self:tt)+] $turn:ident, $next:ident, $acc:ident| $body:expr) => {
+        fn drive<N: Reducer<Self::Item>>(
+            $($self)+,
+            #[allow(unused_mut)] mut $turn: Turn<'_>,
+            $next: &N,
+            $acc: Option<N::Acc>,
+        ) -> Run<N::Acc, N::Out> {
+            $body
+        }
+    };
+}
+
+/// How an adaptor drives what it adapts: through a layer.
+macro_rules! drive_layer {
+    (|$self:ident, $next:ident| $layer:expr) => {
+        drive!(|$self, turn, $next, acc| {
+            let layer = $layer;
+            $crate::run::through($self.base, layer, turn, acc)
+        });
+    };
+}
+
+/// There are as many items as there are of what is adapted.
+macro_rules! as_many {
+    () => {
+        fn exact_len(&self) -> Option<usize> {
+            self.base.exact_len()
+        }
+
+        fn opt_len(&self) -> Option<usize> {
+            self.base.opt_len()
+        }
+    };
+}
+
+/// An indexed iterator that has as many items as what it adapts, and is cut as that is.
+macro_rules! as_indexed {
+    ($piece:ty, |$self:ident| $make:expr) => {
+        type Piece<'p>
+            = $piece
+        where
+            Self: 'p;
+
+        fn len(&self) -> usize {
+            self.base.len()
+        }
+
+        fn piece(&mut $self) -> Self::Piece<'_> {
+            $make
+        }
+
+        fn tune(&self, plan: &mut Plan<'_>) {
+            self.base.tune(plan);
+        }
+    };
+}
+
+pub mod any;
+pub mod chain;
+pub mod each;
+pub mod filter;
+pub mod flat;
+pub mod fold;
+pub mod fuse;
+pub mod intersperse;
+pub mod seeds;
+pub mod try_fold;
+pub mod tuned;
+pub mod watched;
+pub mod with;

@@ -1,0 +1,84 @@
+//! Values that each part of a loop begins with: made by a function, or cloned.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::prim::Mutex;
+
+/// How parts of a loop get the values that they begin with.
+pub(crate) trait Init: Sync {
+    /// What a part begins with.
+    type Value;
+    /// What a part keeps for those that are cut off from it.
+    type Spare;
+
+    /// A part begins.
+    fn start(&self) -> (Self::Spare, Self::Value);
+    /// Another part is about to begin while one with `spare` goes on.
+    fn fork(&self, spare: &Self::Spare);
+    /// A part has ended.
+    fn end(&self, spare: Self::Spare);
+}
+
+impl<T, G: Fn() -> T + Sync> Init for G {
+    type Value = T;
+    type Spare = ();
+
+    fn start(&self) -> ((), T) {
+        ((), self())
+    }
+
+    fn fork(&self, (): &()) {}
+
+    fn end(&self, (): ()) {}
+}
+
+/// Clones of a value that need not be `Sync`: for each part that is about to begin there is one in
+/// stock.
+///
+/// No thread waits for another one's clone, which may run loops itself and wait for this thread.
+pub(crate) struct Seeds<T> {
+    stock: Mutex<Vec<T>>,
+}
+
+impl<T> Seeds<T> {
+    pub(crate) fn new(seed: T) -> Seeds<T> {
+        Seeds { stock: Mutex::new(vec![seed]) }
+    }
+
+    fn stock(&self) -> impl std::ops::DerefMut<Target = Vec<T>> + '_ {
+        self.stock.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Takes the seed of a part that begins.
+    pub(crate) fn take(&self) -> T {
+        let seed = self.stock().pop();
+        match seed {
+            Some(seed) => seed,
+            None => unreachable!("a part that begins was announced, or another one has ended"),
+        }
+    }
+
+    /// Puts a seed into stock.
+    pub(crate) fn put(&self, seed: T) {
+        self.stock().push(seed);
+    }
+}
+
+impl<T: Clone + Send> Init for &Seeds<T> {
+    type Value = T;
+    type Spare = T;
+
+    fn start(&self) -> (T, T) {
+        let seed = self.take();
+        let value = seed.clone();
+        (seed, value)
+    }
+
+    fn fork(&self, spare: &T) {
+        self.put(spare.clone());
+    }
+
+    fn end(&self, spare: T) {
+        self.put(spare);
+    }
+}

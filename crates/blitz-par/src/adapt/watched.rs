@@ -1,0 +1,119 @@
+//! Loops that others watch, or end: `on_progress`, `cancel_on`.
+
+use crate::iter::ParallelIterator;
+use crate::place::Place;
+use crate::plan::Turn;
+use crate::reducer::{Layer, Reducer, Run};
+use blitz_parts::prim::{AtomicBool, AtomicUsize, Instant, Relaxed};
+use std::sync::Arc;
+
+adaptor! {
+    /// Tells a function how many items were passed on so far: made by
+    /// [`on_progress`](crate::iter::ParallelIteratorExt::on_progress).
+    OnProgress<I; F> { base } { f: F }
+}
+
+adaptor! {
+    /// Ends the loop when a token says so: made by
+    /// [`cancel_on`](crate::iter::ParallelIteratorExt::cancel_on).
+    CancelOn<I> { base } { token: CancelToken }
+}
+
+/// Ends loops from outside, at once or at a point in time.
+///
+/// Clones belong together.
+///
+/// ```
+/// use blitz::par::CancelToken;
+/// use blitz::prelude::*;
+///
+/// let token = CancelToken::new();
+/// token.cancel();
+/// let visited = (0..1_000).into_par_iter().cancel_on(&token).count();
+/// assert_eq!(visited, 0);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct CancelToken {
+    cancelled: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
+
+impl CancelToken {
+    /// Makes a token that is not cancelled.
+    #[must_use]
+    pub fn new() -> CancelToken {
+        CancelToken::default()
+    }
+
+    /// Makes a token that is cancelled at `deadline`, if not before.
+    ///
+    /// ```
+    /// use blitz::par::CancelToken;
+    /// assert!(CancelToken::at(std::time::Instant::now()).is_cancelled());
+    /// ```
+    #[must_use]
+    pub fn at(deadline: Instant) -> CancelToken {
+        CancelToken { deadline: Some(deadline), ..CancelToken::default() }
+    }
+
+    /// Ends the loops that have this token. They finish the blocks that they are in.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    /// Whether loops with this token end.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+            || self.deadline.is_some_and(|deadline| {
+                let over = Instant::now() >= deadline;
+                if over {
+                    self.cancel();
+                }
+                over
+            })
+    }
+}
+
+struct ProgressLayer<'l, F, N> {
+    done: AtomicUsize,
+    f: &'l F,
+    next: &'l N,
+}
+
+impl<T, F: Fn(usize) + Sync, N: Reducer<T>> Layer<T> for ProgressLayer<'_, F, N> {
+    type To = T;
+    stateless!(T);
+
+    fn fold<B: Iterator<Item = T>>(&self, acc: N::Acc, turn: &Turn<'_>, block: B) -> N::Acc {
+        let mut count = 0;
+        let acc = self.next.fold(acc, turn, block.inspect(|_| count += 1));
+        if count > 0 {
+            (self.f)(self.done.fetch_add(count, Relaxed) + count);
+        }
+        acc
+    }
+}
+
+impl<I, F> ParallelIterator for OnProgress<I, F>
+where
+    I: ParallelIterator,
+    F: Fn(usize) + Sync + Send,
+{
+    type Item = I::Item;
+
+    drive_layer!(|self, next| ProgressLayer { done: AtomicUsize::new(0), f: &self.f, next });
+
+    as_many!();
+}
+
+layer! {
+    CancelLayer [] [token: &'l CancelToken], [T,] T => T where [],
+    |self, block| block, done |layer| layer.token.is_cancelled()
+}
+
+impl<I: ParallelIterator> ParallelIterator for CancelOn<I> {
+    type Item = I::Item;
+
+    drive_layer!(|self, next| CancelLayer { token: &self.token, next });
+}

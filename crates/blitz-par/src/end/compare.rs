@@ -1,0 +1,44 @@
+//! Two iterators against each other.
+
+use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use std::cmp::Ordering;
+
+/// The first pair that is not equal decides, else the lengths.
+pub(crate) fn partial_cmp<A, B>(a: A, b: B) -> Option<Ordering>
+where
+    A: IndexedParallelIterator<Item: PartialOrd<B::Item>>,
+    B: IntoParallelIterator<Iter: IndexedParallelIterator>,
+{
+    let b = b.into_par_iter();
+    let by_length = a.len().cmp(&b.len());
+    let unequal = |pair: (A::Item, B::Item)| match pair.0.partial_cmp(&pair.1) {
+        Some(Ordering::Equal) => None,
+        found => Some(found),
+    };
+    a.zip(b).find_map_first(unequal).unwrap_or(Some(by_length))
+}
+
+/// The same, where each pair can be compared.
+pub(crate) fn cmp<A, B>(a: A, b: B) -> Ordering
+where
+    A: IndexedParallelIterator<Item: Ord>,
+    B: IntoParallelIterator<Item = A::Item, Iter: IndexedParallelIterator>,
+{
+    let b = b.into_par_iter();
+    let by_length = a.len().cmp(&b.len());
+    let unequal = |pair: (A::Item, A::Item)| match pair.0.cmp(&pair.1) {
+        Ordering::Equal => None,
+        found => Some(found),
+    };
+    a.zip(b).find_map_first(unequal).unwrap_or(by_length)
+}
+
+/// Whether all pairs are equal, and the lengths.
+pub(crate) fn eq<A, B>(a: A, b: B) -> bool
+where
+    A: IndexedParallelIterator<Item: PartialEq<B::Item>>,
+    B: IntoParallelIterator<Iter: IndexedParallelIterator>,
+{
+    let b = b.into_par_iter();
+    a.len() == b.len() && a.zip(b).all(|(a, b)| a == b)
+}

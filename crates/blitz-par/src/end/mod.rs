@@ -1,0 +1,10 @@
+//! What a loop is for: one value.
+
+#![forbid(unsafe_code)]
+
+pub mod compare;
+pub mod find;
+pub mod in_order;
+pub mod reduce;
+pub mod scan;
+pub mod try_reduce;

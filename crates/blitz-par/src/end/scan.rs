@@ -1,0 +1,42 @@
+//! All sums up to each item: `scan_inclusive`.
+
+use crate::here::enter;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::slice::ParallelSliceMut;
+use crate::source::vec;
+
+/// Replaces each item by what `f` makes of all items up to it. Two passes over parts: one adds up
+/// each part alone, the other one adds what the parts before came to.
+pub(crate) fn inclusive<I, F>(iter: I, f: F) -> vec::IntoIter<I::Item>
+where
+    I: IndexedParallelIterator,
+    F: Fn(&I::Item, &I::Item) -> I::Item + Sync + Send,
+{
+    let mut items: Vec<I::Item> = iter.collect();
+    let workers = enter(|here| here.workers());
+    // Alone, one pass is enough.
+    let parts = if workers == 1 { 1 } else { 4 * workers };
+    let size = items.len().div_ceil(parts).max(1);
+    items.par_chunks_mut(size).for_each(|part| add_up(part, &f));
+    // The last of each whole part becomes what all items up to it come to.
+    let mut last = size - 1;
+    while last + size < items.len() {
+        items[last + size] = f(&items[last], &items[last + size]);
+        last += size;
+    }
+    // Parts that begin with the last of the part before.
+    if size < items.len() {
+        items[size - 1..].par_chunks_mut(size).for_each(|part| {
+            if let Some((before, rest)) = part.split_first_mut() {
+                rest.iter_mut().for_each(|item| *item = f(before, item));
+            }
+        });
+    }
+    vec::IntoIter { vec: items }
+}
+
+fn add_up<T>(part: &mut [T], f: impl Fn(&T, &T) -> T) {
+    for at in 1..part.len() {
+        part[at] = f(&part[at - 1], &part[at]);
+    }
+}

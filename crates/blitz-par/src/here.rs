@@ -1,0 +1,88 @@
+//! The worker that a loop runs on, or a script in its place.
+
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+use crate::script::{self, Script};
+
+/// The worker that a loop runs on.
+#[derive(Debug, Clone, Copy)]
+pub struct Here<'a>(Kind<'a>);
+
+#[derive(Debug, Clone, Copy)]
+enum Kind<'a> {
+    Worker(blitz_core::Here<'a>),
+    /// A test decides what is wanted and what is stolen.
+    #[cfg(test)]
+    Script(&'a Script),
+}
+
+/// Runs `op` on the current worker, or on one of the current or the global pool.
+#[inline]
+pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
+    #[cfg(test)]
+    if let Some(script) = script::current() {
+        return op(Here(Kind::Script(&script)));
+    }
+    let (mut op, mut out) = (Some(op), None);
+    enter_worker(&mut |here| out = op.take().map(|op| op(here)));
+    match out {
+        Some(out) => out,
+        None => unreachable!("what is entered runs once, or panics"),
+    }
+}
+
+/// Runs `op` once on a worker. Without its type, so that a program has the way from a foreign thread
+/// into a pool once, not once for each of its loops.
+fn enter_worker(op: &mut (dyn FnMut(Here<'_>) + Send)) {
+    blitz_core::enter(|here| op(Here(Kind::Worker(here))));
+}
+
+impl Here<'_> {
+    /// Whether another worker could use a part of this one's work.
+    #[inline]
+    pub(crate) fn wanted(self) -> bool {
+        match self.0 {
+            Kind::Worker(here) => here.wanted(),
+            #[cfg(test)]
+            Kind::Script(script) => script.wanted(),
+        }
+    }
+
+    /// How many workers there are.
+    pub(crate) fn workers(self) -> usize {
+        match self.0 {
+            Kind::Worker(here) => here.workers(),
+            #[cfg(test)]
+            Kind::Script(script) => script.workers(),
+        }
+    }
+
+    /// Runs both closures, potentially at once; `b` is told whether a thief has it.
+    #[inline]
+    pub(crate) fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(Here<'_>) -> RA,
+        B: FnOnce(Here<'_>, bool) -> RB + Send,
+        RB: Send,
+    {
+        match self.0 {
+            Kind::Worker(here) => here.join(
+                |here| a(Here(Kind::Worker(here))),
+                |here, stolen| b(Here(Kind::Worker(here)), stolen),
+            ),
+            #[cfg(test)]
+            Kind::Script(script) => script.join(|| a(self), |stolen| b(self, stolen)),
+        }
+    }
+
+    /// How long the next block may be at most.
+    #[inline]
+    pub(crate) fn block_limit(self) -> usize {
+        match self.0 {
+            Kind::Worker(_) => usize::MAX,
+            #[cfg(test)]
+            Kind::Script(script) => script.block_limit(),
+        }
+    }
+}

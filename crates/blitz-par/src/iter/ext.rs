@@ -1,0 +1,146 @@
+//! What Rayon does not have, for every parallel iterator.
+
+use super::{IntoParallelIterator, ParallelExtend, ParallelIterator};
+use crate::adapt::tuned::{FixedShape, MaxLen, MaxWorkers, MinLen};
+use crate::adapt::watched::{CancelOn, CancelToken, OnProgress};
+use crate::end::in_order::InOrder;
+use crate::here::enter;
+use crate::run::reduce;
+use crate::tuning;
+
+/// How a loop is run: limits, progress, its end, results in order. Every [`ParallelIterator`] has
+/// these methods.
+pub trait ParallelIteratorExt: ParallelIterator {
+    /// Keeps parts of the loop from getting shorter than `min` items. There is rarely a reason:
+    /// loops measure how long their items take.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..1_000).into_par_iter().with_min_len(100).sum::<i32>(), 499_500);
+    /// ```
+    fn with_min_len(self, min: usize) -> MinLen<Self> {
+        MinLen { base: self, min }
+    }
+
+    /// Has the loop cut into parts of at most `max` items, whether another worker is idle or not.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let parts = (0..100).into_par_iter().with_max_len(10).fold(|| 0, |n, _| n + 1);
+    /// assert!(parts.collect::<Vec<_>>().iter().all(|&n| n <= 10));
+    /// ```
+    fn with_max_len(self, max: usize) -> MaxLen<Self> {
+        MaxLen { base: self, max }
+    }
+
+    /// Lets at most `workers` workers take part. With 1 the loop is sequential.
+    ///
+    /// The limit holds for this loop and for the inner loops of its `flat_map`s, not for other loops
+    /// and forks that the functions of the loop make.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let here = blitz::install(|| {
+    ///     let index = blitz::current_worker_index();
+    ///     let same = (0..100).into_par_iter().max_workers(1);
+    ///     same.all(|_| blitz::current_worker_index() == index)
+    /// });
+    /// assert!(here);
+    /// ```
+    fn max_workers(self, workers: usize) -> MaxWorkers<Self> {
+        MaxWorkers { base: self, workers }
+    }
+
+    /// Makes cuts depend on the length alone. So what comes of operations that are not associative,
+    /// as the addition of floating-point numbers, is the same for any number of workers.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let numbers: Vec<f32> = (1..10_000).map(|n| 1.0 / n as f32).collect();
+    /// let sum = || numbers.par_iter().fixed_shape().sum::<f32>();
+    /// let one = blitz::Pool::builder().workers(1).build()?;
+    /// let four = blitz::Pool::builder().workers(4).build()?;
+    /// assert_eq!(one.install(sum).to_bits(), four.install(sum).to_bits());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    ///
+    /// It does not make [`par_bridge`](super::ParallelBridge::par_bridge) keep an order.
+    fn fixed_shape(self) -> FixedShape<Self> {
+        FixedShape { base: self }
+    }
+
+    /// Ends the loop when `token` is cancelled. What was not begun by then is dropped, and the
+    /// result is that of the other items: ask the token whether it is complete.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let token = blitz::par::CancelToken::new();
+    /// let seen = (0..10_000_000).into_par_iter().cancel_on(&token).inspect(|_| token.cancel());
+    /// assert!(seen.count() < 10_000_000);
+    /// ```
+    fn cancel_on(self, token: &CancelToken) -> CancelOn<Self> {
+        CancelOn { base: self, token: token.clone() }
+    }
+
+    /// Calls `f` from time to time with the number of items that were passed on so far, from
+    /// whichever worker. Numbers may come out of order.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    /// let most = AtomicUsize::new(0);
+    /// let progress = |done| drop(most.fetch_max(done, Relaxed));
+    /// (0..1_000).into_par_iter().on_progress(progress).for_each(|_| ());
+    /// assert_eq!(most.into_inner(), 1_000);
+    /// ```
+    fn on_progress<F: Fn(usize) + Sync + Send>(self, f: F) -> OnProgress<Self, F> {
+        OnProgress { base: self, f }
+    }
+
+    /// Calls `sink` with each item in order, all from one thread, while the items behind are
+    /// computed in parallel.
+    ///
+    /// At most two windows of items wait, each of about 1,000 steps per worker. See
+    /// [`for_each_in_order_within`](Self::for_each_in_order_within) for another number.
+    ///
+    /// What comes from [`par_bridge`](super::ParallelBridge::par_bridge), from a tree or from
+    /// [`repeat`](super::repeat()) cannot be cut into windows. It is pulled out of there by the
+    /// calling worker, a window at a time; adaptors behind run in parallel.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let mut squares = Vec::new();
+    /// (0..100).into_par_iter().map(|n| n * n).for_each_in_order(|n| squares.push(n));
+    /// assert!(squares.is_sorted());
+    /// ```
+    fn for_each_in_order<F: FnMut(Self::Item) + Send>(self, sink: F) {
+        let workers = enter(|here| here.workers());
+        self.for_each_in_order_within(workers.saturating_mul(tuning::WINDOW), sink);
+    }
+
+    /// As [`for_each_in_order`](Self::for_each_in_order), with windows of `window` steps.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let mut text = String::new();
+    /// ["a", "b", "c"].par_iter().for_each_in_order_within(1, |part| text += part);
+    /// assert_eq!(text, "abc");
+    /// ```
+    fn for_each_in_order_within<F: FnMut(Self::Item) + Send>(self, window: usize, sink: F) {
+        reduce(self, &InOrder::new(sink, window));
+    }
+
+    /// Adds the items to a collection and returns it.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let mut numbers = vec![0];
+    /// assert_eq!((1..4).into_par_iter().collect_into(&mut numbers).len(), 4);
+    /// ```
+    fn collect_into<C: ParallelExtend<Self::Item>>(self, collection: &mut C) -> &mut C {
+        collection.par_extend(self.into_par_iter());
+        collection
+    }
+}
+
+impl<I: ParallelIterator> ParallelIteratorExt for I {}

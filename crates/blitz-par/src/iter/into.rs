@@ -1,0 +1,178 @@
+//! From collections to parallel iterators and back.
+
+use super::ParallelIterator;
+use std::ops::RangeBounds;
+
+/// What can be turned into a parallel iterator.
+pub trait IntoParallelIterator {
+    /// The iterator.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// Its items.
+    type Item: Send;
+
+    /// Turns it into a parallel iterator.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!(vec![1, 2, 3].into_par_iter().sum::<i32>(), 6);
+    /// assert_eq!((1..=3).into_par_iter().sum::<i32>(), 6);
+    /// ```
+    fn into_par_iter(self) -> Self::Iter;
+}
+
+impl<I: ParallelIterator> IntoParallelIterator for I {
+    type Iter = I;
+    type Item = I::Item;
+
+    fn into_par_iter(self) -> I {
+        self
+    }
+}
+
+/// What a parallel iterator can borrow from.
+pub trait IntoParallelRefIterator<'data> {
+    /// The iterator.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// Its items: references.
+    type Item: Send + 'data;
+
+    /// Makes a parallel iterator of references.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let words = ["one", "two", "three"];
+    /// assert_eq!(words.par_iter().map(|word| word.len()).sum::<usize>(), 11);
+    /// ```
+    fn par_iter(&'data self) -> Self::Iter;
+}
+
+impl<'data, C: ?Sized + 'data> IntoParallelRefIterator<'data> for C
+where
+    &'data C: IntoParallelIterator,
+{
+    type Iter = <&'data C as IntoParallelIterator>::Iter;
+    type Item = <&'data C as IntoParallelIterator>::Item;
+
+    fn par_iter(&'data self) -> Self::Iter {
+        self.into_par_iter()
+    }
+}
+
+/// What a parallel iterator can change.
+pub trait IntoParallelRefMutIterator<'data> {
+    /// The iterator.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// Its items: mutable references.
+    type Item: Send + 'data;
+
+    /// Makes a parallel iterator of mutable references.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let mut numbers = [1, 2, 3];
+    /// numbers.par_iter_mut().for_each(|n| *n *= 2);
+    /// assert_eq!(numbers, [2, 4, 6]);
+    /// ```
+    fn par_iter_mut(&'data mut self) -> Self::Iter;
+}
+
+impl<'data, C: ?Sized + 'data> IntoParallelRefMutIterator<'data> for C
+where
+    &'data mut C: IntoParallelIterator,
+{
+    type Iter = <&'data mut C as IntoParallelIterator>::Iter;
+    type Item = <&'data mut C as IntoParallelIterator>::Item;
+
+    fn par_iter_mut(&'data mut self) -> Self::Iter {
+        self.into_par_iter()
+    }
+}
+
+/// References to a collection as references to the slice that it is.
+macro_rules! into_par_iter_of_refs {
+    ([$($params:tt)*] $type:ty as [$item:ident]) => {
+        impl<'a, $($params)*> $crate::iter::IntoParallelIterator for &'a $type
+        where
+            $item: Sync,
+        {
+            type Item = &'a $item;
+            type Iter = $crate::source::slice::Iter<'a, $item>;
+
+            fn into_par_iter(self) -> Self::Iter {
+                self[..].into_par_iter()
+            }
+        }
+
+        impl<'a, $($params)*> $crate::iter::IntoParallelIterator for &'a mut $type
+        where
+            $item: Send,
+        {
+            type Item = &'a mut $item;
+            type Iter = $crate::source::slice::IterMut<'a, $item>;
+
+            fn into_par_iter(self) -> Self::Iter {
+                self[..].into_par_iter()
+            }
+        }
+    };
+}
+
+pub(crate) use into_par_iter_of_refs;
+
+/// What can be made of the items of a parallel iterator.
+pub trait FromParallelIterator<T: Send> {
+    /// Makes it: see [`collect`](ParallelIterator::collect).
+    fn from_par_iter<I: IntoParallelIterator<Item = T>>(iter: I) -> Self;
+}
+
+/// What the items of a parallel iterator can be added to.
+pub trait ParallelExtend<T: Send> {
+    /// Adds them.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let mut numbers = vec![0];
+    /// numbers.par_extend(1..4);
+    /// assert_eq!(numbers, [0, 1, 2, 3]);
+    /// ```
+    fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, iter: I);
+}
+
+/// A collection that can be emptied.
+pub trait ParallelDrainFull {
+    /// The iterator.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// Its items.
+    type Item: Send;
+
+    /// Takes all items out; the collection keeps its memory.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let mut set: std::collections::HashSet<u32> = (0..10).collect();
+    /// assert_eq!(set.par_drain().sum::<u32>(), 45);
+    /// assert!(set.is_empty());
+    /// ```
+    fn par_drain(self) -> Self::Iter;
+}
+
+/// A collection of which a range can be taken out.
+pub trait ParallelDrainRange<Idx = usize> {
+    /// The iterator.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// Its items.
+    type Item: Send;
+
+    /// Takes the items of a range out. They are gone when the iterator is, also if it was not used.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let mut numbers: Vec<u32> = (0..10).collect();
+    /// assert_eq!(numbers.par_drain(2..5).sum::<u32>(), 9);
+    /// assert_eq!(numbers, [0, 1, 5, 6, 7, 8, 9]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the range ends before it starts, or beyond the end.
+    fn par_drain<R: RangeBounds<Idx>>(self, range: R) -> Self::Iter;
+}

@@ -1,0 +1,792 @@
+//! Parallel iterators: their methods.
+
+use super::{FromParallelIterator, IntoParallelIterator, ParallelExtend};
+use crate::adapt::any::{SkipAny, SkipAnyWhile, TakeAny, TakeAnyWhile, WhileSome};
+use crate::adapt::chain::Chain;
+use crate::adapt::each::{Cloned, Copied, Inspect, Map, Update};
+use crate::adapt::filter::{Filter, FilterMap, FlatMapIter, FlattenIter};
+use crate::adapt::flat::{FlatMap, Flatten};
+use crate::adapt::fold::{Fold, FoldWith};
+use crate::adapt::fuse::PanicFuse;
+use crate::adapt::intersperse::Intersperse;
+use crate::adapt::try_fold::{TryFold, TryFoldWith};
+use crate::adapt::with::{MapInit, MapWith};
+use crate::collect::either::BySide;
+use crate::collect::rope::Parts;
+use crate::collect::unzip::{ByTest, Pairs, extend_both};
+use crate::end::find::Find;
+use crate::end::reduce::{Count, ForEach, Products, Reduce, ReduceWith, Sums};
+use crate::end::try_reduce::{TryReduce, TryReduceWith};
+use crate::plan::Turn;
+use crate::reducer::{Reducer, Run};
+use crate::run::reduce;
+use crate::tried::Try;
+use either::Either;
+use std::cmp::Ordering;
+use std::collections::LinkedList;
+use std::iter::{Product, Sum};
+use std::marker::PhantomData;
+use std::ops::ControlFlow::Continue;
+
+/// A parallel iterator: what items there are, and what is done with them.
+///
+/// Nothing happens until a method is called that returns no iterator. Then the loop runs on the
+/// current pool, or on the global one: block by block on the worker that calls, and wherever another
+/// worker is idle it gets a part. Panics of closures continue in the caller, when all parts have
+/// ended.
+///
+/// The trait cannot be implemented elsewhere: see [`Piece`](super::Piece) for sources of your own.
+#[must_use = "parallel iterators are lazy and do nothing unless consumed"]
+pub trait ParallelIterator: Sized + Send {
+    /// The items.
+    type Item: Send;
+
+    /// Runs the loop. `acc`: the state of the part that lies before, if there is one.
+    #[doc(hidden)]
+    fn drive<R: Reducer<Self::Item>>(
+        self,
+        turn: Turn<'_>,
+        reducer: &R,
+        acc: Option<R::Acc>,
+    ) -> Run<R::Acc, R::Out>;
+
+    /// How many items there are, if places are their indexes.
+    #[doc(hidden)]
+    fn exact_len(&self) -> Option<usize> {
+        None
+    }
+
+    /// Returns how many items there are, if that is known.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..10).into_par_iter().opt_len(), Some(10));
+    /// assert_eq!((0..10).into_par_iter().filter(|n| n % 2 == 0).opt_len(), None);
+    /// ```
+    fn opt_len(&self) -> Option<usize> {
+        self.exact_len()
+    }
+
+    /// Calls `op` with each item.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let sum = std::sync::atomic::AtomicI32::new(0);
+    /// (0..10).into_par_iter().for_each(|n| drop(sum.fetch_add(n, std::sync::atomic::Ordering::Relaxed)));
+    /// assert_eq!(sum.into_inner(), 45);
+    /// ```
+    fn for_each(self, op: impl Fn(Self::Item) + Sync + Send) {
+        reduce(self, &ForEach(op));
+    }
+
+    /// Calls `op` with a clone of `init` and with each item. Each part of the loop has a clone.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// (0..5).into_par_iter().for_each_with(send, |send, n| send.send(n).unwrap());
+    /// assert_eq!(receive.iter().sum::<i32>(), 10);
+    /// ```
+    fn for_each_with<OP, T>(self, init: T, op: OP)
+    where
+        OP: Fn(&mut T, Self::Item) + Sync + Send,
+        T: Clone + Send,
+    {
+        self.map_with(init, op).for_each(|()| ());
+    }
+
+    /// Calls `op` with what `init` returned and with each item. `init` is called once for each part of
+    /// the loop, and its value need not be `Send`.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// (0..5).into_par_iter().for_each_init(|| std::rc::Rc::new(1), |one, n| assert!(n + **one > 0));
+    /// ```
+    fn for_each_init<OP, INIT, T>(self, init: INIT, op: OP)
+    where
+        OP: Fn(&mut T, Self::Item) + Sync + Send,
+        INIT: Fn() -> T + Sync + Send,
+    {
+        self.map_init(init, op).for_each(|()| ());
+    }
+
+    /// Calls `op` with each item until one call fails; returns one of the failures. Parts of the loop
+    /// end soon after.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let checked = (0..10).into_par_iter().try_for_each(|n| if n < 9 { Ok(()) } else { Err(n) });
+    /// assert_eq!(checked, Err(9));
+    /// ```
+    fn try_for_each<OP, R>(self, op: OP) -> R
+    where
+        OP: Fn(Self::Item) -> R + Sync + Send,
+        R: Try<Output = ()> + Send,
+    {
+        self.map(op).try_reduce(|| (), |(), ()| R::of(Continue(())))
+    }
+
+    /// As [`try_for_each`](Self::try_for_each), with a clone of `init` for each part of the loop.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// (0..5).into_par_iter().try_for_each_with(send, |send, n| send.send(n)).unwrap();
+    /// assert_eq!(receive.iter().sum::<i32>(), 10);
+    /// ```
+    fn try_for_each_with<OP, T, R>(self, init: T, op: OP) -> R
+    where
+        OP: Fn(&mut T, Self::Item) -> R + Sync + Send,
+        T: Clone + Send,
+        R: Try<Output = ()> + Send,
+    {
+        self.map_with(init, op).try_reduce(|| (), |(), ()| R::of(Continue(())))
+    }
+
+    /// As [`try_for_each`](Self::try_for_each), with what `init` returned for each part of the loop.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let checked = (0..9).into_par_iter().try_for_each_init(|| 9, |limit, n| (n < *limit).then_some(()));
+    /// assert_eq!(checked, Some(()));
+    /// ```
+    fn try_for_each_init<OP, INIT, T, R>(self, init: INIT, op: OP) -> R
+    where
+        OP: Fn(&mut T, Self::Item) -> R + Sync + Send,
+        INIT: Fn() -> T + Sync + Send,
+        R: Try<Output = ()> + Send,
+    {
+        self.map_init(init, op).try_reduce(|| (), |(), ()| R::of(Continue(())))
+    }
+
+    /// Counts the items.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..10).into_par_iter().filter(|n| n % 3 == 0).count(), 4);
+    /// ```
+    fn count(self) -> usize {
+        reduce(self, &Count)
+    }
+
+    /// Replaces each item by what `f` returns for it.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..3).into_par_iter().map(|n| 2 * n).collect::<Vec<_>>(), [0, 2, 4]);
+    /// ```
+    fn map<F: Fn(Self::Item) -> R + Sync + Send, R: Send>(self, f: F) -> Map<Self, F> {
+        Map { base: self, f }
+    }
+
+    /// As [`map`](Self::map), with a clone of `init` for each part of the loop.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let words = ["a", "b"].par_iter().map_with(String::new(), |buffer, word| {
+    ///     buffer.clear();
+    ///     buffer.push_str(word);
+    ///     buffer.len()
+    /// });
+    /// assert_eq!(words.sum::<usize>(), 2);
+    /// ```
+    fn map_with<F, T, R>(self, init: T, f: F) -> MapWith<Self, T, F>
+    where
+        F: Fn(&mut T, Self::Item) -> R + Sync + Send,
+        T: Clone + Send,
+        R: Send,
+    {
+        MapWith { base: self, seed: init, f }
+    }
+
+    /// As [`map`](Self::map), with what `init` returned for each part of the loop. The value need not be
+    /// `Send`.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let sums = (0..4).into_par_iter().map_init(|| std::rc::Rc::new(1), |one, n| n + **one);
+    /// assert_eq!(sums.collect::<Vec<i32>>(), [1, 2, 3, 4]);
+    /// ```
+    fn map_init<F, INIT, T, R>(self, init: INIT, f: F) -> MapInit<Self, INIT, F>
+    where
+        F: Fn(&mut T, Self::Item) -> R + Sync + Send,
+        INIT: Fn() -> T + Sync + Send,
+        R: Send,
+    {
+        MapInit { base: self, init, f }
+    }
+
+    /// Clones each item.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!(["a".to_owned()].par_iter().cloned().collect::<Vec<String>>(), ["a"]);
+    /// ```
+    fn cloned<'a, T: Clone + Send + Sync + 'a>(self) -> Cloned<Self>
+    where
+        Self: ParallelIterator<Item = &'a T>,
+    {
+        Cloned { base: self }
+    }
+
+    /// Copies each item.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!([1, 2].par_iter().copied().collect::<Vec<i32>>(), [1, 2]);
+    /// ```
+    fn copied<'a, T: Copy + Send + Sync + 'a>(self) -> Copied<Self>
+    where
+        Self: ParallelIterator<Item = &'a T>,
+    {
+        Copied { base: self }
+    }
+
+    /// Calls `f` with a reference to each item on its way.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..3).into_par_iter().inspect(|n| assert!(*n < 3)).sum::<i32>(), 3);
+    /// ```
+    fn inspect<F: Fn(&Self::Item) + Sync + Send>(self, f: F) -> Inspect<Self, F> {
+        Inspect { base: self, f }
+    }
+
+    /// Lets `f` change each item on its way.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..3).into_par_iter().update(|n| *n += 1).sum::<i32>(), 6);
+    /// ```
+    fn update<F: Fn(&mut Self::Item) + Sync + Send>(self, f: F) -> Update<Self, F> {
+        Update { base: self, f }
+    }
+
+    /// Passes on the items that `f` approves of.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..9).into_par_iter().filter(|n| n % 4 == 0).collect::<Vec<_>>(), [0, 4, 8]);
+    /// ```
+    fn filter<F: Fn(&Self::Item) -> bool + Sync + Send>(self, f: F) -> Filter<Self, F> {
+        Filter { base: self, f }
+    }
+
+    /// Passes on what `f` makes of the items, where it is not `None`.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let numbers = ["1", "x", "3"].par_iter().filter_map(|text| text.parse::<i32>().ok());
+    /// assert_eq!(numbers.sum::<i32>(), 4);
+    /// ```
+    fn filter_map<F, R: Send>(self, f: F) -> FilterMap<Self, F>
+    where
+        F: Fn(Self::Item) -> Option<R> + Sync + Send,
+    {
+        FilterMap { base: self, f }
+    }
+
+    /// Passes on the items of the parallel iterators that `f` returns. They are cut, too, if another
+    /// worker is idle.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let items = (1..4).into_par_iter().flat_map(|n| vec![n; n]);
+    /// assert_eq!(items.collect::<Vec<_>>(), [1, 2, 2, 3, 3, 3]);
+    /// ```
+    fn flat_map<F, PI>(self, f: F) -> FlatMap<Self, F>
+    where
+        F: Fn(Self::Item) -> PI + Sync + Send,
+        PI: IntoParallelIterator,
+    {
+        FlatMap { base: self, f }
+    }
+
+    /// Passes on the items of the sequential iterators that `f` returns.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let items = (1..4).into_par_iter().flat_map_iter(|n| std::iter::repeat(n).take(n));
+    /// assert_eq!(items.collect::<Vec<_>>(), [1, 2, 2, 3, 3, 3]);
+    /// ```
+    fn flat_map_iter<F, SI>(self, f: F) -> FlatMapIter<Self, F>
+    where
+        F: Fn(Self::Item) -> SI + Sync + Send,
+        SI: IntoIterator<Item: Send>,
+    {
+        FlatMapIter { base: self, f }
+    }
+
+    /// Passes on the items of the items, which are parallel iterators.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!(vec![vec![1], vec![2, 3]].into_par_iter().flatten().sum::<i32>(), 6);
+    /// ```
+    fn flatten(self) -> Flatten<Self>
+    where
+        Self::Item: IntoParallelIterator,
+    {
+        Flatten { base: self }
+    }
+
+    /// Passes on the items of the items, which are sequential iterators.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!(vec![Some(1), None, Some(3)].into_par_iter().flatten_iter().sum::<i32>(), 4);
+    /// ```
+    fn flatten_iter(self) -> FlattenIter<Self>
+    where
+        Self::Item: IntoIterator<Item: Send>,
+    {
+        FlattenIter { base: self }
+    }
+
+    /// Reduces the items to one. `op` has to be associative, and `identity` to return a value that
+    /// changes nothing: it is used any number of times.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((1..5).into_par_iter().reduce(|| 0, |a, b| a + b), 10);
+    /// ```
+    fn reduce<OP, ID>(self, identity: ID, op: OP) -> Self::Item
+    where
+        OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
+        ID: Fn() -> Self::Item + Sync + Send,
+    {
+        reduce(self, &Reduce { identity, f: op })
+    }
+
+    /// Reduces the items to one, if there are any. `op` has to be associative.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((1..5).into_par_iter().reduce_with(|a, b| a * b), Some(24));
+    /// ```
+    fn reduce_with<OP>(self, op: OP) -> Option<Self::Item>
+    where
+        OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
+    {
+        reduce(self, &ReduceWith(op))
+    }
+
+    /// As [`reduce`](Self::reduce), of items that may be failures and with an `op` that may fail. The loop
+    /// ends soon after a failure.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let sum = [1u8, 200, 100].par_iter().map(|&n| Some(n)).try_reduce(|| 0, |a, b| a.checked_add(b));
+    /// assert_eq!(sum, None);
+    /// ```
+    fn try_reduce<T, OP, ID>(self, identity: ID, op: OP) -> Self::Item
+    where
+        OP: Fn(T, T) -> Self::Item + Sync + Send,
+        ID: Fn() -> T + Sync + Send,
+        Self::Item: Try<Output = T>,
+    {
+        reduce(self, &TryReduce::new(identity, op))
+    }
+
+    /// As [`reduce_with`](Self::reduce_with), of items that may be failures and with an `op` that may
+    /// fail.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let sum = [1u8, 2].par_iter().map(|&n| Some(n)).try_reduce_with(|a, b| a.checked_add(b));
+    /// assert_eq!(sum, Some(Some(3)));
+    /// ```
+    fn try_reduce_with<T, OP>(self, op: OP) -> Option<Self::Item>
+    where
+        OP: Fn(T, T) -> Self::Item + Sync + Send,
+        Self::Item: Try<Output = T>,
+    {
+        reduce(self, &TryReduceWith::new(op))
+    }
+
+    /// Folds the items of each part of the loop into one. How many parts there are depends on the
+    /// workers; reduce what comes of them.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let sum = (0..10).into_par_iter().fold(|| 0, |a, b| a + b).sum::<i32>();
+    /// assert_eq!(sum, 45);
+    /// ```
+    fn fold<T: Send, ID, F>(self, identity: ID, f: F) -> Fold<Self, ID, F>
+    where
+        F: Fn(T, Self::Item) -> T + Sync + Send,
+        ID: Fn() -> T + Sync + Send,
+    {
+        Fold { base: self, identity, f }
+    }
+
+    /// As [`fold`](Self::fold), from clones of `init` on.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..10).into_par_iter().fold_with(0, |a, b| a + b).sum::<i32>(), 45);
+    /// ```
+    fn fold_with<F, T: Clone + Send>(self, init: T, f: F) -> FoldWith<Self, T, F>
+    where
+        F: Fn(T, Self::Item) -> T + Sync + Send,
+    {
+        FoldWith { base: self, seed: init, f }
+    }
+
+    /// As [`fold`](Self::fold), with a function that may fail: then its part of the loop ends.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let parts = [1u8, 200, 100].par_iter().try_fold(|| 0u8, |a, &b| a.checked_add(b));
+    /// assert_eq!(parts.try_reduce(|| 0, u8::checked_add), None);
+    /// ```
+    fn try_fold<T, R, ID, F>(self, identity: ID, f: F) -> TryFold<Self, R, ID, F>
+    where
+        F: Fn(T, Self::Item) -> R + Sync + Send,
+        ID: Fn() -> T + Sync + Send,
+        R: Try<Output = T> + Send,
+    {
+        TryFold { base: self, identity, f, result: PhantomData }
+    }
+
+    /// As [`try_fold`](Self::try_fold), from clones of `init` on.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let parts = [1u8, 2].par_iter().try_fold_with(0u8, |a, &b| a.checked_add(b));
+    /// assert_eq!(parts.try_reduce(|| 0, u8::checked_add), Some(3));
+    /// ```
+    fn try_fold_with<F, T, R>(self, init: T, f: F) -> TryFoldWith<Self, R, T, F>
+    where
+        F: Fn(T, Self::Item) -> R + Sync + Send,
+        R: Try<Output = T> + Send,
+        T: Clone + Send,
+    {
+        TryFoldWith { base: self, seed: init, f, result: PhantomData }
+    }
+
+    /// Adds the items up, in any grouping.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..10).into_par_iter().sum::<i32>(), 45);
+    /// ```
+    fn sum<S: Sum<Self::Item> + Sum<S> + Send>(self) -> S {
+        reduce(self, &Sums(PhantomData))
+    }
+
+    /// Multiplies the items, in any grouping.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((1..6).into_par_iter().product::<i32>(), 120);
+    /// ```
+    fn product<P: Product<Self::Item> + Product<P> + Send>(self) -> P {
+        reduce(self, &Products(PhantomData))
+    }
+
+    /// Returns the least item; of equal ones, the first.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!([3, 1, 2].par_iter().min(), Some(&1));
+    /// ```
+    fn min(self) -> Option<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        self.min_by(Ord::cmp)
+    }
+
+    /// Returns the least item by `f`; of equal ones, the first.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!([3i32, -4].par_iter().min_by(|a, b| a.abs().cmp(&b.abs())), Some(&3));
+    /// ```
+    fn min_by<F>(self, f: F) -> Option<Self::Item>
+    where
+        F: Fn(&Self::Item, &Self::Item) -> Ordering + Sync + Send,
+    {
+        self.reduce_with(|a, b| one_of(f(&a, &b).is_le(), a, b))
+    }
+
+    /// Returns the item whose key is least; of equal ones, the first.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!([3i32, -4].par_iter().min_by_key(|n| n.abs()), Some(&3));
+    /// ```
+    fn min_by_key<K: Ord + Send, F>(self, f: F) -> Option<Self::Item>
+    where
+        F: Fn(&Self::Item) -> K + Sync + Send,
+    {
+        let keyed = self.map(|item| (f(&item), item));
+        Some(keyed.min_by(|a, b| a.0.cmp(&b.0))?.1)
+    }
+
+    /// Returns the greatest item; of equal ones, the last.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!([3, 1, 2].par_iter().max(), Some(&3));
+    /// ```
+    fn max(self) -> Option<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        self.max_by(Ord::cmp)
+    }
+
+    /// Returns the greatest item by `f`; of equal ones, the last.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!([3i32, -4].par_iter().max_by(|a, b| a.abs().cmp(&b.abs())), Some(&-4));
+    /// ```
+    fn max_by<F>(self, f: F) -> Option<Self::Item>
+    where
+        F: Fn(&Self::Item, &Self::Item) -> Ordering + Sync + Send,
+    {
+        self.reduce_with(|a, b| one_of(f(&a, &b).is_gt(), a, b))
+    }
+
+    /// Returns the item whose key is greatest; of equal ones, the last.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!([3i32, -4].par_iter().max_by_key(|n| n.abs()), Some(&-4));
+    /// ```
+    fn max_by_key<K: Ord + Send, F>(self, f: F) -> Option<Self::Item>
+    where
+        F: Fn(&Self::Item) -> K + Sync + Send,
+    {
+        let keyed = self.map(|item| (f(&item), item));
+        Some(keyed.max_by(|a, b| a.0.cmp(&b.0))?.1)
+    }
+
+    /// Goes on with the items of another iterator.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..2).into_par_iter().chain(5..7).collect::<Vec<i32>>(), [0, 1, 5, 6]);
+    /// ```
+    fn chain<C: IntoParallelIterator<Item = Self::Item>>(self, other: C) -> Chain<Self, C::Iter> {
+        Chain { a: self, b: other.into_par_iter() }
+    }
+
+    /// Returns any item that `f` approves of. The loop ends soon after one is found.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!([1, 2, 3].par_iter().find_any(|&&n| n == 2), Some(&2));
+    /// ```
+    fn find_any(self, f: impl Fn(&Self::Item) -> bool + Sync + Send) -> Option<Self::Item> {
+        reduce(self, &Find::any(|item| Some(item).filter(&f)))
+    }
+
+    /// Returns the first item that `f` approves of.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((1..100).into_par_iter().find_first(|n| n % 10 == 0), Some(10));
+    /// ```
+    fn find_first(self, f: impl Fn(&Self::Item) -> bool + Sync + Send) -> Option<Self::Item> {
+        reduce(self, &Find::first(|item| Some(item).filter(&f)))
+    }
+
+    /// Returns the last item that `f` approves of.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((1..100).into_par_iter().find_last(|n| n % 10 == 0), Some(90));
+    /// ```
+    fn find_last(self, f: impl Fn(&Self::Item) -> bool + Sync + Send) -> Option<Self::Item> {
+        reduce(self, &Find::last(|item| Some(item).filter(&f)))
+    }
+
+    /// Returns what `f` makes of any item, if it is not `None`.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!(["x", "2"].par_iter().find_map_any(|text| text.parse().ok()), Some(2));
+    /// ```
+    fn find_map_any<F: Fn(Self::Item) -> Option<R> + Sync + Send, R: Send>(
+        self,
+        f: F,
+    ) -> Option<R> {
+        reduce(self, &Find::any(f))
+    }
+
+    /// Returns what `f` makes of the first item for which it is not `None`.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!(["x", "2", "3"].par_iter().find_map_first(|text| text.parse().ok()), Some(2));
+    /// ```
+    fn find_map_first<F: Fn(Self::Item) -> Option<R> + Sync + Send, R: Send>(
+        self,
+        f: F,
+    ) -> Option<R> {
+        reduce(self, &Find::first(f))
+    }
+
+    /// Returns what `f` makes of the last item for which it is not `None`.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!(["x", "2", "3"].par_iter().find_map_last(|text| text.parse().ok()), Some(3));
+    /// ```
+    fn find_map_last<F: Fn(Self::Item) -> Option<R> + Sync + Send, R: Send>(
+        self,
+        f: F,
+    ) -> Option<R> {
+        reduce(self, &Find::last(f))
+    }
+
+    /// As [`find_any`](Self::find_any).
+    #[deprecated(note = "use `find_any`, `find_first` or `find_last`")]
+    fn find(self, f: impl Fn(&Self::Item) -> bool + Sync + Send) -> Option<Self::Item> {
+        self.find_any(f)
+    }
+
+    /// Whether `f` approves of any item. The loop ends soon after one is found.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert!([1, 2, 3].par_iter().any(|&n| n > 2));
+    /// ```
+    fn any(self, f: impl Fn(Self::Item) -> bool + Sync + Send) -> bool {
+        reduce(self, &Find::any(|item| f(item).then_some(()))).is_some()
+    }
+
+    /// Whether `f` approves of all items. The loop ends soon after one is found of which it does not.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert!([1, 2, 3].par_iter().all(|&n| n > 0));
+    /// ```
+    fn all(self, f: impl Fn(Self::Item) -> bool + Sync + Send) -> bool {
+        !self.any(|item| !f(item))
+    }
+
+    /// Passes on what is inside of the items, until one is `None`: then all parts of the loop end, some
+    /// of them perhaps before items that lie before it.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!([Some(1), Some(2)].into_par_iter().while_some().sum::<i32>(), 3);
+    /// ```
+    fn while_some<T: Send>(self) -> WhileSome<Self>
+    where
+        Self: ParallelIterator<Item = Option<T>>,
+    {
+        WhileSome { base: self }
+    }
+
+    /// Ends the loop soon after a panic. Without it, other parts run to their end before the panic
+    /// continues.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let loud = || (0..9).into_par_iter().panic_fuse().for_each(|n| assert_ne!(n, 5));
+    /// assert!(std::panic::catch_unwind(loud).is_err());
+    /// ```
+    fn panic_fuse(self) -> PanicFuse<Self> {
+        PanicFuse::new(self)
+    }
+
+    /// Collects the items, in their order where the collection has one. If the number of items is known,
+    /// each is written where it belongs at once.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let squares: Vec<i32> = (0..4).into_par_iter().map(|n| n * n).collect();
+    /// assert_eq!(squares, [0, 1, 4, 9]);
+    /// let all: Option<Vec<u8>> = "12x".par_chars().map(|c| c.to_digit(10).map(|n| n as u8)).collect();
+    /// assert_eq!(all, None);
+    /// ```
+    fn collect<C: FromParallelIterator<Self::Item>>(self) -> C {
+        C::from_par_iter(self)
+    }
+
+    /// Collects the halves of pairs.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let (numbers, letters): (Vec<_>, String) = vec![(1, 'a'), (2, 'b')].into_par_iter().unzip();
+    /// assert_eq!((numbers, letters.as_str()), (vec![1, 2], "ab"));
+    /// ```
+    fn unzip<A, B, FromA, FromB>(self) -> (FromA, FromB)
+    where
+        Self: ParallelIterator<Item = (A, B)>,
+        FromA: Default + ParallelExtend<A> + Send,
+        FromB: Default + ParallelExtend<B> + Send,
+        A: Send,
+        B: Send,
+    {
+        let mut both = (FromA::default(), FromB::default());
+        extend_both(self, Pairs, &mut both.0, &mut both.1);
+        both
+    }
+
+    /// Collects the items that `f` approves of, and the others.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let (even, odd): (Vec<_>, Vec<_>) = (0..5).into_par_iter().partition(|n| n % 2 == 0);
+    /// assert_eq!((even, odd), (vec![0, 2, 4], vec![1, 3]));
+    /// ```
+    fn partition<A, B, F>(self, f: F) -> (A, B)
+    where
+        A: Default + ParallelExtend<Self::Item> + Send,
+        B: Default + ParallelExtend<Self::Item> + Send,
+        F: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        let mut both = (A::default(), B::default());
+        extend_both(self, ByTest(f), &mut both.0, &mut both.1);
+        both
+    }
+
+    /// Collects what `f` makes of the items, left and right ones.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// use blitz::par::iter::Either::{Left, Right};
+    /// let (a, b): (Vec<_>, Vec<_>) =
+    ///     (0..4).into_par_iter().partition_map(|n| if n < 2 { Left(n) } else { Right(n as u8) });
+    /// assert_eq!((a, b), (vec![0, 1], vec![2, 3]));
+    /// ```
+    fn partition_map<A, B, F, L, R>(self, f: F) -> (A, B)
+    where
+        A: Default + ParallelExtend<L> + Send,
+        B: Default + ParallelExtend<R> + Send,
+        F: Fn(Self::Item) -> Either<L, R> + Sync + Send,
+        L: Send,
+        R: Send,
+    {
+        let mut both = (A::default(), B::default());
+        extend_both(self, BySide(f), &mut both.0, &mut both.1);
+        both
+    }
+
+    /// Puts a clone of `element` between each two items.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((1..4).into_par_iter().intersperse(0).collect::<Vec<_>>(), [1, 0, 2, 0, 3]);
+    /// ```
+    fn intersperse(self, element: Self::Item) -> Intersperse<Self>
+    where
+        Self::Item: Clone,
+    {
+        Intersperse { base: self, separator: element }
+    }
+
+    /// Passes on `n` items from anywhere.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..100).into_par_iter().take_any(5).count(), 5);
+    /// ```
+    fn take_any(self, n: usize) -> TakeAny<Self> {
+        TakeAny { base: self, count: n }
+    }
+
+    /// Leaves out `n` items from anywhere.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!((0..100).into_par_iter().skip_any(5).count(), 95);
+    /// ```
+    fn skip_any(self, n: usize) -> SkipAny<Self> {
+        SkipAny { base: self, count: n }
+    }
+
+    /// Passes on items until `f` disapproves of one: then all parts of the loop end.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert!((0..100).into_par_iter().take_any_while(|&n| n < 50).all(|n| n < 50));
+    /// ```
+    fn take_any_while<F>(self, f: F) -> TakeAnyWhile<Self, F>
+    where
+        F: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        TakeAnyWhile { base: self, f }
+    }
+
+    /// Leaves out items until `f` disapproves of one: then all parts of the loop pass on theirs.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert!((0..100).into_par_iter().skip_any_while(|&n| n < 50).count() >= 50);
+    /// ```
+    fn skip_any_while<F>(self, f: F) -> SkipAnyWhile<Self, F>
+    where
+        F: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        SkipAnyWhile { base: self, f }
+    }
+
+    /// Collects the items of each part of the loop into a vector of its own.
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let parts = (0..100).into_par_iter().collect_vec_list();
+    /// assert!(parts.into_iter().flatten().eq(0..100));
+    /// ```
+    fn collect_vec_list(self) -> LinkedList<Vec<Self::Item>> {
+        reduce(self, &Parts::new())
+    }
+}
+
+/// The first or the second one. The other one is dropped before that, so that nothing is lost if
+/// its drop panics.
+fn one_of<T>(first: bool, a: T, b: T) -> T {
+    let (one, other) = if first { (a, b) } else { (b, a) };
+    drop(other);
+    one
+}

@@ -1,0 +1,34 @@
+//! Laws that hold for any way in which a loop is cut, tried under scripts and on pools.
+
+mod calls;
+mod drops;
+mod early;
+mod numbers;
+mod own;
+mod pieces;
+mod same;
+mod sorts;
+mod surface;
+
+use crate::script::play;
+use blitz_core::Pool;
+
+/// How many scripts each law is tried under.
+const SEEDS: u64 = 24;
+
+/// Tries `law` under scripts, and on pools of 1, 2 and 8 workers.
+fn everywhere(law: impl Fn() + Sync) {
+    scripted(&law);
+    for workers in [1, 2, 8] {
+        let pool = Pool::builder().workers(workers).build().unwrap();
+        (0..4).for_each(|_| pool.install(&law));
+    }
+}
+
+/// Tries `law` under scripts.
+fn scripted(law: impl Fn()) {
+    (0..SEEDS).for_each(|seed| play(seed, &law));
+}
+
+/// Leaves out a result.
+fn ignore<T>(_result: T) {}

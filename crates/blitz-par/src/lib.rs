@@ -1,0 +1,125 @@
+//! Parallel iterators of the Blitz runtime. Use them through `blitz-rt`, as `blitz::par` and
+//! `blitz::prelude`.
+//!
+//! ```
+//! use blitz::prelude::*;
+//!
+//! let numbers: Vec<u64> = (0..100_000).collect();
+//! let sum: u64 = numbers.par_iter().map(|n| n * n).filter(|n| n % 3 == 0).sum();
+//! assert_eq!(sum, numbers.iter().map(|n| n * n).filter(|n| n % 3 == 0).sum());
+//! ```
+//!
+//! Names and meanings are those of the crate `rayon`. What differs:
+//!
+//! - A loop is cut where another worker is idle, and blocks are as long as their items are short.
+//!   So small loops and loops of uneven items need no tuning.
+//! - The state of [`map_init`](iter::ParallelIterator::map_init) and its like lasts as long as the
+//!   part of the loop that a worker has, not until the next cut.
+//! - [`par_bridge`](iter::ParallelBridge::par_bridge) pulls batches, and no worker waits for another
+//!   one's.
+//! - There is more: [`ParallelIteratorExt`](iter::ParallelIteratorExt).
+//!
+//! # How it works
+//! Sources and indexed adaptors are [`Piece`](iter::Piece)s: work that can be cut, handed out in
+//! blocks that are ordinary iterators. What is done with the items is a reducer, which other adaptors
+//! wrap. There is one loop, which takes blocks of a piece into a reducer, and cuts the piece and
+//! forks where another worker could use a part.
+//!
+//! # In async code
+//! Call a loop right inside of a task if it is short: idle workers take parts of it. To keep the
+//! task's worker free, await a job: the handle of `blitz::spawn_cpu`. A panic of the loop is the
+//! handle's error, and a handle that is dropped lets the loop run on, unless it
+//! has a [`CancelToken`].
+//!
+//! ```
+//! use blitz::par::CancelToken;
+//! use blitz::prelude::*;
+//!
+//! # blitz::block_on(async {
+//! let (numbers, token) = ((0..10_000_u64).collect::<Vec<_>>(), CancelToken::new());
+//! let stop = token.clone();
+//! let sum = blitz::spawn_cpu(move || numbers.par_iter().cancel_on(&stop).sum::<u64>());
+//! assert_eq!(sum.await.unwrap(), 49_995_000);
+//! // Elsewhere, to stop it half way: token.cancel().
+//! # drop(token);
+//! # });
+//! ```
+//!
+//! With the feature `stream`, `par::stream` returns the results of a loop as a stream, in order,
+//! and computes no more than its consumer reads.
+
+#[macro_use]
+mod adapt;
+mod collect;
+mod end;
+mod here;
+#[macro_use]
+mod indexed;
+pub mod iter;
+#[cfg(test)]
+mod laws;
+mod piece;
+mod place;
+mod plan;
+mod range_of;
+mod reducer;
+mod run;
+#[cfg(test)]
+mod script;
+pub mod slice;
+mod sort;
+mod source;
+pub mod str;
+#[cfg(feature = "stream")]
+mod stream;
+mod tried;
+mod tuning;
+
+pub use adapt::watched::CancelToken;
+#[cfg(feature = "stream")]
+pub use stream::{ResultStream, stream};
+
+/// The items of arrays.
+pub mod array {
+    pub use crate::source::array::IntoIter;
+}
+
+/// The items of the standard collections.
+pub mod collections {
+    pub use crate::source::collections::Iter;
+
+    /// The items of `VecDeque`.
+    pub mod vec_deque {
+        pub use crate::source::deque::{Drain, IntoIter, Iter, IterMut};
+    }
+}
+
+/// What is inside of an `Option` or a `Result`.
+pub mod option {
+    pub use crate::source::option::IntoIter;
+}
+
+/// The items of ranges.
+pub mod range {
+    pub use crate::source::range::Iter;
+}
+
+/// The items of ranges with their end.
+pub mod range_inclusive {
+    pub use crate::source::range_inclusive::Iter;
+}
+
+/// The items of vectors, by value.
+pub mod vec {
+    pub use crate::source::vec::{Drain, IntoIter};
+}
+
+/// The traits that parallel loops need: `use blitz::prelude::*`.
+pub mod prelude {
+    pub use crate::iter::{FromParallelIterator, IndexedParallelIterator, IntoParallelIterator};
+    pub use crate::iter::{IntoParallelRefIterator, IntoParallelRefMutIterator};
+    pub use crate::iter::{ParallelBridge, ParallelDrainFull, ParallelDrainRange, ParallelExtend};
+    pub use crate::iter::{ParallelIterator, ParallelIteratorExt};
+    pub use crate::slice::{ParallelSlice, ParallelSliceMut};
+    pub use crate::str::ParallelString;
+}

@@ -1,0 +1,234 @@
+//! Plans: how a loop is cut, and how long its blocks are.
+
+#![forbid(unsafe_code)]
+
+use crate::here::Here;
+use crate::place::Place;
+use crate::tuning;
+use blitz_parts::cycles;
+use blitz_parts::prim::{AtomicUsize, Instant, Relaxed};
+
+/// How a loop is cut.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'p> {
+    /// Parts have at least so many steps.
+    pub(crate) min: usize,
+    /// Parts have at most so many steps, if that is not below `min`.
+    pub(crate) max: usize,
+    /// How many workers the next loop may use.
+    pub(crate) workers: usize,
+    /// Cuts depend on the length alone.
+    pub(crate) fixed: bool,
+    /// With `fixed`: parts of at most so many steps are not cut.
+    pub(crate) leaf: usize,
+    /// The loop runs inside of an item of another one.
+    pub(crate) nested: bool,
+    /// How many forks follow each other at the start, wanted or not.
+    pub(crate) eager: u32,
+    pub(crate) pace: &'p Pace,
+    pub(crate) tickets: Option<&'p Tickets<'p>>,
+}
+
+impl<'p> Plan<'p> {
+    #[inline]
+    pub(crate) fn new(pace: &'p Pace) -> Plan<'p> {
+        Plan {
+            min: 1,
+            max: usize::MAX,
+            workers: usize::MAX,
+            fixed: false,
+            leaf: usize::MAX,
+            nested: false,
+            eager: 0,
+            pace,
+            tickets: None,
+        }
+    }
+
+    /// The plan of a loop inside of an item of this one; `pace`: that of all such loops.
+    #[inline]
+    pub(crate) fn inside<'q>(&self, pace: &'q Pace) -> Plan<'q>
+    where
+        'p: 'q,
+    {
+        // Items that take long are worth being cut before an idle worker asks.
+        let eager = if self.pace.block() == 1 { tuning::EAGER_INSIDE } else { 0 };
+        let outer = Plan::new(pace);
+        Plan { fixed: self.fixed, nested: true, eager, tickets: self.tickets, ..outer }
+    }
+
+    /// The tickets of a loop, if its number of workers is limited anew.
+    pub(crate) fn tickets(&self) -> Option<Tickets<'p>> {
+        let is_limited = self.workers < usize::MAX;
+        is_limited.then(|| Tickets::new(self.workers.max(1) - 1, self.tickets))
+    }
+
+    /// The plan of a loop that has [`tickets`](Self::tickets) now.
+    pub(crate) fn limited<'q>(&self, tickets: &'q Option<Tickets<'p>>) -> Plan<'q>
+    where
+        'p: 'q,
+    {
+        match tickets {
+            Some(tickets) => Plan { workers: usize::MAX, tickets: Some(tickets), ..*self },
+            None => *self,
+        }
+    }
+
+    /// Allows parts of at least `min` steps only.
+    pub(crate) fn at_least(&mut self, min: usize) {
+        self.min = self.min.max(min);
+    }
+
+    /// Has parts cut until they have at most `max` steps.
+    pub(crate) fn at_most(&mut self, max: usize) {
+        self.max = self.max.min(max.max(1));
+    }
+}
+
+/// What a reducer is told with each block: where it runs, and where the block lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn<'a> {
+    pub(crate) here: Here<'a>,
+    /// Lent, since a loop passes its turn on with each cut.
+    pub(crate) plan: &'a Plan<'a>,
+    pub(crate) place: Place,
+}
+
+/// How long blocks are, learnt from those before: shared by all parts of a loop.
+#[derive(Debug)]
+pub struct Pace {
+    block: AtomicUsize,
+    /// The steps that take so long that another worker may have them.
+    part: AtomicUsize,
+}
+
+impl Pace {
+    #[inline]
+    pub(crate) fn new() -> Pace {
+        Pace { block: AtomicUsize::new(1), part: AtomicUsize::new(1) }
+    }
+
+    /// The length of the next block.
+    #[inline]
+    pub(crate) fn block(&self) -> usize {
+        self.block.load(Relaxed)
+    }
+
+    /// The least length of a part.
+    #[inline]
+    pub(crate) fn part(&self) -> usize {
+        self.part.load(Relaxed)
+    }
+
+    /// A block of `steps` steps took `ticks`.
+    #[inline]
+    pub(crate) fn learn(&self, steps: usize, ticks: u64) {
+        let ticks = ticks.max(1);
+        if steps < self.block() && ticks < tuning::BLOCK_TICKS {
+            // A short rest, which says less than the blocks before it.
+            return;
+        }
+        let longest = steps.saturating_mul(tuning::GROWTH);
+        if ticks <= tuning::BLOCK_TICKS / (tuning::GROWTH * tuning::PARTS_OF_BLOCK) as u64 {
+            // Short blocks grow as much as they may, and without a division.
+            self.block.store(longest, Relaxed);
+            self.part.store(longest, Relaxed);
+            return;
+        }
+        let block = match (steps as u64).checked_mul(tuning::BLOCK_TICKS) {
+            Some(product) => usize::try_from(product / ticks).unwrap_or(usize::MAX),
+            None => usize::MAX / 2,
+        };
+        let part = block / tuning::PARTS_OF_BLOCK;
+        self.block.store(block.clamp(1, longest), Relaxed);
+        self.part.store(part.clamp(1, longest), Relaxed);
+    }
+}
+
+/// A clock for short times: about three ticks per nanosecond.
+pub(crate) struct Clock {
+    ticks: u64,
+    /// Where the processor's counter cannot be trusted.
+    instant: Option<Instant>,
+}
+
+impl Clock {
+    #[inline]
+    pub(crate) fn start() -> Clock {
+        if cycles::are_trusted() {
+            Clock { ticks: cycles::read(), instant: None }
+        } else {
+            Clock { ticks: 0, instant: Some(Instant::now()) }
+        }
+    }
+
+    /// Returns how long ago the clock was started, and starts it anew.
+    #[inline]
+    pub(crate) fn lap(&mut self) -> u64 {
+        match &mut self.instant {
+            None => {
+                let now = cycles::read();
+                now.saturating_sub(std::mem::replace(&mut self.ticks, now))
+            }
+            Some(start) => {
+                let before = std::mem::replace(start, Instant::now());
+                start.duration_since(before).as_nanos().saturating_mul(3) as u64
+            }
+        }
+    }
+}
+
+/// The right to fork: there are as many as workers may help at once.
+#[derive(Debug)]
+pub struct Tickets<'p> {
+    left: AtomicUsize,
+    /// Those of the loop around.
+    outer: Option<&'p Tickets<'p>>,
+}
+
+impl<'p> Tickets<'p> {
+    pub(crate) fn new(helpers: usize, outer: Option<&'p Tickets<'p>>) -> Tickets<'p> {
+        Tickets { left: AtomicUsize::new(helpers), outer }
+    }
+
+    /// Takes a ticket of each loop, or none.
+    pub(crate) fn take(&self) -> bool {
+        let taken = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
+        if taken && self.outer.is_some_and(|outer| !outer.take()) {
+            self.left.fetch_add(1, Relaxed);
+            return false;
+        }
+        taken
+    }
+
+    /// Gives what [`take`](Self::take) took back.
+    pub(crate) fn give_back(&self) {
+        self.left.fetch_add(1, Relaxed);
+        if let Some(outer) = self.outer {
+            outer.give_back();
+        }
+    }
+}
+
+/// A ticket that goes back when it is dropped.
+pub(crate) struct Held<'p>(Option<&'p Tickets<'p>>);
+
+impl<'p> Held<'p> {
+    /// A ticket, if the plan asks for one and there is one left; `None`: there is none left.
+    #[inline]
+    pub(crate) fn take(plan: &Plan<'p>) -> Option<Held<'p>> {
+        match plan.tickets {
+            None => Some(Held(None)),
+            Some(tickets) => tickets.take().then(|| Held(Some(tickets))),
+        }
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(tickets) = self.0 {
+            tickets.give_back();
+        }
+    }
+}

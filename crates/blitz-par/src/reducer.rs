@@ -1,0 +1,177 @@
+//! Reducers: what becomes of the items of a loop.
+
+#![forbid(unsafe_code)]
+
+use crate::place::Place;
+use crate::plan::Turn;
+
+/// What becomes of the items of a loop. All threads share it; the state of a part is its `Acc`.
+///
+/// The trait cannot be named outside of this crate, and so parallel iterators cannot be implemented
+/// there: only our own loop and reducers know places, which writing in place relies on.
+pub trait Reducer<T>: Sync {
+    /// The state of a part. It stays on the thread that began the part.
+    type Acc;
+    /// What comes of a part.
+    type Out: Send;
+    /// Whether the loop goes on window by window, each of which is [delivered](Self::deliver).
+    const IN_WINDOWS: bool = false;
+    /// Whether places are compared although they are not exact: otherwise parts need not be told
+    /// apart.
+    const COMPARES_PLACES: bool = false;
+
+    /// The state of a part that begins at `place`.
+    fn start(&self, place: &Place) -> Self::Acc;
+
+    /// Takes a block in: an ordinary iterator chain.
+    fn fold<B: Iterator<Item = T>>(&self, acc: Self::Acc, turn: &Turn<'_>, block: B) -> Self::Acc;
+
+    /// What comes of the part.
+    fn finish(&self, acc: Self::Acc, turn: &Turn<'_>) -> Self::Out;
+
+    /// What comes of two parts of which `left` lies before `right`.
+    fn merge(&self, left: Self::Out, right: Self::Out) -> Self::Out;
+
+    /// Another part is about to begin while the one with `acc`, which has come to `place`, goes on.
+    #[inline]
+    fn before_fork(&self, _acc: &mut Self::Acc, _place: &Place) {}
+
+    /// Whether the rest of a part that has come to `place` changes nothing.
+    #[inline]
+    fn is_done(&self, _acc: &Self::Acc, _place: &Place) -> bool {
+        false
+    }
+
+    /// Whether nothing that lies behind `out` changes the result.
+    #[inline]
+    fn is_settled(&self, _out: &Self::Out) -> bool {
+        false
+    }
+
+    /// How many items a window has.
+    fn window(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Passes on what came of the windows so far, in order and from one thread.
+    fn deliver(&self, out: Self::Out) -> Self::Out {
+        out
+    }
+}
+
+/// How far a loop has come: it did not fork, and its state can take in more, or it is done.
+#[derive(Debug)]
+pub enum Run<A, O> {
+    Live(A),
+    Done(O),
+}
+
+impl<A, O> Run<A, O> {
+    /// Ends the loop.
+    #[inline]
+    pub(crate) fn done<T, R>(self, reducer: &R, turn: &Turn<'_>) -> O
+    where
+        R: Reducer<T, Acc = A, Out = O>,
+    {
+        match self {
+            Run::Live(acc) => reducer.finish(acc, turn),
+            Run::Done(out) => out,
+        }
+    }
+
+    /// Changes the state.
+    #[inline]
+    pub(crate) fn map<B>(self, f: impl FnOnce(A) -> B) -> Run<B, O> {
+        match self {
+            Run::Live(acc) => Run::Live(f(acc)),
+            Run::Done(out) => Run::Done(out),
+        }
+    }
+}
+
+/// An adaptor's part in a loop: it changes the items, and the next reducer takes them in.
+pub trait Layer<T>: Sync {
+    /// What the items become.
+    type To;
+    /// What takes them in.
+    type Next: Reducer<Self::To>;
+    /// The state of a part, that of the next reducer included.
+    type Acc;
+
+    /// The next reducer.
+    fn next(&self) -> &Self::Next;
+    /// The state of a part of which the next reducer has `acc`.
+    fn wrap(&self, acc: Acc<Self, T>) -> Self::Acc;
+    /// The part ends: what the next reducer has.
+    fn unwrap(&self, acc: Self::Acc, turn: &Turn<'_>) -> Acc<Self, T>;
+    /// What the next reducer has so far.
+    fn peek<'a>(&self, acc: &'a Self::Acc) -> &'a Acc<Self, T>;
+    /// Takes a block in.
+    fn fold<B: Iterator<Item = T>>(&self, acc: Self::Acc, turn: &Turn<'_>, block: B) -> Self::Acc;
+    /// Another part is about to begin while this one goes on.
+    fn before_fork(&self, acc: &mut Self::Acc, place: &Place);
+    /// Whether the rest of the part changes nothing.
+    #[inline]
+    fn is_done(&self, acc: &Self::Acc, place: &Place) -> bool {
+        self.next().is_done(self.peek(acc), place)
+    }
+}
+
+/// The state of the reducer behind a layer.
+pub(crate) type Acc<L, T> = <<L as Layer<T>>::Next as Reducer<<L as Layer<T>>::To>>::Acc;
+
+/// What comes of the reducer behind a layer.
+pub(crate) type Out<L, T> = <<L as Layer<T>>::Next as Reducer<<L as Layer<T>>::To>>::Out;
+
+/// A layer, as the reducer that it makes of the next one.
+pub struct Over<L>(pub(crate) L);
+
+impl<T, L: Layer<T>> Reducer<T> for Over<L> {
+    type Acc = L::Acc;
+    type Out = <L::Next as Reducer<L::To>>::Out;
+    const IN_WINDOWS: bool = <L::Next as Reducer<L::To>>::IN_WINDOWS;
+    const COMPARES_PLACES: bool = <L::Next as Reducer<L::To>>::COMPARES_PLACES;
+
+    #[inline]
+    fn start(&self, place: &Place) -> L::Acc {
+        self.0.wrap(self.0.next().start(place))
+    }
+
+    #[inline]
+    fn fold<B: Iterator<Item = T>>(&self, acc: L::Acc, turn: &Turn<'_>, block: B) -> L::Acc {
+        self.0.fold(acc, turn, block)
+    }
+
+    #[inline]
+    fn finish(&self, acc: L::Acc, turn: &Turn<'_>) -> Self::Out {
+        self.0.next().finish(self.0.unwrap(acc, turn), turn)
+    }
+
+    #[inline]
+    fn merge(&self, left: Self::Out, right: Self::Out) -> Self::Out {
+        self.0.next().merge(left, right)
+    }
+
+    #[inline]
+    fn before_fork(&self, acc: &mut L::Acc, place: &Place) {
+        self.0.before_fork(acc, place);
+    }
+
+    #[inline]
+    fn is_done(&self, acc: &L::Acc, place: &Place) -> bool {
+        self.0.is_done(acc, place)
+    }
+
+    #[inline]
+    fn is_settled(&self, out: &Self::Out) -> bool {
+        self.0.next().is_settled(out)
+    }
+
+    fn window(&self) -> usize {
+        self.0.next().window()
+    }
+
+    fn deliver(&self, out: Self::Out) -> Self::Out {
+        self.0.next().deliver(out)
+    }
+}

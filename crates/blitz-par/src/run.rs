@@ -1,0 +1,373 @@
+//! The one loop, and the one place that forks.
+
+#![forbid(unsafe_code)]
+
+use crate::here::{Here, enter};
+use crate::iter::{IntoParallelIterator, ParallelIterator};
+use crate::piece::Piece;
+use crate::place::Place;
+use crate::plan::{Clock, Held, Pace, Plan, Turn};
+use crate::reducer::{Acc, Layer, Out, Over, Reducer, Run};
+use crate::tuning;
+
+/// Runs a parallel iterator to its end.
+#[inline]
+pub(crate) fn reduce<I, R>(iter: I, reducer: &R) -> R::Out
+where
+    I: ParallelIterator,
+    R: Reducer<I::Item>,
+{
+    let place = Place::whole(iter.exact_len());
+    enter(|here| {
+        let pace = Pace::new();
+        let turn = Turn { here, plan: &Plan::new(&pace), place };
+        iter.drive(turn, reducer, None).done(reducer, &turn)
+    })
+}
+
+/// Runs a parallel iterator whose items go through a layer.
+#[inline]
+pub(crate) fn through<I, L>(
+    base: I,
+    layer: L,
+    turn: Turn<'_>,
+    acc: Option<Acc<L, I::Item>>,
+) -> Run<Acc<L, I::Item>, Out<L, I::Item>>
+where
+    I: ParallelIterator,
+    L: Layer<I::Item>,
+{
+    let layer = Over(layer);
+    let acc = acc.map(|acc| layer.0.wrap(acc));
+    base.drive(turn, &layer, acc).map(|acc| layer.0.unwrap(acc, &turn))
+}
+
+/// Begins the loop over a piece. `acc`: the state of the part that lies before, if there is one.
+pub(crate) fn begin<P, R>(
+    turn: Turn<'_>,
+    reducer: &R,
+    piece: P,
+    acc: Option<R::Acc>,
+) -> Run<R::Acc, R::Out>
+where
+    P: Piece<Item: Send>,
+    R: Reducer<P::Item>,
+{
+    let Turn { here, place, .. } = turn;
+    if turn.plan.nested && !turn.plan.fixed && turn.plan.workers == usize::MAX {
+        // Inner loops are many and small, and their plan is complete.
+        return run(turn, reducer, Part::whole(piece, turn.plan), acc);
+    }
+    let tickets = turn.plan.tickets();
+    let mut plan = turn.plan.limited(&tickets);
+    if plan.fixed {
+        plan.leaf = piece.steps().div_ceil(tuning::FIXED_PARTS).max(1);
+    }
+    if !plan.nested {
+        plan.eager = match here.workers() {
+            1 => tuning::EAGER_ALONE,
+            workers => workers.next_power_of_two().trailing_zeros() + tuning::EAGER_MORE,
+        };
+    }
+    let turn = Turn { here, plan: &plan, place };
+    if R::IN_WINDOWS && !plan.nested {
+        let len = reducer.window();
+        if P::IS_MEASURED {
+            let mut rest = Some(piece);
+            let next = || cut(&mut rest, len);
+            let each =
+                |turn: Turn<'_>, window| run(turn, reducer, Part::whole(window, turn.plan), None);
+            return in_windows(turn, reducer, acc, next, each);
+        }
+        // The loop over what was pulled has no windows of its own.
+        let turn = Turn { plan: &Plan { nested: true, ..plan }, ..turn };
+        let (mut piece, len) = (piece, len.min(tuning::WINDOW.saturating_mul(here.workers())));
+        let next = || pull(&mut piece, len);
+        let each = |turn: Turn<'_>, items: Vec<_>| items.into_par_iter().drive(turn, reducer, None);
+        return in_windows(turn, reducer, acc, next, each);
+    }
+    run(turn, reducer, Part::whole(piece, &plan), acc)
+}
+
+/// What is left of a piece, and how it may be cut.
+struct Part<P> {
+    piece: P,
+    /// So many cuts follow each other, wanted or not.
+    eager: u32,
+    /// Whether to ask if a fork is wanted: once for each block, so that the loop gets on even if
+    /// forks are wanted all the time and the piece has no end.
+    may_ask: bool,
+    /// How many cuts lie below on this thread's stack; in a fixed shape, on any stack.
+    depth: u32,
+}
+
+impl<P: Piece> Part<P> {
+    /// A piece that has not been cut on this thread.
+    #[inline]
+    fn whole(piece: P, plan: &Plan<'_>) -> Part<P> {
+        Part { piece, eager: plan.eager, may_ask: true, depth: 0 }
+    }
+
+    /// How many steps there are at most behind a block of `steps` steps.
+    #[inline]
+    fn behind(&self, steps: usize) -> usize {
+        match self.piece.exact_len() {
+            Some(len) => len.saturating_sub(steps),
+            // It may turn out to be more than it seems.
+            None => self.piece.steps().saturating_sub(steps).saturating_add(1),
+        }
+    }
+}
+
+/// The loop over a piece: block by block, and cut in two where a fork is due or wanted.
+fn run<P, R>(
+    mut turn: Turn<'_>,
+    reducer: &R,
+    mut part: Part<P>,
+    acc: Option<R::Acc>,
+) -> Run<R::Acc, R::Out>
+where
+    P: Piece,
+    R: Reducer<P::Item>,
+{
+    let plan = turn.plan;
+    let mut acc = acc.unwrap_or_else(|| reducer.start(&turn.place));
+    let mut clock = None;
+    loop {
+        let steps = part.piece.steps();
+        if steps == 0 || reducer.is_done(&acc, &turn.place) {
+            // Before the result is returned: if this panics, it is dropped.
+            drop(part);
+            return Run::Live(acc);
+        }
+        if is_cut_due(&turn, &part, steps) {
+            // Without a ticket a loop of fixed shape is cut, too, and nothing is forked.
+            let ticket = Held::take(plan);
+            if ticket.is_some() || plan.fixed {
+                if let Some(right) = part.piece.split_off(steps - steps / 2) {
+                    return Run::Done(halves(turn, reducer, part, right, acc, ticket));
+                }
+            }
+        }
+        // What may have no end is asked again and again whether it is over.
+        let block = if plan.fixed && steps < usize::MAX {
+            steps
+        } else {
+            plan.pace.block().max(plan.min).min(steps).min(turn.here.block_limit())
+        };
+        // The last block teaches nothing that this part could use.
+        if block < steps && clock.is_none() {
+            clock = Some(Clock::start());
+        }
+        if R::COMPARES_PLACES || turn.place.is_exact() {
+            turn.place.begin_block(block, part.behind(block));
+        }
+        acc = reducer.fold(acc, &turn, part.piece.block(block));
+        turn.place.end_block();
+        if let Some(clock) = clock.as_mut().filter(|_| block < steps) {
+            plan.pace.learn(block, clock.lap());
+        }
+        part.may_ask = true;
+    }
+}
+
+/// Whether a piece of `steps` steps is to be cut.
+#[inline]
+fn is_cut_due<P>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> bool {
+    let plan = turn.plan;
+    let half = steps / 2;
+    if half < plan.min || half == 0 || part.depth == tuning::DEPTH_MAX {
+        return false;
+    }
+    // What may have no end is cut for other workers only.
+    let is_known = steps < usize::MAX;
+    if plan.fixed {
+        return is_known && steps > plan.leaf;
+    }
+    if is_known && steps > plan.max {
+        return true;
+    }
+    // Before the first block the pace allows for everything.
+    half >= plan.pace.part() && (part.eager > 0 || (part.may_ask && turn.here.wanted()))
+}
+
+/// Goes on with both halves of a part, potentially at once.
+#[inline(never)]
+fn halves<P, R>(
+    mut turn: Turn<'_>,
+    reducer: &R,
+    left: Part<P>,
+    right: P,
+    mut acc: R::Acc,
+    ticket: Option<Held<'_>>,
+) -> R::Out
+where
+    P: Piece,
+    R: Reducer<P::Item>,
+{
+    let plan = turn.plan;
+    let beyond = turn.place.split_off(left.piece.steps(), right.steps());
+    reducer.before_fork(&mut acc, &turn.place);
+    let (eager, depth) = (left.eager.saturating_sub(1), left.depth + 1);
+    let first = |here: Here<'_>| {
+        let turn = Turn { here, ..turn };
+        let left = Part { eager, may_ask: false, depth, ..left };
+        run(turn, reducer, left, Some(acc)).done(reducer, &turn)
+    };
+    let second = |here: Here<'_>, stolen: bool| {
+        let turn = Turn { here, plan, place: beyond };
+        // A thief begins with a stack of its own; a fixed shape does not depend on thefts.
+        let is_new = stolen && !plan.fixed;
+        let (eager, depth) = if is_new { (plan.eager, 0) } else { (eager, depth) };
+        let right = Part { piece: right, eager, may_ask: true, depth };
+        run(turn, reducer, right, None).done(reducer, &turn)
+    };
+    let (left, right) = match ticket {
+        Some(ticket) => fork(turn.here, ticket, first, second),
+        None => {
+            let left = first(turn.here);
+            (left, second(turn.here, false))
+        }
+    };
+    reducer.merge(left, right)
+}
+
+/// Forks: the only place of loops that does. `second` is told whether a thief has it.
+fn fork<A, B>(
+    here: Here<'_>,
+    ticket: Held<'_>,
+    first: impl FnOnce(Here<'_>) -> A,
+    second: impl FnOnce(Here<'_>, bool) -> B + Send,
+) -> (A, B)
+where
+    B: Send,
+{
+    here.join(first, |here, stolen| {
+        // A fork that was not stolen needs no other worker.
+        let _ticket = stolen.then_some(ticket);
+        second(here, stolen)
+    })
+}
+
+/// Runs two loops of which one follows the other, potentially at once.
+pub(crate) fn both<T, R, A, B>(
+    turn: Turn<'_>,
+    reducer: &R,
+    beyond: Place,
+    acc: Option<R::Acc>,
+    first: A,
+    second: B,
+) -> Run<R::Acc, R::Out>
+where
+    R: Reducer<T>,
+    A: FnOnce(Turn<'_>, Option<R::Acc>) -> Run<R::Acc, R::Out>,
+    B: FnOnce(Turn<'_>, Option<R::Acc>) -> Run<R::Acc, R::Out> + Send,
+{
+    let tickets = turn.plan.tickets();
+    let plan = &turn.plan.limited(&tickets);
+    let turn = Turn { plan, ..turn };
+    let in_order = R::IN_WINDOWS && !plan.nested;
+    let wanted = !plan.fixed && !in_order && (!plan.nested || turn.here.wanted());
+    if let Some(ticket) = wanted.then(|| Held::take(plan)).flatten() {
+        let mut acc = acc.unwrap_or_else(|| reducer.start(&turn.place));
+        reducer.before_fork(&mut acc, &turn.place);
+        let (left, right) = fork(
+            turn.here,
+            ticket,
+            |here| {
+                let turn = Turn { here, ..turn };
+                first(turn, Some(acc)).done(reducer, &turn)
+            },
+            |here, _| {
+                let turn = Turn { here, plan, place: beyond };
+                second(turn, None).done(reducer, &turn)
+            },
+        );
+        return Run::Done(reducer.merge(left, right));
+    }
+    let turn_beyond = Turn { place: beyond, ..turn };
+    match first(turn, acc) {
+        Run::Live(acc) => second(turn_beyond, Some(acc)),
+        Run::Done(left) if reducer.is_settled(&left) => Run::Done(left),
+        Run::Done(left) => {
+            let right = second(turn_beyond, None).done(reducer, &turn_beyond);
+            Run::Done(reducer.merge(left, right))
+        }
+    }
+}
+
+/// A part of a loop in windows.
+struct Window<W> {
+    work: W,
+    steps: usize,
+    /// How many steps come after it, as far as that is known.
+    behind: usize,
+}
+
+/// Cuts a window of about `len` steps off.
+fn cut<P: Piece>(rest: &mut Option<P>, len: usize) -> Option<Window<P>> {
+    let mut window = rest.take().filter(|piece| piece.steps() > 0)?;
+    if window.steps() > len {
+        *rest = window.split_off(len);
+    }
+    let behind = rest.as_ref().map_or(0, Piece::steps);
+    Some(Window { steps: window.steps(), work: window, behind })
+}
+
+/// Takes a window of `len` items out of a piece that is not cut where it should be.
+fn pull<P: Piece>(piece: &mut P, len: usize) -> Option<Window<Vec<P::Item>>> {
+    let mut items = Vec::new();
+    while items.len() < len && piece.steps() > 0 {
+        items.extend(piece.block(len - items.len()));
+    }
+    let (steps, behind) = (items.len(), piece.steps());
+    (steps > 0).then_some(Window { work: items, steps, behind })
+}
+
+/// A loop window by window: while one is computed, the one before is delivered. `next` returns the
+/// windows, and `each` runs the loop over one of them.
+fn in_windows<T, R, W>(
+    mut turn: Turn<'_>,
+    reducer: &R,
+    acc: Option<R::Acc>,
+    mut next: impl FnMut() -> Option<Window<W>>,
+    each: impl Fn(Turn<'_>, W) -> Run<R::Acc, R::Out> + Sync,
+) -> Run<R::Acc, R::Out>
+where
+    R: Reducer<T>,
+    W: Send,
+{
+    let plan = turn.plan;
+    let mut ready = acc.map(|acc| reducer.finish(acc, &turn));
+    while let Some(Window { work, steps, behind }) = next() {
+        let mut place = turn.place;
+        let beyond = place.split_off(steps, behind);
+        turn.place = beyond;
+        let compute = |here: Here<'_>, _stolen: bool| {
+            let turn = Turn { here, plan, place };
+            let run = each(turn, work);
+            // A part that is over says nothing of the windows behind, unless a new one is, too.
+            let is_over = matches!(&run, Run::Live(acc) if reducer.is_done(acc, &place))
+                && reducer.is_done(&reducer.start(&beyond), &beyond);
+            (run.done(reducer, &turn), is_over)
+        };
+        // The first window has none before it, and all tickets for itself.
+        let ticket = ready.as_ref().and_then(|_| Held::take(plan));
+        let (delivered, (out, is_over)) = match (ready.take(), ticket) {
+            (Some(before), Some(ticket)) => {
+                let deliver = |_: Here<'_>| Some(reducer.deliver(before));
+                fork(turn.here, ticket, deliver, compute)
+            }
+            (before, _) => (before.map(|out| reducer.deliver(out)), compute(turn.here, false)),
+        };
+        ready = Some(match delivered {
+            Some(before) => reducer.merge(before, out),
+            None => out,
+        });
+        if is_over {
+            break;
+        }
+    }
+    let out = ready.unwrap_or_else(|| reducer.finish(reducer.start(&turn.place), &turn));
+    Run::Done(reducer.deliver(out))
+}

@@ -1,0 +1,32 @@
+//! By keys that are computed once.
+
+#![forbid(unsafe_code)]
+
+use super::unstable::unstable;
+use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
+/// Sorts `slice` by what `f` returns for each item; equal items keep their order.
+pub(crate) fn by_cached_key<T, K, F>(slice: &mut [T], f: F)
+where
+    T: Send,
+    K: Ord + Send,
+    F: Fn(&T) -> K + Sync,
+{
+    if slice.len() < 2 {
+        return;
+    }
+    let keys = (&mut *slice).into_par_iter().enumerate();
+    let mut keys: Vec<(K, usize)> = keys.map(|(index, item)| (f(item), index)).collect();
+    // With the index behind each key there are no equal ones.
+    unstable(&mut keys, Ord::cmp);
+    // Item `keys[at].1` belongs to `at`. Those before `at` are there already: an item that was there
+    // has gone where its index was found.
+    for at in 0..keys.len() {
+        let mut from = keys[at].1;
+        while from < at {
+            from = keys[from].1;
+        }
+        keys[at].1 = from;
+        slice.swap(at, from);
+    }
+}

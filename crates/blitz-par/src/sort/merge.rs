@@ -1,0 +1,188 @@
+//! Merging, by several workers, between a slice and memory of the same length.
+//!
+//! Each function below moves items from one place to another, and has moved all of them when it
+//! returns or unwinds, in whatever order. So a panic of the comparison leaves each item in the slice
+//! exactly once.
+
+use crate::here::Here;
+use crate::tuning;
+use std::cmp::Ordering;
+use std::mem::{MaybeUninit, forget};
+use std::slice;
+
+/// Sorts `slice`. Parts of at most `alone` items are sorted by the standard library.
+pub(crate) fn merge_sort<T, F>(
+    here: Here<'_>,
+    slice: &mut [T],
+    memory: &mut [MaybeUninit<T>],
+    f: &F,
+    alone: usize,
+) where
+    T: Send,
+    F: Fn(&T, &T) -> Ordering + Sync,
+{
+    assert!(slice.len() <= memory.len(), "there is room for each item");
+    let len = slice.len();
+    let (items, memory) = (Run::of(slice.as_mut_ptr(), len), memory.as_mut_ptr().cast());
+    sort(here, items, Run::of(memory, len), f, alone, false);
+}
+
+/// Memory for some items, initialised or not.
+struct Run<T> {
+    first: *mut T,
+    len: usize,
+}
+
+// SAFETY: it is used as a mutable slice is: its items are moved by one thread at a time.
+unsafe impl<T: Send> Send for Run<T> {}
+
+impl<T> Clone for Run<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Run<T> {}
+
+impl<T> Run<T> {
+    fn of(first: *mut T, len: usize) -> Run<T> {
+        Run { first, len }
+    }
+
+    /// The first `at` items, and the others.
+    fn split_at(self, at: usize) -> (Run<T>, Run<T>) {
+        assert!(at <= self.len, "{at} of {} items", self.len);
+        (Run::of(self.first, at), Run::of(self.first.wrapping_add(at), self.len - at))
+    }
+
+    /// # Safety
+    /// 1. The items are initialised, and nobody changes them meanwhile.
+    unsafe fn items<'a>(self) -> &'a [T] {
+        // SAFETY: obligation 1.
+        unsafe { slice::from_raw_parts(self.first, self.len) }
+    }
+
+    /// Moves all items to `to`.
+    ///
+    /// # Safety
+    /// 1. The items are initialised, and are not used here afterwards.
+    /// 2. `to` has room for them and lies elsewhere, and the caller has both alone.
+    unsafe fn move_to(self, to: Run<T>) {
+        // SAFETY: obligations 1 and 2.
+        unsafe { to.first.copy_from_nonoverlapping(self.first, self.len) };
+    }
+}
+
+/// Moves items when it is dropped, by a panic too.
+struct MoveAtEnd<T> {
+    from: Run<T>,
+    to: Run<T>,
+}
+
+impl<T> Drop for MoveAtEnd<T> {
+    fn drop(&mut self) {
+        // SAFETY: whoever made this has both runs alone, and the items are in `from`.
+        unsafe { self.from.move_to(self.to) };
+    }
+}
+
+/// Sorts what is in `items`. It is there afterwards, or in `memory`, as `away` says.
+fn sort<T, F>(here: Here<'_>, items: Run<T>, memory: Run<T>, f: &F, alone: usize, away: bool)
+where
+    T: Send,
+    F: Fn(&T, &T) -> Ordering + Sync,
+{
+    if items.len <= alone {
+        let _move = away.then_some(MoveAtEnd { from: items, to: memory });
+        // SAFETY: the items are initialised, and the caller has them alone.
+        let items = unsafe { slice::from_raw_parts_mut(items.first, items.len) };
+        items.sort_by(f);
+        return;
+    }
+    let middle = items.len / 2;
+    let (items_left, items_right) = items.split_at(middle);
+    let (memory_left, memory_right) = memory.split_at(middle);
+    // The halves are sorted to where the whole is not wanted.
+    let (from, to) = if away { (items, memory) } else { (memory, items) };
+    let if_it_panics = MoveAtEnd { from, to };
+    here.join(
+        |here| sort(here, items_left, memory_left, f, alone, !away),
+        move |here, _| sort(here, items_right, memory_right, f, alone, !away),
+    );
+    forget(if_it_panics);
+    let (left, right) = from.split_at(middle);
+    merge(here, left, right, to, f);
+}
+
+/// Merges two sorted runs into `to`.
+fn merge<T, F>(here: Here<'_>, left: Run<T>, right: Run<T>, to: Run<T>, f: &F)
+where
+    T: Send,
+    F: Fn(&T, &T) -> Ordering + Sync,
+{
+    let mut merge = Merge { left, right, to };
+    if left.len + right.len < 2 * tuning::SORT_ALONE {
+        merge.one_by_one(f);
+        return;
+    }
+    let (left_at, right_at) = merge.middle(f);
+    forget(merge);
+    let (left_low, left_high) = left.split_at(left_at);
+    let (right_low, right_high) = right.split_at(right_at);
+    let (to_low, to_high) = to.split_at(left_at + right_at);
+    here.join(
+        |here| self::merge(here, left_low, right_low, to_low, f),
+        move |here, _| self::merge(here, left_high, right_high, to_high, f),
+    );
+}
+
+/// Two sorted runs on their way. What is left of them is moved when this is dropped.
+struct Merge<T> {
+    left: Run<T>,
+    right: Run<T>,
+    to: Run<T>,
+}
+
+impl<T> Merge<T> {
+    /// Where to cut the runs, so that what is before belongs before what is behind.
+    fn middle(&self, f: &impl Fn(&T, &T) -> Ordering) -> (usize, usize) {
+        // SAFETY: the items are initialised, and this merge has them alone.
+        let left = unsafe { self.left.items() };
+        // SAFETY: as above.
+        let right = unsafe { self.right.items() };
+        if left.len() >= right.len() {
+            let at = left.len() / 2;
+            (at, right.partition_point(|item| f(item, &left[at]).is_lt()))
+        } else {
+            let at = right.len() / 2;
+            (left.partition_point(|item| f(item, &right[at]).is_le()), at)
+        }
+    }
+
+    /// Moves the lesser of the first items until a run has no more. Of equal ones, the left.
+    fn one_by_one(&mut self, f: &impl Fn(&T, &T) -> Ordering) {
+        while self.left.len > 0 && self.right.len > 0 {
+            // SAFETY: there is an item, which this merge has alone.
+            let left = unsafe { &*self.left.first };
+            // SAFETY: as above.
+            let right = unsafe { &*self.right.first };
+            let from = if f(right, left).is_lt() { &mut self.right } else { &mut self.left };
+            let (item, rest) = from.split_at(1);
+            *from = rest;
+            let (place, room) = self.to.split_at(1);
+            self.to = room;
+            // SAFETY: the item has just left its run, and the place is free; both are this merge's.
+            unsafe { item.move_to(place) };
+        }
+    }
+}
+
+impl<T> Drop for Merge<T> {
+    fn drop(&mut self) {
+        let (first, rest) = self.to.split_at(self.left.len);
+        // SAFETY: what is left has this room, which this merge has alone.
+        unsafe { self.left.move_to(first) };
+        // SAFETY: as above.
+        unsafe { self.right.move_to(rest) };
+    }
+}

@@ -1,0 +1,10 @@
+//! Sorting, by the standard library's sorts of parts.
+
+mod cached;
+mod merge;
+mod stable;
+mod unstable;
+
+pub(crate) use cached::by_cached_key;
+pub(crate) use stable::stable;
+pub(crate) use unstable::unstable;

@@ -1,0 +1,154 @@
+//! Any sequential iterator: `par_bridge`.
+//!
+//! One worker at a time takes the iterator, pulls a batch of items and puts it back. A worker that
+//! finds it taken does not wait: its part of the loop ends, and the worker that has the iterator
+//! forks again when another one is idle.
+
+#![forbid(unsafe_code)]
+
+use crate::iter::ParallelIterator;
+use crate::piece::Piece;
+use crate::plan::Turn;
+use crate::reducer::{Reducer, Run};
+use crate::run::begin;
+use crate::tuning;
+use blitz_parts::prim::{AtomicBool, Mutex, Relaxed};
+use std::vec;
+
+/// Makes a parallel iterator of a sequential one.
+pub trait ParallelBridge: Sized {
+    /// Makes a parallel iterator of this one, whose items come in any order.
+    ///
+    /// Items are pulled by one worker at a time, in batches; so this pays if the work per item is
+    /// more than what the iterator does itself. No worker waits for another one's batch.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// let lines = std::io::Cursor::new("one\ntwo\nthree");
+    /// let letters: usize =
+    ///     std::io::BufRead::lines(lines).par_bridge().map(|line| line.unwrap().len()).sum();
+    /// assert_eq!(letters, 11);
+    /// ```
+    fn par_bridge(self) -> IterBridge<Self>;
+}
+
+impl<I: Iterator<Item: Send> + Send> ParallelBridge for I {
+    fn par_bridge(self) -> IterBridge<I> {
+        IterBridge { iter: self }
+    }
+}
+
+/// The items of a sequential iterator: made by [`par_bridge`](ParallelBridge::par_bridge).
+#[must_use = "parallel iterators are lazy and do nothing unless consumed"]
+#[derive(Debug, Clone)]
+pub struct IterBridge<I> {
+    iter: I,
+}
+
+impl<I: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<I> {
+    type Item = I::Item;
+
+    drive!(|self, turn, next, acc| {
+        let bridge = Bridge::new(self.iter);
+        // What came of the rounds so far, of those up to the last one that has forked.
+        let (mut before, mut acc): (Option<N::Out>, _) = (None, acc);
+        loop {
+            bridge.pauses.store(false, Relaxed);
+            let piece = BridgePiece { bridge: &bridge, is_over: false, depth: 0 };
+            match begin(turn, next, piece, acc.take()) {
+                Run::Live(live) => acc = Some(live),
+                Run::Done(out) => {
+                    before = Some(match before {
+                        Some(before) => next.merge(before, out),
+                        None => out,
+                    });
+                }
+            }
+            if !bridge.pauses.load(Relaxed) {
+                return match (before, acc) {
+                    (None, Some(acc)) => Run::Live(acc),
+                    (Some(before), None) => Run::Done(before),
+                    // The last round did not fork.
+                    (Some(before), Some(acc)) => {
+                        let out = next.finish(acc, &turn);
+                        Run::Done(next.merge(before, out))
+                    }
+                    (None, None) => unreachable!("a round ends in one of two ways"),
+                };
+            }
+        }
+    });
+}
+
+/// Where the iterator is while no worker pulls items.
+struct Bridge<I> {
+    iter: Mutex<Option<I>>,
+    is_over: AtomicBool,
+    /// All parts end, and then a new round begins: each fork has made the stack of the worker that
+    /// forks deeper.
+    pauses: AtomicBool,
+}
+
+impl<I> Bridge<I> {
+    fn new(iter: I) -> Bridge<I> {
+        let (is_over, pauses) = (AtomicBool::new(false), AtomicBool::new(false));
+        Bridge { iter: Mutex::new(Some(iter)), is_over, pauses }
+    }
+
+    fn ends(&self) -> bool {
+        self.is_over.load(Relaxed) || self.pauses.load(Relaxed)
+    }
+
+    /// Takes the iterator, if no other worker has it.
+    fn take(&self) -> Option<I> {
+        self.iter.try_lock().ok()?.take()
+    }
+
+    fn put_back(&self, iter: I) {
+        // No other worker puts one back, and those that look hold the lock for a moment only.
+        let mut place = self.iter.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *place = Some(iter);
+    }
+}
+
+/// A right to pull items.
+struct BridgePiece<'a, I> {
+    bridge: &'a Bridge<I>,
+    is_over: bool,
+    depth: u32,
+}
+
+impl<I: Iterator<Item: Send> + Send> Piece for BridgePiece<'_, I> {
+    type Item = I::Item;
+    type Block = vec::IntoIter<I::Item>;
+    const IS_MEASURED: bool = false;
+
+    fn steps(&self) -> usize {
+        if self.is_over || self.bridge.ends() { 0 } else { usize::MAX }
+    }
+
+    fn split_off(&mut self, _at: usize) -> Option<Self> {
+        if self.depth == tuning::BRIDGE_DEPTH_MAX {
+            self.bridge.pauses.store(true, Relaxed);
+            return None;
+        }
+        self.depth += 1;
+        Some(BridgePiece { bridge: self.bridge, is_over: false, depth: self.depth })
+    }
+
+    fn block(&mut self, steps: usize) -> Self::Block {
+        let Some(mut iter) = self.bridge.take() else {
+            self.is_over = true;
+            return Vec::new().into_iter();
+        };
+        let count = steps.min(tuning::BATCH_MAX);
+        let mut batch = Vec::with_capacity(count);
+        batch.extend(iter.by_ref().take(count));
+        if batch.len() < count {
+            self.bridge.is_over.store(true, Relaxed);
+        } else {
+            self.bridge.put_back(iter);
+        }
+        batch.into_iter()
+    }
+}

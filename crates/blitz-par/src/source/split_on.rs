@@ -1,0 +1,106 @@
+//! What is cut at its separators, wherever they are.
+//!
+//! Looking for a separator calls functions of the user, so no place is looked at twice: a piece
+//! knows where the separators in it end.
+
+#![forbid(unsafe_code)]
+
+use crate::piece::Piece;
+use std::iter::{Chain, Flatten};
+use std::ops::Range;
+use std::option;
+
+/// Something with separators inside, which is cut where one is.
+pub trait Separated: Sized + Send {
+    /// What the blocks yield.
+    type Item;
+    /// Its items in order.
+    type Items: Iterator<Item = Self::Item>;
+    /// Whether there is an item even if nothing is left, as between a separator and the end.
+    const EMPTY_COUNTS: bool;
+
+    /// How long it is.
+    fn len(&self) -> usize;
+    /// Where to cut at the first separator that begins in `range`: where the left part ends.
+    fn find(&self, range: Range<usize>) -> Option<usize>;
+    /// Where to cut at the last separator that begins before `before`.
+    fn find_back(&self, before: usize) -> Option<usize>;
+    /// Cuts it at such a place.
+    fn cut_at(self, end: usize) -> (Self, Self);
+    /// All of its items.
+    fn items(self) -> Self::Items;
+    /// Its only item, if it has any: there is no separator inside.
+    fn whole(self) -> Option<Self::Item>;
+}
+
+/// A piece of something with separators.
+#[derive(Debug)]
+pub struct SplitOn<S> {
+    rest: Option<S>,
+    /// No separator begins from here on.
+    clean: usize,
+}
+
+impl<S: Separated> SplitOn<S> {
+    pub(crate) fn new(whole: S) -> SplitOn<S> {
+        SplitOn { clean: whole.len(), rest: Some(whole) }
+    }
+
+    /// Cuts at the first separator from `from` on, or takes all; returns the left part. What is
+    /// left of it behind `from` is clean.
+    fn take_until(&mut self, from: usize) -> Option<S> {
+        let rest = self.rest.take()?;
+        let Some(end) = rest.find(from..self.clean) else {
+            return Some(rest);
+        };
+        let len = rest.len();
+        let (left, right) = rest.cut_at(end);
+        self.clean = self.clean.saturating_sub(len - right.len());
+        self.rest = Some(right);
+        Some(left)
+    }
+}
+
+impl<S: Separated> Piece for SplitOn<S> {
+    type Item = S::Item;
+    type Block = Chain<Flatten<option::IntoIter<S::Items>>, option::IntoIter<S::Item>>;
+
+    fn steps(&self) -> usize {
+        match &self.rest {
+            Some(rest) => rest.len().max(usize::from(S::EMPTY_COUNTS)),
+            None => 0,
+        }
+    }
+
+    fn split_off(&mut self, at: usize) -> Option<Self> {
+        let from = at.min(self.clean);
+        let left = self.take_until(from)?;
+        if let Some(right) = self.rest.replace(left) {
+            let right = SplitOn { rest: Some(right), clean: self.clean };
+            self.clean = from;
+            return Some(right);
+        }
+        // There is none behind: the last one before will do, and nothing is left to cut there.
+        self.clean = 0;
+        let end = self.rest.as_ref()?.find_back(from)?;
+        let (left, right) = self.rest.take()?.cut_at(end);
+        *self = SplitOn::new(left);
+        Some(SplitOn { rest: Some(right), clean: 0 })
+    }
+
+    fn block(&mut self, steps: usize) -> Self::Block {
+        let from = steps.saturating_sub(1).min(self.clean);
+        let (mut items, mut last) = (None, None);
+        if let Some(part) = self.take_until(from) {
+            last = match part.find_back(from) {
+                None => part.whole(),
+                Some(end) => {
+                    let (before, behind) = part.cut_at(end);
+                    items = Some(before.items());
+                    behind.whole()
+                }
+            };
+        }
+        items.into_iter().flatten().chain(last)
+    }
+}

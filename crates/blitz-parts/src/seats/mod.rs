@@ -1,0 +1,220 @@
+//! Seats: as many threads compute as the pool has seats, whoever of them is blocked.
+//!
+//! # Who calls it
+//! The pool's watch: [`Seat::lose`], [`Seat::note_long`]. The owner of a worker: [`Seat::attend`].
+//! Whoever gives a seat away knowingly: [`Seats::vacate`] and [`Seats::take_back`]. The thread that
+//! calls a spare: [`Seats::try_fill`]. A spare that could leave: [`Seats::try_leave`]. Callers:
+//! `blitz-core/worker/watch`, `relief` and `spare`.
+//!
+//! # State
+//! | word | meaning | who raises it | who lowers it |
+//! |---|---|---|---|
+//! | `free` | seats that no thread has; below zero, threads without a seat that run all the same | a thread that gives its seat away, or leaves | a spare that comes, a thread that is back |
+//! | `Seat`, LOST | the worker's seat was given away while it was blocked | the watch | the worker |
+//! | `Seat`, LONG | what the worker runs has run for long | the watch | the worker |
+//! | `Seat`, thread | which thread the worker is, for the watch | the thread, when it begins | never |
+//! | [`LongTasks`] | tasks one of whose polls was long, by address; a task may be forgotten or mistaken | the worker | the watch, now and then |
+//!
+//! # Transitions
+//! ```text
+//!  watch:    worker blocked ─▶ LOST set? ──no──▶ set it, free +1 ─▶ a spare is called
+//!  spare:    free > 0 ──▶ free -1, works … free < 0 ──▶ free +1, rests
+//!  worker:   back from what it ran ─▶ LOST taken, free -1
+//! ```
+//!
+//! # Invariants
+//! - **SEATS-1** `free` is the number of seats less the threads that have one: it is zero once each
+//!   worker that lost its seat is back and the spares that are too many have left.
+//! - **SEATS-2** A seat that was given away once is filled once: of two callers one is told to
+//!   bring a spare.
+//! - **SEATS-3** A spare leaves only while threads are too many: of two spares and one thread too
+//!   many, one.
+//! - **SEATS-4** A worker takes its seat back as often as it lost it.
+//!
+//! # Orderings
+//! | tag | operation | ordering | pairs with | because |
+//! |---|---|---|---|---|
+//! | O1 | `free` | Relaxed | – | exchanges of one word have one order; nothing else is read because of it |
+//! | O2 | `Seat` exchanges, load | Relaxed | – | the same: what was noted is the note itself |
+//! | O3 | `Seat` thread | Relaxed | – | a number that only the system is asked about |
+//! | O4 | `LongTasks` | Relaxed | – | hints |
+//!
+//! # What this does not do
+//! It wakes and starts no thread, and does not say who is blocked. A thread that is too many goes
+//! on until it passes a point at which it may leave.
+//!
+//! # Lineage
+//! Ours. Go's `P` and the workers of seed 000, as a count: seats are alike, so no thread needs
+//! to know which one it has.
+
+mod long;
+#[cfg(all(test, blitz_loom))]
+mod model;
+#[cfg(all(test, not(blitz_loom)))]
+mod test;
+
+pub use long::LongTasks;
+
+use crate::prim::{AtomicIsize, AtomicU32, Relaxed, Step, broken};
+use crate::thread::ThreadId;
+
+/// The seats of a pool.
+#[derive(Debug, Default)]
+pub struct Seats {
+    free: AtomicIsize,
+}
+
+impl Seats {
+    /// Every worker of the pool has a seat.
+    ///
+    /// ```
+    /// use blitz_parts::seats::{Seat, Seats};
+    /// let (seats, seat) = (Seats::new(), Seat::new());
+    /// assert!(seat.lose(&seats) && seats.try_fill());
+    /// assert!(seat.attend(&seats).lost && seats.try_leave());
+    /// assert_eq!(seats.free(), 0);
+    /// ```
+    pub fn new() -> Seats {
+        Seats::default()
+    }
+
+    /// A thread gives its seat away.
+    pub fn vacate(&self) {
+        self.free.fetch_add(1, Relaxed); // O1
+    }
+
+    /// A thread that gave its seat away runs again.
+    pub fn take_back(&self) {
+        self.free.fetch_sub(1, Relaxed); // O1
+    }
+
+    /// Takes a seat that is free, for a spare that the caller brings.
+    #[must_use = "the seat has to be filled"]
+    pub fn try_fill(&self) -> bool {
+        self.step_if(|free| free > 0, -1, broken(Step::SeatsFillOnce))
+    }
+
+    /// Whether a thread is too many, and the caller leaves.
+    #[must_use = "the caller has to leave"]
+    pub fn try_leave(&self) -> bool {
+        self.has_too_many() && self.step_if(|free| free < 0, 1, broken(Step::SeatsLeaveOnce))
+    }
+
+    /// Whether more threads run than there are seats.
+    #[inline]
+    pub fn has_too_many(&self) -> bool {
+        self.free() < 0
+    }
+
+    /// Seats that no thread has; below zero, threads that are too many.
+    #[inline]
+    pub fn free(&self) -> isize {
+        self.free.load(Relaxed) // O1
+    }
+
+    fn step_if(&self, wanted: impl Fn(isize) -> bool, step: isize, twice: bool) -> bool {
+        if twice {
+            let seen = wanted(self.free());
+            self.free.fetch_add(if seen { step } else { 0 }, Relaxed);
+            return seen;
+        }
+        let mut free = self.free();
+        while wanted(free) {
+            match self.free.compare_exchange(free, free + step, Relaxed, Relaxed) {
+                Ok(_) => return true, // O1
+                Err(now) => free = now,
+            }
+        }
+        false
+    }
+}
+
+const LOST: u32 = 1;
+const LONG: u32 = 2;
+
+/// What the watch has noted about one worker.
+#[derive(Debug, Default)]
+pub struct Seat {
+    noted: AtomicU32,
+    thread: AtomicU32,
+}
+
+/// What a worker learns that is back from what it ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// Its seat was given away; now it has one again.
+    pub lost: bool,
+    /// What it ran took long.
+    pub long: bool,
+}
+
+impl Seat {
+    /// Nothing was noted.
+    pub fn new() -> Seat {
+        Seat::default()
+    }
+
+    /// The current thread is the worker from now on.
+    pub fn sit_down(&self, thread: ThreadId) {
+        self.thread.store(thread.to_bits(), Relaxed); // O3
+    }
+
+    /// The thread that the worker is, or was last; `None` if it never had one.
+    pub fn thread(&self) -> Option<ThreadId> {
+        ThreadId::from_bits(self.thread.load(Relaxed)) // O3
+    }
+
+    /// Whether anything was noted.
+    #[inline(always)]
+    pub fn is_noted(&self) -> bool {
+        self.noted.load(Relaxed) != 0 // O2
+    }
+
+    /// The worker is blocked: gives its seat away. Returns false if that was done already.
+    pub fn lose(&self, seats: &Seats) -> bool {
+        let before = if broken(Step::SeatsLoseOnce) {
+            let before = self.noted.load(Relaxed);
+            self.noted.store(before | LOST, Relaxed);
+            before
+        } else {
+            self.noted.fetch_or(LOST, Relaxed) // O2
+        };
+        let first = before & LOST == 0;
+        if first {
+            seats.vacate();
+        }
+        first
+    }
+
+    /// What the worker runs has run for long.
+    pub fn note_long(&self) {
+        self.noted.fetch_or(LONG, Relaxed); // O2
+    }
+
+    /// Whether the worker has run something for long and is not back.
+    pub fn is_long(&self) -> bool {
+        self.noted.load(Relaxed) & LONG != 0 // O2
+    }
+
+    /// Whether the worker has no seat.
+    pub fn is_lost(&self) -> bool {
+        self.noted.load(Relaxed) & LOST != 0 // O2
+    }
+
+    /// The worker is back from what it ran, and has a seat again.
+    #[cold]
+    pub fn attend(&self, seats: &Seats) -> Noted {
+        let noted = if broken(Step::SeatsAttendExchange) {
+            let noted = self.noted.load(Relaxed);
+            self.noted.store(0, Relaxed);
+            noted
+        } else {
+            self.noted.swap(0, Relaxed) // O2
+        };
+        let lost = noted & LOST != 0;
+        if lost {
+            seats.take_back();
+        }
+        Noted { lost, long: noted & LONG != 0 }
+    }
+}

@@ -1,0 +1,48 @@
+//! The invariants of seats, one thread.
+
+use super::{Noted, Seat, Seats};
+
+#[test]
+fn seats_1_a_worker_that_is_back_makes_a_spare_leave() {
+    let (seats, seat) = (Seats::new(), Seat::new());
+    assert!(!seats.try_fill() && !seats.try_leave());
+    assert!(seat.lose(&seats) && seat.is_lost());
+    assert_eq!(seats.free(), 1);
+    assert!(seats.try_fill() && !seats.try_leave());
+    assert_eq!(seat.attend(&seats), Noted { lost: true, long: false });
+    assert!(seats.has_too_many() && seats.try_leave());
+    assert_eq!(seats.free(), 0);
+}
+
+#[test]
+fn seats_1_a_worker_that_is_back_before_the_spare_needs_none() {
+    let (seats, seat) = (Seats::new(), Seat::new());
+    assert!(seat.lose(&seats));
+    assert!(seat.attend(&seats).lost);
+    assert!(!seats.try_fill() && !seats.try_leave());
+}
+
+#[test]
+fn seats_2_one_seat_is_for_one_spare() {
+    let seats = Seats::new();
+    seats.vacate();
+    assert!(seats.try_fill() && !seats.try_fill());
+}
+
+#[test]
+fn seats_3_one_thread_too_many_is_one_that_leaves() {
+    let seats = Seats::new();
+    seats.take_back();
+    assert!(seats.try_leave() && !seats.try_leave());
+}
+
+#[test]
+fn seats_4_a_seat_is_lost_once_until_the_worker_is_back() {
+    let (seats, seat) = (Seats::new(), Seat::new());
+    assert!(seat.lose(&seats) && !seat.lose(&seats));
+    seat.note_long();
+    assert!(seat.is_noted() && seat.is_long());
+    assert_eq!(seat.attend(&seats), Noted { lost: true, long: true });
+    assert_eq!(seat.attend(&seats), Noted { lost: false, long: false });
+    assert!(!seat.is_noted() && seats.free() == 0);
+}

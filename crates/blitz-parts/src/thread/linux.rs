@@ -1,0 +1,119 @@
+//! Linux: the clock of a thread, its state in `/proc`, and `sched_setattr`.
+
+use core::mem::{MaybeUninit, size_of};
+use std::time::Duration;
+
+pub(super) fn current() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
+/// The clock of a thread by its number, as `pthread_getcpuclockid` makes it.
+fn clock_of(thread: i32) -> libc::clockid_t {
+    /// Of one thread, and the time that it was on a processor.
+    const PER_THREAD_SCHED: libc::clockid_t = 4 | 2;
+    (!thread << 3) | PER_THREAD_SCHED
+}
+
+pub(super) fn time_used(thread: i32) -> Option<Duration> {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the kernel writes the time if it returns zero, else nothing.
+    let result = unsafe { libc::clock_gettime(clock_of(thread), time.as_mut_ptr()) };
+    if result != 0 {
+        return None;
+    }
+    // SAFETY: the kernel has written it.
+    let time = unsafe { time.assume_init() };
+    Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
+}
+
+pub(super) fn is_blocked(thread: i32) -> bool {
+    // The name, in parentheses, may have anything in it; the state is the first letter behind it.
+    let Ok(stat) = std::fs::read(format!("/proc/self/task/{thread}/stat")) else { return true };
+    let end = stat.iter().rposition(|&byte| byte == b')');
+    let state = end.and_then(|end| stat.get(end + 2)).copied();
+    !matches!(state, Some(b'R'))
+}
+
+/// `SCHED_FLAG_RESET_ON_FORK`.
+const RESET_ON_FORK: u64 = 1;
+
+/// How the current thread is scheduled.
+fn attributes() -> Option<libc::sched_attr> {
+    let mut attributes = MaybeUninit::<libc::sched_attr>::zeroed();
+    let at = attributes.as_mut_ptr();
+    // SAFETY: the kernel writes as many bytes as there are, at most.
+    let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, at, SIZE, 0) };
+    // SAFETY: all bytes were zero, or are the kernel's; each value is valid.
+    (got == 0).then(|| unsafe { attributes.assume_init() })
+}
+
+/// As the kernel wants to be told.
+const SIZE: u32 = size_of::<libc::sched_attr>() as u32;
+
+pub(super) fn set_slice(slice: Option<Duration>) -> bool {
+    let Some(mut attributes) = attributes() else { return false };
+    if i64::from(attributes.sched_policy) != i64::from(libc::SCHED_OTHER) {
+        // The user has chosen another class for the thread, which has no slices.
+        return false;
+    }
+    let nanos = slice.map_or(0, |slice| u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX));
+    attributes.size = SIZE;
+    attributes.sched_runtime = nanos;
+    // Threads that this one starts have the usual slice. Only a privileged thread may clear the flag.
+    attributes.sched_flags = RESET_ON_FORK;
+    // SAFETY: the kernel reads the attributes, which are alive during the call.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{attributes, current, is_blocked, set_slice, time_used};
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_thread_that_waits_for_a_message_is_blocked_and_one_that_computes_is_not() {
+        let (tell, told) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let other = std::thread::spawn(move || {
+            tell.send(current()).unwrap();
+            wait.recv().unwrap();
+        });
+        let thread = told.recv().unwrap();
+        // It is on its way to the wait.
+        while !is_blocked(thread) {
+            std::thread::yield_now();
+        }
+        let before = time_used(thread).unwrap();
+        assert_eq!(time_used(thread), Some(before));
+        assert!(!is_blocked(current()));
+        go.send(()).unwrap();
+        other.join().unwrap();
+        assert!(time_used(thread).is_none(), "it has ended");
+    }
+
+    #[test]
+    fn a_thread_that_computes_uses_time() {
+        let before = time_used(current()).unwrap();
+        let since = Instant::now();
+        while time_used(current()).unwrap() == before {
+            assert!(since.elapsed() < Duration::from_secs(60));
+        }
+    }
+
+    #[test]
+    fn a_slice_is_set_and_given_back_where_the_kernel_has_slices() {
+        std::thread::spawn(|| {
+            let slice = || attributes().map(|attributes| attributes.sched_runtime);
+            let before = slice();
+            let is_set = set_slice(Some(Duration::from_micros(300)));
+            // An older kernel takes the call and has no slices.
+            assert!(!is_set || slice() == Some(300_000) || slice() == before);
+            assert_eq!(std::thread::spawn(slice).join().unwrap(), before, "it is not inherited");
+            assert!(set_slice(None) || !is_set);
+            assert_eq!(slice(), before);
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,64 @@
+//! What the system knows of a thread: whether it is blocked, and how long it may compute at a
+//! stretch.
+//!
+//! A thread that is blocked is not computing: it has used no processor time since the last look,
+//! and the system does not count it as ready to run. A thread that waits for a processor is not
+//! blocked.
+
+#[cfg(all(target_os = "linux", not(any(blitz_shuttle, blitz_loom))))]
+mod linux;
+#[cfg(all(target_os = "linux", not(any(blitz_shuttle, blitz_loom))))]
+use linux as system;
+#[cfg(any(not(target_os = "linux"), blitz_shuttle, blitz_loom))]
+mod unknown;
+#[cfg(any(not(target_os = "linux"), blitz_shuttle, blitz_loom))]
+use unknown as system;
+
+use std::time::Duration;
+
+/// A thread, as the system knows it. It may have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadId(i32);
+
+/// The current thread.
+///
+/// ```
+/// use blitz_parts::thread::{current, is_blocked, time_used};
+/// if let (Some(before), Some(after)) = (time_used(current()), time_used(current())) {
+///     assert!(after >= before);
+/// }
+/// assert!(!is_blocked(current()));
+/// ```
+pub fn current() -> ThreadId {
+    ThreadId(system::current())
+}
+
+impl ThreadId {
+    /// As a number that is not zero.
+    pub fn to_bits(self) -> u32 {
+        u32::from_ne_bytes(self.0.to_ne_bytes())
+    }
+
+    /// The same back; `None` for zero.
+    pub fn from_bits(bits: u32) -> Option<ThreadId> {
+        (bits != 0).then(|| ThreadId(i32::from_ne_bytes(bits.to_ne_bytes())))
+    }
+}
+
+/// How much processor time the thread has used; `None` if the system does not say.
+pub fn time_used(thread: ThreadId) -> Option<Duration> {
+    system::time_used(thread.0)
+}
+
+/// Whether the thread is neither running nor ready to run: it waits in the system. Where the system
+/// does not say, whether it is blocked is told by [`time_used`] alone, and this says yes.
+pub fn is_blocked(thread: ThreadId) -> bool {
+    system::is_blocked(thread.0)
+}
+
+/// Has the current thread compute for about `slice` at a stretch before others have their turn, for
+/// which it is preferred when it wakes. `None`: as other threads. Returns whether the system does
+/// that.
+pub fn set_slice(slice: Option<Duration>) -> bool {
+    system::set_slice(slice)
+}

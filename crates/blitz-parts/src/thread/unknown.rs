@@ -1,0 +1,26 @@
+//! A system that does not say, or a model, where a thread that makes no progress may be blocked or
+//! not.
+
+use std::time::Duration;
+
+pub(super) fn current() -> i32 {
+    1
+}
+
+pub(super) fn time_used(_thread: i32) -> Option<Duration> {
+    None
+}
+
+#[cfg(blitz_shuttle)]
+pub(super) fn is_blocked(_thread: i32) -> bool {
+    crate::prim::any_below(2) == 0
+}
+
+#[cfg(not(blitz_shuttle))]
+pub(super) fn is_blocked(_thread: i32) -> bool {
+    true
+}
+
+pub(super) fn set_slice(_slice: Option<Duration>) -> bool {
+    false
+}

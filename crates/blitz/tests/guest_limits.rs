@@ -1,0 +1,76 @@
+//! A Tokio guest where the system gives no more descriptors. In a process of its own, whose limits
+//! no other test shares.
+#![cfg(all(feature = "tokio-guest", target_os = "linux"))]
+
+mod common;
+
+use blitz::Runtime;
+use common::watched;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::File;
+use std::io;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const EMFILE: i32 = 24;
+
+/// Takes descriptors until there are none.
+fn take_all() -> Vec<File> {
+    let mut taken = Vec::new();
+    loop {
+        match File::open("/dev/null") {
+            Ok(file) => taken.push(file),
+            Err(error) => {
+                assert_eq!(error.raw_os_error(), Some(EMFILE), "{error}");
+                return taken;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_table_of_descriptors_is_an_error_and_passes() {
+    let before = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: before.maximum }).unwrap();
+    watched("a full table of descriptors", |watch| {
+        let runtime = Runtime::builder().workers(1).tokio_guest().build().unwrap();
+        let runtime = watch.runtime(runtime);
+        let (address, accepted) = runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            // An accept loop as libraries have it: it goes on after an error.
+            let accepted = tokio::spawn(async move {
+                let mut errors = 0_u32;
+                loop {
+                    match listener.accept().await {
+                        Ok((mut stream, _)) => {
+                            stream.write_u32(errors).await.unwrap();
+                            return;
+                        }
+                        Err(error) => {
+                            assert_eq!(error.raw_os_error(), Some(EMFILE), "{error}");
+                            errors += 1;
+                            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                        }
+                    }
+                }
+            });
+            (address, accepted)
+        });
+        let mut taken = take_all();
+        // A second guest cannot be had: that is an error, which says so.
+        let error = Runtime::builder().workers(1).tokio_guest().build().unwrap_err();
+        assert_eq!(error.io_error().and_then(io::Error::raw_os_error), Some(EMFILE), "{error}");
+        assert!(error.to_string().contains("the Tokio guest could not be built"), "{error}");
+        let refused = runtime.block_on(async { TcpStream::connect(address).await.unwrap_err() });
+        assert_eq!(refused.raw_os_error(), Some(EMFILE), "{refused}");
+        // Room for the client only: the server's accept fails until there is more.
+        drop(taken.pop());
+        let mut stream = runtime.block_on(TcpStream::connect(address)).unwrap();
+        let answer = runtime.spawn(async move { stream.read_u32().await });
+        taken.clear();
+        answer.join().unwrap().unwrap();
+        runtime.block_on(accepted).unwrap();
+    });
+    setrlimit(Resource::Nofile, before).unwrap();
+}

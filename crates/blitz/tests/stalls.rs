@@ -1,0 +1,445 @@
+//! Nothing stalls a pool: workers that are blocked, or compute for long, keep no task, timer, socket or
+//! job waiting.
+
+mod common;
+
+use blitz::io::{AsyncReadExt, AsyncWriteExt};
+use blitz::time::sleep;
+use blitz::{Runtime, WaitPolicy, join};
+use common::{tcp_pair, wait_for, watched};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
+
+/// How many workers the pools have.
+const SIZES: [usize; 3] = [1, 2, 64];
+
+/// The same where all of them compute.
+const COMPUTING: [usize; 3] = [1, 2, 6];
+
+/// A worker looks for work and is relied upon, but finds something else, which blocks it until a
+/// job has run that lies on the deque of a worker that is blocked, too. There is no driver, so
+/// nothing but the job turns the watch on.
+#[test]
+fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_one_that_looked_is_blocked() {
+    watched("a_job_on_the_deque_of_a_blocked_worker", |watch| {
+        for round in 0..100 {
+            let runtime = watch.workers(2);
+            let (ran, has_run) = channel();
+            let (begun, has_begun) = channel();
+            let waits = Arc::new(Mutex::new(has_run));
+            let on_deque = runtime.spawn({
+                let waits = waits.clone();
+                async move {
+                    begun.send(()).unwrap();
+                    if round % 2 == 0 {
+                        std::thread::yield_now();
+                    }
+                    drop(blitz::spawn_cpu(move || (0..2).for_each(|_| ran.send(()).unwrap())));
+                    waits.lock().unwrap().recv().unwrap();
+                }
+            });
+            has_begun.recv().unwrap();
+            let waits_too = runtime.spawn_cpu(move || waits.lock().unwrap().recv().unwrap());
+            on_deque.join().unwrap();
+            waits_too.join().unwrap();
+        }
+    });
+}
+
+/// A worker that waits for its descendants alone sleeps, but helps no task: the seat of the other
+/// one, which is blocked, is given away all the same.
+#[test]
+fn a_worker_that_waits_for_descendants_is_not_taken_for_a_helper() {
+    watched("a_worker_that_waits_for_descendants", |watch| {
+        for _ in 0..10 {
+            let builder = Runtime::builder().workers(2).wait_policy(WaitPolicy::DescendantsOnly);
+            let runtime = watch.runtime(builder.build().unwrap());
+            let (send, receive) = channel();
+            let (begun, has_begun) = channel();
+            let receive = Mutex::new(receive);
+            let stolen = AtomicBool::new(false);
+            let forks = runtime.spawn_cpu(move || {
+                let wait_until_stolen = || wait_for(|| stolen.load(SeqCst));
+                let block = || {
+                    stolen.store(true, SeqCst);
+                    begun.send(()).unwrap();
+                    receive.lock().unwrap().recv().unwrap()
+                };
+                join(wait_until_stolen, block).1
+            });
+            has_begun.recv().unwrap();
+            drop(runtime.spawn(async move { send.send(7).unwrap() }));
+            assert_eq!(forks.join().unwrap(), 7);
+        }
+    });
+}
+
+/// Blocks the workers of a pool, each in a task of its own.
+struct Blocked {
+    begun: Arc<AtomicUsize>,
+    release: Vec<Sender<()>>,
+    handles: Vec<blitz::JoinHandle<()>>,
+}
+
+impl Blocked {
+    /// `count` tasks that each call `block` until they are told that it is over.
+    fn by(runtime: &Runtime, count: usize, block: fn(Receiver<()>)) -> Blocked {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let (mut release, mut handles) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let (tell, told) = channel();
+            let begun = begun.clone();
+            release.push(tell);
+            handles.push(runtime.spawn(async move {
+                begun.fetch_add(1, SeqCst);
+                block(told);
+            }));
+        }
+        Blocked { begun, release, handles }
+    }
+
+    /// Returns once all of them are inside.
+    fn wait(&self) {
+        wait_for(|| self.begun.load(SeqCst) == self.handles.len());
+    }
+
+    fn end(self, runtime: &Runtime) {
+        drop(self.release);
+        for handle in self.handles {
+            runtime.block_on(handle).unwrap();
+        }
+    }
+}
+
+fn receive(told: Receiver<()>) {
+    assert!(told.recv().is_err());
+}
+
+fn compute(told: Receiver<()>) {
+    let over =
+        |told: &Receiver<()>| told.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected);
+    while !over(&told) {
+        std::hint::spin_loop();
+    }
+}
+
+/// A timer, a socket, a task that was spawned from outside, and one that a task spawned.
+async fn everything() {
+    sleep(Duration::from_millis(1)).await;
+    let (mut here, mut there) = tcp_pair().await;
+    here.write_all(b"ping").await.unwrap();
+    let mut text = [0; 4];
+    there.read_exact(&mut text).await.unwrap();
+    assert_eq!(&text, b"ping");
+    let spawned = blitz::spawn(async {
+        blitz::task::yield_now().await;
+        7
+    });
+    assert_eq!(spawned.await.unwrap(), 7);
+}
+
+/// Has everything go on beside workers that are all inside of `block`.
+fn goes_on_beside(name: &'static str, sizes: [usize; 3], block: fn(Receiver<()>)) {
+    for workers in sizes {
+        watched(name, |watch| {
+            let runtime = watch.workers(workers);
+            // As many as there are workers, in tasks; with the reserve of spares far from used up.
+            let blocked = Blocked::by(&runtime, workers, block);
+            blocked.wait();
+            runtime.spawn(everything()).join().unwrap();
+            for _ in 0..10 {
+                runtime.spawn(everything()).join().unwrap();
+            }
+            blocked.end(&runtime);
+        });
+    }
+}
+
+#[test]
+fn tasks_timers_and_sockets_go_on_beside_workers_that_wait_for_a_message() {
+    goes_on_beside("wait for a message", SIZES, receive);
+}
+
+#[test]
+fn tasks_timers_and_sockets_go_on_beside_workers_that_compute() {
+    goes_on_beside("compute", COMPUTING, compute);
+}
+
+#[test]
+fn jobs_run_beside_workers_that_are_blocked() {
+    for workers in SIZES {
+        watched("jobs beside blocked workers", |watch| {
+            let runtime = watch.workers(workers);
+            let blocked = Blocked::by(&runtime, workers, receive);
+            blocked.wait();
+            assert_eq!(runtime.install(|| common::fib(10)), 55);
+            let (tell, told) = channel();
+            runtime.spawn_detached(move || tell.send(join(|| 1, || 2)).unwrap());
+            assert_eq!(told.recv().unwrap(), (1, 2));
+            assert_eq!(runtime.block_on(runtime.spawn_cpu(|| 3)).unwrap(), 3);
+            blocked.end(&runtime);
+        });
+    }
+}
+
+#[test]
+fn a_task_that_others_wait_for_by_blocking_is_polled() {
+    for workers in SIZES {
+        watched("wait for a queued task", |watch| {
+            let runtime = watch.workers(workers);
+            let mut waiting = Vec::new();
+            let mut senders = Vec::new();
+            for _ in 0..workers {
+                let (send, receive) = channel();
+                senders.push(send);
+                waiting.push(runtime.spawn(async move { receive.recv().unwrap() }));
+            }
+            // Behind them in the queue.
+            for (value, send) in senders.into_iter().enumerate() {
+                drop(runtime.spawn(async move { send.send(value).unwrap() }));
+            }
+            for (value, waits) in waiting.into_iter().enumerate() {
+                assert_eq!(runtime.block_on(waits).unwrap(), value);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_lock_whose_holder_waits_for_a_timer_is_released() {
+    for workers in SIZES {
+        watched("lock of a waiting task", |watch| {
+            let runtime = watch.workers(workers);
+            let lock = Arc::new(Mutex::new(0));
+            let (locked, is_locked) = channel();
+            let local = lock.clone();
+            let held = runtime.spawn(async move {
+                // A guard is not `Send`; the lock is held by a thread that waits for a timer.
+                let handle = blitz::Handle::current();
+                std::thread::spawn(move || {
+                    let mut guard = local.lock().unwrap();
+                    locked.send(()).unwrap();
+                    handle.block_on(sleep(Duration::from_millis(2)));
+                    *guard += 1;
+                })
+            });
+            is_locked.recv().unwrap();
+            let wants = || {
+                let lock = lock.clone();
+                runtime.spawn(async move { *lock.lock().unwrap() })
+            };
+            let all: Vec<_> = (0..workers).map(|_| wants()).collect();
+            for one in all {
+                assert_eq!(runtime.block_on(one).unwrap(), 1);
+            }
+            runtime.block_on(held).unwrap().join().unwrap();
+        });
+    }
+}
+
+/// A foreign executor: it polls, and blocks its thread.
+fn foreign_block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+#[test]
+fn a_foreign_executor_on_every_worker_waits_for_tasks_that_run() {
+    for workers in SIZES {
+        watched("foreign block_on", |watch| {
+            let runtime = watch.workers(workers);
+            let waits = |n: u64| {
+                runtime.spawn(async move {
+                    foreign_block_on(blitz::spawn(async move {
+                        sleep(Duration::from_millis(1)).await;
+                        n
+                    }))
+                    .unwrap()
+                })
+            };
+            let all: Vec<_> = (0..workers as u64).map(waits).collect();
+            for (n, one) in all.into_iter().enumerate() {
+                assert_eq!(runtime.block_on(one).unwrap(), n as u64);
+            }
+        });
+    }
+}
+
+/// Ready at once, always.
+async fn ready() {}
+
+#[test]
+fn a_task_that_never_waits_keeps_no_other_from_its_timer() {
+    for workers in COMPUTING {
+        watched("a hog on every worker", |watch| {
+            let runtime = watch.workers(workers);
+            let over = Arc::new(AtomicBool::new(false));
+            let begun = Arc::new(AtomicUsize::new(0));
+            for _ in 0..workers {
+                let (over, begun) = (over.clone(), begun.clone());
+                drop(runtime.spawn(async move {
+                    begun.fetch_add(1, SeqCst);
+                    while !over.load(SeqCst) {
+                        ready().await;
+                    }
+                }));
+            }
+            wait_for(|| begun.load(SeqCst) == workers);
+            let timers: Vec<_> =
+                (0..100).map(|n| runtime.spawn(sleep(Duration::from_micros(500 * n)))).collect();
+            for timer in timers {
+                runtime.block_on(timer).unwrap();
+            }
+            over.store(true, SeqCst);
+        });
+    }
+}
+
+#[test]
+fn whoever_says_that_it_blocks_gives_its_seat_away_at_once() {
+    for workers in SIZES {
+        watched("block_in_place", |watch| {
+            let runtime = watch.workers(workers);
+            let (tell, told) = channel();
+            let told = Arc::new(Mutex::new(told));
+            let waits: Vec<_> = (0..workers)
+                .map(|_| {
+                    let told = told.clone();
+                    runtime.spawn(async move {
+                        blitz::block_in_place(|| told.lock().unwrap().recv().unwrap())
+                    })
+                })
+                .collect();
+            let tells: Vec<_> = (0..workers)
+                .map(|n| {
+                    let tell = tell.clone();
+                    runtime.spawn_cpu(move || tell.send(n).unwrap())
+                })
+                .collect();
+            for handle in tells {
+                runtime.block_on(handle).unwrap();
+            }
+            let mut sum = 0;
+            for handle in waits {
+                sum += runtime.block_on(handle).unwrap();
+            }
+            assert_eq!(sum, workers * (workers - 1) / 2);
+        });
+    }
+}
+
+#[test]
+fn a_call_that_blocks_in_place_unwinds_and_may_be_nested() {
+    watched("block_in_place unwinds", |watch| {
+        let runtime = watch.workers(1);
+        let panicked = runtime.spawn(async { blitz::block_in_place(|| panic!("in place")) });
+        assert!(runtime.block_on(panicked).unwrap_err().is_panic());
+        let nested = runtime.spawn(async {
+            blitz::block_in_place(|| blitz::block_in_place(|| blitz::block_on(async { 5 })))
+        });
+        assert_eq!(runtime.block_on(nested).unwrap(), 5);
+        assert_eq!(blitz::block_in_place(|| 6), 6);
+        runtime.spawn(everything()).join().unwrap();
+    });
+}
+
+#[test]
+fn spares_come_and_go() {
+    watched("spares come and go", |watch| {
+        let runtime = watch.workers(2);
+        for _ in 0..300 {
+            let all: Vec<_> = (0..4)
+                .map(|_| runtime.spawn(async { blitz::block_in_place(std::thread::yield_now) }))
+                .collect();
+            for one in all {
+                runtime.block_on(one).unwrap();
+            }
+        }
+        assert!(threads_named("blitz-spare") <= 32);
+        drop(runtime);
+    });
+}
+
+/// How many threads of this process have such a name.
+fn threads_named(prefix: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.starts_with(prefix)).count()
+}
+
+#[test]
+fn at_the_bound_the_pool_says_so_once_and_goes_on_when_a_thread_is_back() {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let texts = said.clone();
+    let builder = Runtime::builder().workers(1).spares(1);
+    let builder = builder.spares_handler(move |text| texts.lock().unwrap().push(text.to_owned()));
+    let runtime = builder.build().unwrap();
+    watched("the bound on spares", |watch| {
+        let runtime = watch.runtime(runtime);
+        // The worker and the spare.
+        let blocked = Blocked::by(&runtime, 2, receive);
+        blocked.wait();
+        let waits = runtime.spawn(async { 9 });
+        wait_for(|| !said.lock().unwrap().is_empty());
+        blocked.end(&runtime);
+        assert_eq!(runtime.block_on(waits).unwrap(), 9);
+        let said = said.lock().unwrap();
+        assert_eq!(said.len(), 1);
+        assert!(said[0].contains("1 spare thread") && said[0].contains("BLITZ_SPARES"), "{said:?}");
+    });
+}
+
+#[test]
+fn a_pool_ends_while_its_workers_are_blocked_and_spares_work() {
+    for workers in SIZES {
+        watched("an end beside blocked workers", |watch| {
+            let runtime = watch.workers(workers);
+            let blocked = Blocked::by(&runtime, workers, receive);
+            blocked.wait();
+            runtime.spawn(everything()).join().unwrap();
+            let waits = runtime.spawn(std::future::pending::<()>());
+            let ends = std::thread::spawn(move || drop(runtime));
+            // The blocked ones keep the pool; the others end.
+            assert!(foreign_block_on(waits).unwrap_err().is_cancelled());
+            drop(blocked.release);
+            ends.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_program_that_only_forks_starts_no_thread_more() {
+    // In a process of its own, since other tests of this one have spares.
+    if std::env::var_os("BLITZ_TEST_FORKS").is_none() {
+        let program = std::env::current_exe().unwrap();
+        let target = module_path!().split_once("::").map_or("", |(_, module)| module);
+        let test = "a_program_that_only_forks_starts_no_thread_more";
+        let name = if target.is_empty() { test.to_owned() } else { format!("{target}::{test}") };
+        let mut run = std::process::Command::new(program);
+        let run = run.args(["--exact", &name, "--test-threads=1"]).env("BLITZ_TEST_FORKS", "1");
+        assert!(run.status().unwrap().success());
+        return;
+    }
+    let pool = common::pool(3);
+    assert_eq!(pool.install(|| common::fib(20)), 6765);
+    assert_eq!(threads_named("blitz-spare") + threads_named("blitz-watch"), 0);
+}

@@ -1,0 +1,164 @@
+//! Standard input, output and error: in child processes, whose other ends are the test's.
+
+mod common;
+
+use blitz::Runtime;
+use blitz::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, stderr, stdin, stdout};
+use common::watched;
+use std::env;
+use std::io::{BufRead, BufReader as StdReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+/// What a child process is told: it runs the other half of the test that started it.
+const ROLE: &str = "BLITZ_TEST_STDIO";
+
+/// Runs the test `name` once more, in another process.
+fn child(name: &str) -> Child {
+    Command::new(env::current_exe().unwrap())
+        .args([name, "--nocapture", "--test-threads=1"])
+        .env(ROLE, "child")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn is_child() -> bool {
+    env::var_os(ROLE).is_some()
+}
+
+/// The next line of the child that has `mark` in it, from there on: the harness prints, too.
+fn line_with(output: &mut StdReader<ChildStdout>, mark: &str) -> String {
+    loop {
+        let mut line = String::new();
+        assert_ne!(output.read_line(&mut line).unwrap(), 0, "the child has ended");
+        if let Some(at) = line.find(mark) {
+            return line[at..].trim_end().to_owned();
+        }
+    }
+}
+
+#[test]
+fn lines_are_read_as_they_come() {
+    if is_child() {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        return runtime.block_on(async {
+            let (mut lines, mut out) = (BufReader::new(stdin()).lines(), stdout());
+            while let Some(line) = lines.next_line().await.unwrap() {
+                out.write_all(format!("echo {line}\n").as_bytes()).await.unwrap();
+                out.flush().await.unwrap();
+            }
+            out.write_all(b"echo end\n").await.unwrap();
+        });
+    }
+    watched("lines_are_read_as_they_come", |_| {
+        let mut child = child("lines_are_read_as_they_come");
+        let mut input = child.stdin.take().unwrap();
+        let mut output = StdReader::new(child.stdout.take().unwrap());
+        // Each answer is awaited before the next line is sent.
+        for line in ["one", "two", "three"] {
+            writeln!(input, "{line}").unwrap();
+            assert_eq!(line_with(&mut output, "echo"), format!("echo {line}"));
+        }
+        drop(input);
+        assert_eq!(line_with(&mut output, "echo"), "echo end");
+        assert!(child.wait().unwrap().success());
+    });
+}
+
+#[test]
+fn a_read_that_waits_holds_up_neither_workers_nor_the_end() {
+    if is_child() {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        runtime.block_on(async {
+            let mut byte = [0];
+            let mut read = blitz::spawn(async move { stdin().read(&mut byte).await });
+            // Timers go on, and a reader that asks again and again waits once.
+            let (mut input, mut byte) = (stdin(), [0]);
+            for _ in 0..100 {
+                let short = Duration::from_micros(100);
+                assert!(blitz::time::timeout(short, input.read(&mut byte)).await.is_err());
+            }
+            assert!(blitz::time::timeout(Duration::from_millis(1), &mut read).await.is_err());
+        });
+        drop(runtime);
+        let mut out = std::io::stdout();
+        return writeln!(out, "mark ended").unwrap();
+    }
+    watched("a_read_that_waits_holds_up_neither_workers_nor_the_end", |_| {
+        let mut child = child("a_read_that_waits_holds_up_neither_workers_nor_the_end");
+        // Kept open: nothing ever comes.
+        let input = child.stdin.take().unwrap();
+        let mut output = StdReader::new(child.stdout.take().unwrap());
+        assert_eq!(line_with(&mut output, "mark"), "mark ended");
+        assert!(child.wait().unwrap().success());
+        drop(input);
+    });
+}
+
+#[test]
+fn what_was_written_is_there_after_the_end() {
+    const LINES: usize = 20_000;
+    if is_child() {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        runtime.block_on(async {
+            let (mut out, mut err) = (stdout(), stderr());
+            let text: String = (0..LINES).map(|n| format!("line {n}\n")).collect();
+            out.write_all(text.as_bytes()).await.unwrap();
+            err.write_all(b"an error\n").await.unwrap();
+            assert!(format!("{out:?} {err:?} {:?}", stdin()).starts_with("Stdout"));
+        });
+        // No flush: the runtime's end waits for what is on its way.
+        return drop(runtime);
+    }
+    watched("what_was_written_is_there_after_the_end", |_| {
+        let mut child = child("what_was_written_is_there_after_the_end");
+        let mut errors = child.stderr.take().unwrap();
+        let errors = std::thread::spawn(move || {
+            let mut text = String::new();
+            errors.read_to_string(&mut text).unwrap();
+            text
+        });
+        let mut output = StdReader::new(child.stdout.take().unwrap());
+        for n in 0..LINES {
+            assert_eq!(line_with(&mut output, "line "), format!("line {n}"));
+        }
+        // The harness has a last word, and would wait for a reader.
+        output.read_to_string(&mut String::new()).unwrap();
+        assert!(child.wait().unwrap().success());
+        assert!(errors.join().unwrap().contains("an error\n"));
+    });
+}
+
+#[test]
+fn a_reader_that_is_gone_is_an_error() {
+    if is_child() {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        runtime.block_on(async {
+            stdout().write_all(b"mark begun\n").await.unwrap();
+            // The parent has closed its end when it says so.
+            let mut word = String::new();
+            BufReader::new(stdin()).read_line(&mut word).await.unwrap();
+            let mut out = stdout();
+            // An error of a write is told by the next call.
+            let mut told = Ok(());
+            while told.is_ok() {
+                told = out.write_all(&[b'x'; 100_000]).await;
+            }
+            assert_eq!(told.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
+        });
+        drop(runtime);
+        std::process::exit(7);
+    }
+    watched("a_reader_that_is_gone_is_an_error", |_| {
+        let mut child = child("a_reader_that_is_gone_is_an_error");
+        // The harness of the child has to have spoken before.
+        let mut output = StdReader::new(child.stdout.take().unwrap());
+        assert_eq!(line_with(&mut output, "mark"), "mark begun");
+        drop(output);
+        writeln!(child.stdin.take().unwrap(), "closed").unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(7));
+    });
+}
