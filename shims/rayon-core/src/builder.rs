@@ -206,8 +206,9 @@ impl<S> ThreadPoolBuilder<S> {
         let asked = if self.num_threads > 0 { self.num_threads } else { num_threads_from_env() };
         let mut builder =
             Pool::builder().workers(asked.min(Pool::MAX_WORKERS)).wait_policy(wait_from_env());
-        // Rayon's pools do not wait for their threads, and some programs could not bear it.
-        builder = builder.detach_on_drop();
+        // Rayon's pools do not wait for their threads, and some programs could not bear it. Nor do they
+        // start more than were asked for: programs have a table with a row per thread index.
+        builder = builder.detach_on_drop().spares(0);
         if self.use_current_thread {
             builder = builder.use_current_thread();
         }

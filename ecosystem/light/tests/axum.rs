@@ -1,0 +1,91 @@
+use ::axum::extract::ws::{Message, WebSocketUpgrade};
+use ::axum::extract::{ConnectInfo, Path};
+use ::axum::response::sse::{Event, KeepAlive, Sse};
+use ::axum::routing::{any, get};
+use ::axum::{Json, Router};
+use ::futures_util::{SinkExt, StreamExt, stream};
+use blitz::io::{AsyncReadExt, AsyncWriteExt};
+use blitz_hyper::{Shutdown, serve_make};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio_tungstenite::tungstenite;
+
+fn app() -> Router {
+    Router::new().route("/double/{n}", get(|Path(n): Path<u32>| async move { Json(2 * n) })).route(
+        "/peer",
+        get(|ConnectInfo(peer): ConnectInfo<SocketAddr>| async move { peer.to_string() }),
+    )
+}
+
+/// What a server answers to one request.
+async fn get_from(address: SocketAddr, path: &str) -> String {
+    let mut stream = blitz::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[blitz::test(workers = 2)]
+async fn as_is() {
+    let listener = blitz::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let shutdown = Shutdown::new();
+    // A service for each connection is what axum's `ConnectInfo` asks of a server.
+    let make = app().into_make_service_with_connect_info::<SocketAddr>();
+    let server = serve_make(listener, make).with_shutdown(&shutdown);
+    let server = blitz::spawn(server);
+    assert!(get_from(address, "/double/21").await.ends_with("\r\n\r\n42"));
+    assert!(get_from(address, "/peer").await.contains("127.0.0.1:"));
+    assert!(shutdown.finish(Duration::from_secs(60)).await.is_clean());
+    server.await.unwrap().unwrap();
+}
+
+#[blitz::test(tokio, workers = 2)]
+async fn as_a_guest() {
+    let app = app()
+        .route(
+            "/ws",
+            any(|upgrade: WebSocketUpgrade| async {
+                upgrade.on_upgrade(|mut socket| async move {
+                    while let Some(Ok(Message::Text(text))) = socket.recv().await {
+                        socket.send(Message::Text(text)).await.unwrap();
+                    }
+                })
+            }),
+        )
+        .route(
+            "/events",
+            get(|| async {
+                let events = stream::iter([1, 2]).then(|n| async move {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    Ok::<_, Infallible>(Event::default().data(n.to_string()))
+                });
+                Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_millis(1)))
+            }),
+        );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let make = app.into_make_service_with_connect_info::<SocketAddr>();
+    let (stop, stopped) = blitz::sync::oneshot::channel::<()>();
+    let server = ::axum::serve(listener, make).with_graceful_shutdown(async {
+        let _ = stopped.await;
+    });
+    let server = blitz::spawn(server.into_future());
+
+    assert!(get_from(address, "/double/21").await.ends_with("\r\n\r\n42"));
+    assert!(get_from(address, "/peer").await.contains("127.0.0.1:"));
+    let events = get_from(address, "/events").await;
+    assert!(events.contains("data: 1") && events.contains("data: 2"), "{events}");
+    let url = format!("ws://{address}/ws");
+    let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+    socket.send(tungstenite::Message::text("hello")).await.unwrap();
+    let answer = socket.next().await.unwrap().unwrap();
+    assert_eq!(answer.into_text().unwrap().as_str(), "hello");
+    socket.close(None).await.unwrap();
+    drop(socket);
+    drop(stop);
+    server.await.unwrap().unwrap();
+}

@@ -1,0 +1,136 @@
+//! Servers of other projects, started for a test and ended with it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+/// Where Debian has the programs of PostgreSQL.
+const POSTGRES: &str = "/usr/lib/postgresql";
+
+/// A server that runs until this is dropped.
+pub struct Peer {
+    child: Child,
+    place: PathBuf,
+    pub port: u16,
+}
+
+impl Peer {
+    /// A Redis server; says why if there is none.
+    pub fn redis() -> Option<Peer> {
+        let place = place("redis");
+        let port = free_port();
+        let mut command = Command::new("redis-server");
+        command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
+        command.arg("--dir").arg(&place).stdout(Stdio::piped());
+        let Ok(mut child) = command.spawn() else {
+            return skip("redis-server is not installed", &place);
+        };
+        let output = child.stdout.take().unwrap();
+        until_ready(output);
+        Some(Peer { child, place, port })
+    }
+
+    /// A PostgreSQL server with the user `blitz`; says why if there is none.
+    pub fn postgres() -> Option<Peer> {
+        let place = place("postgres");
+        let Some(programs) = newest(Path::new(POSTGRES)) else {
+            return skip("PostgreSQL is not installed", &place);
+        };
+        // PostgreSQL does not run as root, as containers do.
+        let is_root = fs::metadata("/proc/self")
+            .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+        let program = |name: &str| {
+            let path = programs.join("bin").join(name);
+            if !is_root {
+                return Command::new(path);
+            }
+            let mut command = Command::new("setpriv");
+            command
+                .args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"])
+                .arg(path);
+            command
+        };
+        if is_root {
+            let owned = Command::new("chown").arg("postgres").arg(&place).status();
+            assert!(owned.unwrap().success(), "there is no user postgres");
+        }
+        let data = place.join("data");
+        let made = program("initdb")
+            .args(["--auth=trust", "--username=blitz", "--no-sync", "-D"])
+            .arg(&data)
+            .stdout(Stdio::null())
+            .status();
+        assert!(made.unwrap().success());
+        let port = free_port();
+        let mut child = program("postgres")
+            .arg("-D")
+            .arg(&data)
+            .args(["-p", &port.to_string(), "-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"])
+            .arg("-k")
+            .arg(&place)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = child.stderr.take().unwrap();
+        until_ready(output);
+        Some(Peer { child, place, port })
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // PostgreSQL ends its own processes at this signal, unlike at that of `Child::kill`.
+        let id = self.child.id().to_string();
+        let _ = Command::new("kill").args(["-INT", &id]).status();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.place);
+    }
+}
+
+/// A folder of one's own, that other users can enter.
+fn place(name: &str) -> PathBuf {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Relaxed);
+    let name = format!("blitz-{name}-{}-{number}", std::process::id());
+    let place = std::env::temp_dir().join(name);
+    fs::create_dir_all(&place).unwrap();
+    place
+}
+
+/// Says that a test is skipped: `cargo xtask crates` reads it.
+fn skip(why: &str, place: &Path) -> Option<Peer> {
+    println!("skipped: {why}");
+    fs::remove_dir_all(place).unwrap();
+    None
+}
+
+/// A port that no server has at this moment.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// The folder with the highest number in `parent`.
+fn newest(parent: &Path) -> Option<PathBuf> {
+    let versions = fs::read_dir(parent).ok()?.flatten();
+    let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
+    versions.map(|entry| entry.path()).filter(|path| number(path).is_some()).max_by_key(number)
+}
+
+/// Returns once a server says that it is ready, and reads on, so that it never waits for a reader.
+fn until_ready(output: impl Read + Send + 'static) {
+    let mut lines = BufReader::new(output).lines();
+    let is_ready = |line: &str| line.to_lowercase().contains("ready to accept connections");
+    let mut said = String::new();
+    loop {
+        match lines.next() {
+            Some(Ok(line)) if is_ready(&line) => break,
+            Some(Ok(line)) => said = said + &line + "\n",
+            _ => panic!("the server has ended: {said}"),
+        }
+    }
+    drop(thread::spawn(move || lines.for_each(drop)));
+}

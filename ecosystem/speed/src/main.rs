@@ -1,0 +1,197 @@
+//! What a Tokio guest costs, and Blitz's HTTP client beside reqwest.
+//!
+//! `cargo run --release -p speed` in `ecosystem/`. Each row has ratios of two measurements that
+//! follow each other, by the clock and by the CPU time of the process: the median of several rounds,
+//! with the lowest and the highest one, and the ratio of the best measurement of each. The peer is a server of plain threads in the same process,
+//! so it costs every contestant the same.
+
+use blitz_hyper::Client;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty};
+use rustix::time::{ClockId, clock_gettime};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+const WORKERS: usize = 2;
+const ROUNDS: usize = 31;
+const CLIENTS: usize = 16;
+const REQUESTS: usize = 300;
+const TASKS: usize = 100_000;
+const IDLE: Duration = Duration::from_secs(2);
+
+/// Starts a server that gives the same answer to each request, with a thread per connection.
+fn start_server() -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || answer(stream));
+        }
+    });
+    Ok(address)
+}
+
+fn answer(mut stream: TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut lines = BufReader::new(stream.try_clone()?);
+    let mut line = String::new();
+    while lines.read_line(&mut line)? > 0 {
+        if line == "\r\n" {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")?;
+        }
+        line.clear();
+    }
+    Ok(())
+}
+
+async fn by_reqwest(client: reqwest::Client, url: String) {
+    for _ in 0..REQUESTS {
+        let text = client.get(&url).send().await.unwrap().bytes().await.unwrap();
+        assert_eq!(text, "hello");
+    }
+}
+
+async fn by_blitz(client: Client<Empty<Bytes>>, url: String) {
+    for _ in 0..REQUESTS {
+        let answer = client.get(url.parse().unwrap()).await.unwrap();
+        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "hello");
+    }
+}
+
+/// Seconds by the clock, and of CPU time.
+type Cost = [f64; 2];
+
+/// How long `f` takes.
+fn time(f: impl FnOnce()) -> Cost {
+    let (start, before) = (Instant::now(), cpu_time());
+    f();
+    [start.elapsed().as_secs_f64(), cpu_time() - before]
+}
+
+/// Measures `one` and `other` in turns. Prints how many times as much `one` takes, and what has to
+/// hold.
+fn compare(what: &str, goal: &str, mut one: impl FnMut() -> Cost, mut other: impl FnMut() -> Cost) {
+    // Connections are made, and memory is touched.
+    let _warm = (one(), other());
+    let costs: Vec<[Cost; 2]> = (0..ROUNDS)
+        .map(|round| {
+            // Which one goes first takes turns, too.
+            if round % 2 == 0 {
+                let first = one();
+                [first, other()]
+            } else {
+                let first = other();
+                [one(), first]
+            }
+        })
+        .collect();
+    println!("{what}: {goal}");
+    for (which, name) in ["clock", "CPU time"].into_iter().enumerate() {
+        let of_round = |[one, other]: &[Cost; 2]| one[which] / other[which];
+        let mut ratios: Vec<f64> = costs.iter().map(of_round).collect();
+        ratios.sort_by(f64::total_cmp);
+        let (low, high) = (ratios[0], ratios[ROUNDS - 1]);
+        // The round that was disturbed least.
+        let best = |who: usize| costs.iter().map(|cost| cost[who][which]).fold(f64::MAX, f64::min);
+        let (median, best) = (ratios[ROUNDS / 2], best(0) / best(1));
+        println!("    {name:10} {median:5.3}  ({low:5.3} .. {high:5.3}), of the best {best:5.3}");
+    }
+}
+
+/// The CPU time of this process in seconds: threads that have ended included.
+fn cpu_time() -> f64 {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let url = format!("http://{}/", start_server()?);
+    let host = blitz::Runtime::builder().workers(WORKERS).tokio_guest().build()?;
+    let plain = blitz::Runtime::builder().workers(WORKERS).build()?;
+    let tokio =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
+
+    // One client for each runtime: a client's connections belong to the runtime that made them.
+    let clients: [reqwest::Client; 2] = Default::default();
+    let own = blitz_hyper::client::<Empty<Bytes>>();
+    let on_tokio = || {
+        time(|| {
+            let tasks: Vec<_> = (0..CLIENTS)
+                .map(|_| tokio.spawn(by_reqwest(clients[0].clone(), url.clone())))
+                .collect();
+            tokio.block_on(async {
+                for task in tasks {
+                    task.await.unwrap();
+                }
+            });
+        })
+    };
+    let on_guest = || {
+        time(|| {
+            let tasks: Vec<_> = (0..CLIENTS)
+                .map(|_| host.spawn(by_reqwest(clients[1].clone(), url.clone())))
+                .collect();
+            tasks.into_iter().for_each(|task| task.join().unwrap());
+        })
+    };
+    let guest = host.handle().tokio().ok_or("the pool has a guest")?;
+    let in_guest = || {
+        time(|| {
+            let tasks: Vec<_> = (0..CLIENTS)
+                .map(|_| guest.spawn(by_reqwest(clients[1].clone(), url.clone())))
+                .collect();
+            host.block_on(async {
+                for task in tasks {
+                    task.await.unwrap();
+                }
+            });
+        })
+    };
+    let on_blitz = || {
+        time(|| {
+            let tasks: Vec<_> =
+                (0..CLIENTS).map(|_| plain.spawn(by_blitz(own.clone(), url.clone()))).collect();
+            tasks.into_iter().for_each(|task| task.join().unwrap());
+        })
+    };
+    // With one worker the two do not take turns at who steals what.
+    let with = blitz::Runtime::builder().workers(1).tokio_guest().build()?;
+    let without = blitz::Runtime::builder().workers(1).build()?;
+    let tasks_of = |runtime: &blitz::Runtime| {
+        time(|| {
+            runtime
+                .block_on(runtime.spawn(async {
+                    let mut set: blitz::JoinSet<()> =
+                        (0..TASKS).map(|_| blitz::task::yield_now()).collect();
+                    while set.join_next().await.is_some() {}
+                }))
+                .unwrap();
+        })
+    };
+
+    compare(
+        "reqwest in Blitz's tasks with a guest : on Tokio",
+        "goal: at most 1.1",
+        on_guest,
+        on_tokio,
+    );
+    compare("reqwest in the guest's own tasks : on Tokio", "goal: at most 1.1", in_guest, on_tokio);
+    compare("blitz_hyper::client : reqwest on Tokio", "goal: at most 1.0", on_blitz, on_tokio);
+    compare(
+        "tasks that yield once, one worker with a guest : without",
+        "goal: at most 1.01",
+        || tasks_of(&with),
+        || tasks_of(&without),
+    );
+
+    drop((clients, own, plain, tokio, with, without));
+    // Connections and threads come to their ends.
+    std::thread::sleep(IDLE);
+    let before = cpu_time();
+    std::thread::sleep(IDLE);
+    let used = 1e6 * (cpu_time() - before);
+    println!("CPU time of an idle pool with a guest in {IDLE:?}: {used:.0} us");
+    drop(host);
+    Ok(())
+}

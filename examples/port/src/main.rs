@@ -1,0 +1,59 @@
+//! A service with axum, sqlx and reqwest, written for Tokio, on Blitz.
+//!
+//! [`from-tokio.diff`](../from-tokio.diff) is all that the port took: `blitz-rt` with the feature
+//! `tokio-guest` beside Tokio, and the attribute. Everything else is as it was: `axum::serve`, the
+//! pool of connections and the client run on the guest's reactor and timers.
+//!
+//! The handler is what the port is for: it computes, and forks right where it is.
+
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use sqlx::SqlitePool;
+use sqlx::sqlite::SqlitePoolOptions;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Keeps a word.
+async fn keep(State(pool): State<SqlitePool>, Json(word): Json<String>) -> Json<i64> {
+    let insert = sqlx::query("INSERT INTO words (word) VALUES (?)").bind(word);
+    Json(insert.execute(&pool).await.map_or(-1, |done| done.last_insert_rowid()))
+}
+
+/// Returns a word, and how many of its letters are vowels.
+async fn look(State(pool): State<SqlitePool>, Path(id): Path<i64>) -> Json<(String, usize)> {
+    let found = sqlx::query_scalar("SELECT word FROM words WHERE id = ?").bind(id);
+    let word: String = found.fetch_one(&pool).await.unwrap_or_default();
+    let letters = word.char_indices().map(|(at, _)| at);
+    let middle = letters.clone().nth(letters.count() / 2).unwrap_or(0);
+    let (left, right) = word.split_at(middle);
+    let (left, right) = blitz::join(|| vowels(left), || vowels(right));
+    Json((word, left + right))
+}
+
+fn vowels(text: &str) -> usize {
+    text.chars().filter(|letter| "aeiou".contains(*letter)).count()
+}
+
+#[blitz::main(tokio)]
+async fn main() -> Result<(), Failure> {
+    let pool = SqlitePoolOptions::new().max_connections(1).connect("sqlite::memory:").await?;
+    sqlx::query("CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT)").execute(&pool).await?;
+    let app = Router::new()
+        .route("/words", post(keep))
+        .route("/words/{id}", get(look))
+        .with_state(pool.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let base = format!("http://{}/words", listener.local_addr()?);
+    let server = tokio::spawn(axum::serve(listener, app).into_future());
+
+    let client = reqwest::Client::new();
+    let id: i64 = client.post(&base).json("concurrency").send().await?.json().await?;
+    let answer: (String, usize) = client.get(format!("{base}/{id}")).send().await?.json().await?;
+    assert_eq!(answer, ("concurrency".to_owned(), 3));
+    println!("{answer:?}");
+
+    server.abort();
+    pool.close().await;
+    Ok(())
+}

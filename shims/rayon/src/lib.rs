@@ -1,0 +1,47 @@
+//! The API of `rayon` 1.12 on Blitz's own parallel iterators.
+//!
+//! This is a facade for tests: `cargo xtask suites` patches it in below Rayon's published tests and
+//! examples, which so judge `blitz-par`. Programs use `blitz::prelude`, or the original on the
+//! drop-in `rayon-core`.
+//!
+//! The names of [`iter::plumbing`] are those that the tests need: crates that implement parallel
+//! iterators by means of Rayon's plumbing cannot be built on this facade.
+
+#[allow(missing_docs, reason = "each module has the documentation of what it re-exports")]
+pub mod iter {
+    pub mod plumbing;
+
+    pub use blitz_par::iter::*;
+}
+
+pub use blitz_par::{array, option, range, range_inclusive, slice, str, vec};
+pub use rayon_core::{BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool};
+pub use rayon_core::{ThreadPoolBuildError, ThreadPoolBuilder, Yield};
+pub use rayon_core::{broadcast, current_num_threads, current_thread_index, in_place_scope};
+pub use rayon_core::{in_place_scope_fifo, join, join_context, max_num_threads, scope, scope_fifo};
+pub use rayon_core::{spawn, spawn_broadcast, spawn_fifo, yield_local, yield_now};
+
+/// The items of the standard collections.
+pub mod collections {
+    pub use blitz_par::collections::vec_deque;
+}
+
+/// What is inside of a `Result`.
+pub mod result {
+    pub use blitz_par::option::IntoIter;
+}
+
+/// What is taken out of a `String`.
+pub mod string {
+    pub use blitz_par::str::Drain;
+}
+
+/// The traits that parallel loops need.
+///
+/// ```
+/// use rayon::prelude::*;
+/// assert_eq!((0..10).into_par_iter().with_max_len(2).sum::<i32>(), 45);
+/// ```
+pub mod prelude {
+    pub use blitz_par::prelude::*;
+}
