@@ -3,23 +3,34 @@
 //! The versions come from the lock file, not from constants beside the adapters: a constant would
 //! go on claiming the old version after `cargo update`.
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{env, ffi::OsStr, fs, path::PathBuf, process::Command};
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-env=BLITZ_BENCH_RUSTC={}", rustc_version());
 
-    let lock = lock_file();
+    emit(
+        &["..", "Cargo.lock"],
+        &[
+            ("rayon", "RAYON"),
+            ("chili", "CHILI"),
+            ("forte", "FORTE"),
+            ("tokio", "TOKIO"),
+            ("async-executor", "SMOL"),
+            ("blitz-rt", "BLITZ"),
+        ],
+    );
+    // Some rivals are part of the programs that are built apart only.
+    emit(&["rayon-programs", "Cargo.lock"], &[("orx-parallel", "ORX"), ("paralight", "PARALIGHT")]);
+}
+
+/// Passes on the versions that a lock file has.
+fn emit(lock: &[&str], packages: &[(&str, &str)]) {
+    let here = env::var_os("CARGO_MANIFEST_DIR").expect("cargo names the package's folder");
+    let lock: PathBuf = [&*here].into_iter().chain(lock.iter().map(OsStr::new)).collect();
     println!("cargo::rerun-if-changed={}", lock.display());
     let text = fs::read_to_string(&lock).unwrap_or_default();
-    for (package, variable) in [
-        ("rayon", "RAYON"),
-        ("chili", "CHILI"),
-        ("forte", "FORTE"),
-        ("tokio", "TOKIO"),
-        ("async-executor", "SMOL"),
-        ("blitz-rt", "BLITZ"),
-    ] {
+    for (package, variable) in packages {
         let version = locked_version(&text, package).unwrap_or("unknown");
         println!("cargo::rustc-env=BLITZ_BENCH_{variable}={version}");
     }
@@ -33,12 +44,6 @@ fn rustc_version() -> String {
         .ok()
         .and_then(|output| String::from_utf8(output.stdout).ok())
         .map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
-}
-
-/// The workspace's lock file is one folder above this package.
-fn lock_file() -> PathBuf {
-    let here = env::var_os("CARGO_MANIFEST_DIR").expect("cargo names the package's folder");
-    PathBuf::from(here).join("..").join("Cargo.lock")
 }
 
 /// In a lock file the line `version = "…"` follows the line `name = "…"` of each package.

@@ -150,12 +150,23 @@ impl Measure {
             Self::Plain(Metric::StartP50) => "start p50",
             Self::Plain(Metric::StartP99) => "start p99",
             Self::Plain(Metric::ReturnP50) => "return p50",
+            Self::Plain(Metric::ReturnP90) => "return p90",
             Self::Plain(Metric::ReturnP99) => "return p99",
+            Self::Plain(Metric::ReturnP999) => "return p99.9",
+            Self::Plain(Metric::ReturnMax) => "return max",
+            Self::Plain(Metric::AskedP99) => "asked p99",
+            Self::Plain(Metric::PerJob) => "per job",
             Self::Plain(Metric::IdleCpu) => "idle cpu",
             Self::Plain(Metric::Memory) => "memory",
             Self::Plain(Metric::LateP50) => "late p50",
+            Self::Plain(Metric::LateP90) => "late p90",
             Self::Plain(Metric::LateP99) => "late p99",
+            Self::Plain(Metric::LateP999) => "late p99.9",
+            Self::Plain(Metric::LateMax) => "late max",
             Self::Plain(Metric::Polls) => "polls",
+            Self::Plain(Metric::Forks) => "forks",
+            Self::Plain(Metric::Blocks) => "blocks",
+            Self::Plain(Metric::Inits) => "inits",
         }
     }
 

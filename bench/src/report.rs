@@ -89,6 +89,19 @@ impl Report {
         verdict::losses_first(&mut rows);
         rows
     }
+
+    /// The cases, those with the worst losses first.
+    #[must_use]
+    pub fn cases_losses_first(&self) -> Vec<&CaseReport> {
+        let rows = self.rows();
+        let worst = |case: &&CaseReport| {
+            let lost = rows.iter().take_while(|row| row.verdict.is_loss());
+            lost.clone().position(|row| row.case == case.name).unwrap_or(lost.count())
+        };
+        let mut cases: Vec<&CaseReport> = self.cases.iter().collect();
+        cases.sort_by_key(worst);
+        cases
+    }
 }
 
 impl CaseReport {
@@ -125,6 +138,13 @@ impl CaseReport {
 }
 
 impl ContestantReport {
+    /// The spreads of metrics that are a distribution, if all are known.
+    #[must_use]
+    pub fn distribution(&self, percentiles: &[(Metric, f64)]) -> Option<Vec<Spread>> {
+        let spread = |(metric, _): &(Metric, f64)| Some(self.metrics.get(metric)?.spread);
+        percentiles.iter().map(spread).collect()
+    }
+
     fn new(case: &Case, contestant: Contestant, outcome: &Outcome) -> Self {
         let known = |measure| -> Vec<f64> {
             let values = outcome.samples.values(contestant, measure, case.twin());
@@ -205,6 +225,29 @@ mod tests {
         assert_eq!(row["subject_cost"]["median"], 2.0);
         assert_eq!(row["verdict"], "met");
         assert_eq!(json["cases"][1]["skipped"], "no memory");
+    }
+
+    #[test]
+    fn cases_with_losses_come_first() {
+        let mut report = report();
+        let mut lost = report.cases[0].clone();
+        lost.name = "group/lost".to_owned();
+        for row in &mut lost.rows {
+            row.case.clone_from(&lost.name);
+            row.verdict = verdict::Verdict::Missed;
+        }
+        report.cases.push(lost);
+        let names: Vec<&str> =
+            report.cases_losses_first().iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names, ["group/lost", "group/case", "group/case"]);
+    }
+
+    #[test]
+    fn a_distribution_is_whole_or_none() {
+        let report = report();
+        let blitz = &report.cases[0].contestants[0];
+        assert_eq!(blitz.distribution(&[(Metric::Wall, 50.0)]).map(|all| all.len()), Some(1));
+        assert_eq!(blitz.distribution(&Metric::RETURNS), None);
     }
 
     #[test]

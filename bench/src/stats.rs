@@ -1,5 +1,6 @@
 //! Medians and percentiles of samples, and of the ratio of two contestants that took turns.
 
+use blitz_contestant::{Metric, Sample};
 use serde::{Deserialize, Serialize};
 
 /// The middle of a set of samples and how far they spread: nine tenths lie above `p10`, nine tenths
@@ -72,6 +73,22 @@ impl Spread {
 #[must_use]
 pub fn percentile(samples: &[f64], percent: f64) -> Option<f64> {
     percentile_of_sorted(&sorted(samples), percent)
+}
+
+/// Percentiles of `samples` as metrics; nothing if there are none.
+///
+/// ```
+/// use blitz_bench::{stats::distribution, workload::Metric};
+/// let sample = distribution(&[1.0, 3.0, 2.0], &Metric::RETURNS);
+/// assert_eq!((sample[&Metric::ReturnP50], sample[&Metric::ReturnMax]), (2.0, 3.0));
+/// ```
+#[must_use]
+pub fn distribution(samples: &[f64], percentiles: &[(Metric, f64)]) -> Sample {
+    let sorted = sorted(samples);
+    let value = |&(metric, percent): &(Metric, f64)| {
+        Some((metric, percentile_of_sorted(&sorted, percent)?))
+    };
+    percentiles.iter().filter_map(value).collect()
 }
 
 /// The place, among `samples` sorted ones, of the lower end of the 95 % confidence interval of the median: how many lie

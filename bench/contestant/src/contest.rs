@@ -18,8 +18,18 @@ pub enum Metric {
     StartP99,
     /// Median time until the caller has its result.
     ReturnP50,
+    /// 90th percentile of the same.
+    ReturnP90,
     /// 99th percentile of the time until the caller has its result.
     ReturnP99,
+    /// 99.9th percentile of the same.
+    ReturnP999,
+    /// The longest of these times.
+    ReturnMax,
+    /// 99th percentile of how late clients asked: a part of their latencies.
+    AskedP99,
+    /// Wall time per job, of jobs done beside something else.
+    PerJob,
     /// CPU time of everybody but the measuring thread, per second in which nothing happens. One
     /// nanosecond stands for none at all, so that nothing divided by nothing is one.
     IdleCpu,
@@ -27,10 +37,22 @@ pub enum Metric {
     Memory,
     /// Median of how late something was.
     LateP50,
+    /// 90th percentile of the same.
+    LateP90,
     /// 99th percentile of how late something was.
     LateP99,
+    /// 99.9th percentile of the same.
+    LateP999,
+    /// How late the latest was.
+    LateMax,
     /// How often a task was polled per operation.
     Polls,
+    /// How often a loop was cut in two for another worker.
+    Forks,
+    /// How many blocks a loop took its items in.
+    Blocks,
+    /// How often a loop made a state for `map_init`.
+    Inits,
 }
 
 /// What a metric is counted in.
@@ -47,18 +69,50 @@ pub enum Unit {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 22] = [
         Self::Wall,
         Self::Cpu,
         Self::StartP50,
         Self::StartP99,
         Self::ReturnP50,
+        Self::ReturnP90,
         Self::ReturnP99,
+        Self::ReturnP999,
+        Self::ReturnMax,
+        Self::AskedP99,
+        Self::PerJob,
         Self::IdleCpu,
         Self::Memory,
         Self::LateP50,
+        Self::LateP90,
         Self::LateP99,
+        Self::LateP999,
+        Self::LateMax,
         Self::Polls,
+        Self::Forks,
+        Self::Blocks,
+        Self::Inits,
+    ];
+
+    /// What explains the time of a loop.
+    pub const COUNTS: [Self; 3] = [Self::Forks, Self::Blocks, Self::Inits];
+
+    /// The distribution of return times: metrics with their percentiles.
+    pub const RETURNS: [(Self, f64); 5] = [
+        (Self::ReturnP50, 50.0),
+        (Self::ReturnP90, 90.0),
+        (Self::ReturnP99, 99.0),
+        (Self::ReturnP999, 99.9),
+        (Self::ReturnMax, 100.0),
+    ];
+
+    /// The distribution of lateness: metrics with their percentiles.
+    pub const LATES: [(Self, f64); 5] = [
+        (Self::LateP50, 50.0),
+        (Self::LateP90, 90.0),
+        (Self::LateP99, 99.0),
+        (Self::LateP999, 99.9),
+        (Self::LateMax, 100.0),
     ];
 
     /// What its values are counted in.
@@ -66,7 +120,7 @@ impl Metric {
     pub fn unit(self) -> Unit {
         match self {
             Self::Memory => Unit::Bytes,
-            Self::Polls => Unit::Times,
+            Self::Polls | Self::Forks | Self::Blocks | Self::Inits => Unit::Times,
             _ => Unit::Nanoseconds,
         }
     }

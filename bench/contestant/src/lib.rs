@@ -4,11 +4,12 @@
 //! A crate of its own, because contestants are built in more than one workspace: the programs that
 //! use Rayon exist twice, once on each `rayon-core`, and a workspace can hold one package of a name.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod contest;
 pub mod os;
 mod pace;
+mod par_program;
 pub mod rayon_program;
 mod repeat;
 pub mod rng;
@@ -16,6 +17,7 @@ mod serve;
 
 pub use contest::{Caller, Contest, Metric, Sample, Unit, nanoseconds};
 pub use pace::Pace;
+pub use par_program::ParProgram;
 pub use rayon_program::RayonProgram;
 pub use repeat::{Clock, Repeat, Repeated, Spent};
 pub use serve::{Reply, serve};

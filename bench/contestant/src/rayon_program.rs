@@ -49,14 +49,24 @@ pub enum Order {
 }
 
 impl Order {
-    const ALL: [Self; 4] = [Self::Random, Self::Sorted, Self::Reversed, Self::Equal];
+    pub(crate) const ALL: [Self; 4] = [Self::Random, Self::Sorted, Self::Reversed, Self::Equal];
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
             Self::Sorted => "sorted",
             Self::Reversed => "reversed",
             Self::Equal => "equal",
+        }
+    }
+
+    /// The end of a sentence about numbers in this order.
+    pub(crate) fn description(self) -> &'static str {
+        match self {
+            Self::Random => "in random order",
+            Self::Sorted => "that are sorted already",
+            Self::Reversed => "in reverse order",
+            Self::Equal => "that are all the same",
         }
     }
 }
@@ -125,13 +135,7 @@ impl RayonProgram {
             Self::Collect => "into_par_iter().map().collect() of ten million numbers.".to_owned(),
             Self::Sort { order, stable } => {
                 let sort = if stable { "par_sort" } else { "par_sort_unstable" };
-                let before = match order {
-                    Order::Random => "in random order",
-                    Order::Sorted => "that are sorted already",
-                    Order::Reversed => "in reverse order",
-                    Order::Equal => "that are all the same",
-                };
-                format!("{sort}() of a million numbers {before}.")
+                format!("{sort}() of a million numbers {}.", order.description())
             }
             Self::FindFirst => {
                 "find_first() among ten million numbers, a third of the way through.".to_owned()

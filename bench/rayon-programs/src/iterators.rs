@@ -119,7 +119,9 @@ impl SmallLoop {
 }
 
 impl Program for SmallLoop {
-    const TINY: bool = true;
+    fn is_tiny(&self) -> bool {
+        true
+    }
 
     fn parallel(&mut self) {
         self.sum = black_box(&self.numbers).par_iter().map(tiny).reduce(|| 0, u64::wrapping_add);

@@ -1,24 +1,30 @@
-//! Programs that use Rayon as its users do, and nothing else: which core runs them, Rayon's own or
-//! Blitz's drop-in, is decided by whoever builds this. `blitz bench` builds it both ways.
+//! Programs that use Rayon as its users do: which core runs them, Rayon's own or Blitz's drop-in, is
+//! decided by the build. `blitz bench` builds both. The loops in [`par`] exist with the iterators of
+//! other crates, too.
 //!
 //! Each program is a contestant of `blitz bench`; `rayon-programs check` runs all of them, at a small
 //! size, and prints what they computed.
 
+// The loops are compiled once for each crate whose iterators have their names.
+#![allow(clippy::duplicate_mod)]
+
 mod find;
 mod iterators;
 mod matrix;
+mod par;
 mod program;
 mod sort;
 
 use std::{env, io, process::ExitCode};
 
 use blitz_contestant::{
-    Pace, RayonProgram, os,
+    Pace, ParProgram, RayonProgram, os,
     rayon_program::RayonProgram::{
         Collect, FindAny, FindFirst, MatrixRows, MatrixZip, Nested, SmallLoop, Sort, Sum,
     },
 };
 
+use par::Iterators;
 use program::{How, Opened, Running};
 
 fn main() -> ExitCode {
@@ -43,36 +49,68 @@ fn main() -> ExitCode {
 /// Takes turns until stdin ends.
 fn contestant(case: &str, rival: &str, workers: &str, pace: &str) -> Result<(), String> {
     let unknown = |what| move || format!("there is no such {what}");
-    let program = RayonProgram::of_case(case).ok_or_else(unknown("case"))?;
     let pace = Pace::from_name(pace).ok_or_else(unknown("pace"))?;
     let workers: usize = workers.parse().map_err(|_| "how many workers?".to_owned())?;
-    let how = if rival == "seq" { How::Sequential } else { How::Parallel };
     os::die_with_parent().map_err(|error| format!("cannot follow the parent: {error}"))?;
-    let open = || {
-        if how == How::Parallel {
-            start_pool(workers)?;
-            if on_blitz() != (rival == "blitz") {
-                return Err(format!("was built on the wrong core for {rival}"));
+    let open = || match ParProgram::of_case(case) {
+        Some(program) => {
+            let iterators = Iterators::of_rival(rival).ok_or_else(unknown("rival"))?;
+            iterators.start(workers)?;
+            if iterators == Iterators::Rayon {
+                check_core(rival, "rayon-on-blitz")?;
             }
+            Ok(par::open(program, iterators, workers, pace)?.contest)
         }
-        Ok(open(program, how, pace).contest)
+        None => {
+            let program = RayonProgram::of_case(case).ok_or_else(unknown("case"))?;
+            let how = if rival == "seq" { How::Sequential } else { How::Parallel };
+            if how == How::Parallel {
+                start_pool(workers)?;
+                check_core(rival, "blitz")?;
+            }
+            Ok(open(program, how, pace).contest)
+        }
     };
     blitz_contestant::serve(open, io::stdin().lock(), io::stdout().lock())
         .map_err(|error| format!("cannot talk to the parent: {error}"))
+}
+
+/// Checks that the drop-in is below Rayon if and only if `rival` is called `drop_in`.
+fn check_core(rival: &str, drop_in: &str) -> Result<(), String> {
+    match on_blitz() == (rival == drop_in) {
+        true => Ok(()),
+        false => Err(format!("was built on the wrong core for {rival}")),
+    }
 }
 
 /// Runs every program a few times, with its results checked against sequential code.
 fn check() -> Result<(), String> {
     start_pool(2)?;
     for program in RayonProgram::all() {
-        let failed = |error| format!("{}: {error}", program.case());
-        let mut opened = open(program, How::Parallel, Pace::Smoke);
-        for _ in 0..TURNS {
-            opened.contest.turn().map_err(failed)?;
+        let expected = take_turns(&program.case(), open(program, How::Parallel, Pace::Smoke))?;
+        println!("{} {expected:016x}", program.case());
+    }
+    // The pool of the drop-in is Blitz's global one.
+    if !on_blitz() {
+        Iterators::Blitz.start(2)?;
+    }
+    for program in ParProgram::all() {
+        let mut expected = 0;
+        for iterators in Iterators::PARALLEL.into_iter().filter(|one| one.have(program)) {
+            let opened = par::open(program, iterators, 2, Pace::Smoke)?;
+            expected = take_turns(&format!("{}, {iterators:?}", program.case()), opened)?;
         }
-        println!("{} {:016x}", program.case(), opened.expected);
+        println!("{} {expected:016x}", program.case());
     }
     Ok(())
+}
+
+/// Takes a few turns and returns what was to be computed.
+fn take_turns(case: &str, mut opened: Opened) -> Result<u64, String> {
+    for _ in 0..TURNS {
+        opened.contest.turn().map_err(|error| format!("{case}: {error}"))?;
+    }
+    Ok(opened.expected)
 }
 
 fn start_pool(workers: usize) -> Result<(), String> {

@@ -1,17 +1,26 @@
 //! What a program is, and how its turns are timed.
 
-use blitz_contestant::{Caller, Clock, Contest, Pace, Repeat, Repeated, Spent, rng::mix};
+use blitz_contestant::{Caller, Clock, Contest, Pace, Repeat, Repeated, Sample, Spent, rng::mix};
 
-/// One computation, twice: with Rayon and without.
+use crate::par::Iterators;
+
+/// One computation, twice: in parallel and sequentially.
 pub trait Program: Send + 'static {
     /// Whether one run is too short to be timed alone. Then all runs of a turn are timed as one, and
     /// what `prepare` and `fingerprint` do counts, too.
-    const TINY: bool = false;
+    fn is_tiny(&self) -> bool {
+        false
+    }
+
+    /// Whose iterators it uses.
+    fn iterators(&self) -> Iterators {
+        Iterators::Rayon
+    }
 
     /// Undoes what the last run did, if that is in the way of the next one.
     fn prepare(&mut self) {}
 
-    /// Computes with Rayon.
+    /// Computes in parallel.
     fn parallel(&mut self);
 
     /// Computes the same without.
@@ -19,12 +28,17 @@ pub trait Program: Send + 'static {
 
     /// What says whether the last run was right.
     fn fingerprint(&self) -> u64;
+
+    /// What a run does besides computing, as far as that can be told.
+    fn counts(&mut self) -> Sample {
+        Sample::new()
+    }
 }
 
 /// How to compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// With Rayon.
+    /// In parallel.
     Parallel,
     /// Without.
     Sequential,
@@ -43,6 +57,8 @@ pub struct Running<P> {
     how: How,
     caller: Caller,
     expected: u64,
+    /// Known after the first turn.
+    counts: Option<Sample>,
 }
 
 impl<P: Program> Running<P> {
@@ -56,12 +72,12 @@ impl<P: Program> Running<P> {
         program.prepare();
         program.sequential();
         let expected = program.fingerprint();
-        let contest = Box::new(Repeated::new(Self { program, how, caller, expected }, pace));
-        Opened { contest, expected }
+        let running = Self { program, how, caller, expected, counts: None };
+        Opened { contest: Box::new(Repeated::new(running, pace)), expected }
     }
 
     fn run(&mut self, repetitions: usize) -> Result<Spent, String> {
-        if P::TINY {
+        if self.program.is_tiny() {
             let clock = Clock::start();
             for _ in 0..repetitions {
                 self.program.prepare();
@@ -100,11 +116,21 @@ impl<P: Program> Running<P> {
 
 impl<P: Program> Repeat for Running<P> {
     fn time(&mut self, repetitions: usize) -> Result<Spent, String> {
-        match self.caller {
-            // What runs in a scope runs on a worker.
-            Caller::Inside if self.how == How::Parallel => rayon::scope(|_| self.run(repetitions)),
-            _ => self.run(repetitions),
-        }
+        let iterators = self.program.iterators();
+        let is_inside = self.how == How::Parallel && self.caller == Caller::Inside;
+        let mut time = || {
+            let spent = self.run(repetitions);
+            // Not before the first run, which finds nothing warm.
+            if self.how == How::Parallel && self.counts.is_none() {
+                self.counts = Some(self.program.counts());
+            }
+            spent
+        };
+        if is_inside { iterators.inside(time) } else { time() }
+    }
+
+    fn more(&self) -> Sample {
+        self.counts.clone().unwrap_or_default()
     }
 }
 

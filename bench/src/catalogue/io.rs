@@ -7,7 +7,7 @@ use crate::{
     case::{Case, Contestant, Measure},
     load::{Talk, Tool},
     rival::RivalKind::{Bare, Smol, Tokio},
-    workload::{IoWorkload, Metric, Workload},
+    workload::{IoWorkload, Metric, Stall, Workload},
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -117,7 +117,7 @@ fn stalled() -> Case {
     case(
         "stalled",
         "Sleeps of 5 ms while a task computes for 200 ms on one of four workers: how late.",
-        IoWorkload::Stalled { stall: Duration::from_millis(200) },
+        IoWorkload::Stalled { stall: Stall::Compute, time: Duration::from_millis(200), tasks: 1 },
         4,
         &[(LATE, &[(Tokio, Some(0.02)), (Smol, None)])],
     )

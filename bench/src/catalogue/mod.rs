@@ -1,6 +1,8 @@
 //! Every case of `blitz bench`, with the goals Blitz has set itself.
 
 mod io;
+mod mixed;
+mod par;
 mod signal;
 mod tasks;
 
@@ -36,6 +38,8 @@ pub fn cases() -> Vec<Case> {
     cases.extend(tasks::cases());
     cases.extend(signal::cases());
     cases.extend(io::cases());
+    cases.extend(mixed::cases());
+    cases.extend(par::cases());
     cases.extend(RayonProgram::all().into_iter().map(rayon_program));
     cases
 }
@@ -86,12 +90,20 @@ fn with_blitz(goals: Goals<'_>, workers: usize) -> impl Iterator<Item = Contesta
 }
 
 fn against(measure: Measure, workers: usize, goals: Goals<'_>) -> View {
-    let compare = |&(rival, goal): &(RivalKind, Option<f64>)| Comparison {
-        subject: Contestant::new(Blitz, workers),
+    View { measure, comparisons: comparisons(Blitz, workers, goals).collect() }
+}
+
+/// `subject` beside every rival in `goals`.
+fn comparisons(
+    subject: RivalKind,
+    workers: usize,
+    goals: Goals<'_>,
+) -> impl Iterator<Item = Comparison> {
+    goals.iter().map(move |&(rival, goal)| Comparison {
+        subject: Contestant::new(subject, workers),
         reference: Contestant::new(rival, workers),
         goal,
-    };
-    View { measure, comparisons: goals.iter().map(compare).collect() }
+    })
 }
 
 /// Lets `floors` take part in `case` and tells how far Rayon is above each, and how far Blitz is.
@@ -386,8 +398,18 @@ mod tests {
         let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names.len(), cases.len());
         let groups: BTreeSet<&str> = cases.iter().map(Case::group).collect();
-        let expected =
-            ["async", "fork-join", "idle", "io", "oversubscribed", "rayon", "signal", "wake"];
+        let expected = [
+            "async",
+            "fork-join",
+            "idle",
+            "io",
+            "mixed",
+            "oversubscribed",
+            "par",
+            "rayon",
+            "signal",
+            "wake",
+        ];
         assert_eq!(groups.into_iter().collect::<Vec<_>>(), expected);
     }
 

@@ -6,7 +6,7 @@ use super::{Goals, WALL, against, with_blitz};
 use crate::{
     case::{Case, Measure, View},
     rival::RivalKind::{Forte, Smol, Tokio},
-    workload::{Caller, Metric, TaskWorkload, Workload},
+    workload::{Caller, Idle, Metric, TaskWorkload, Workload},
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -125,7 +125,7 @@ fn foreign_wake() -> Case {
     case(
         "foreign-wake",
         "A foreign thread wakes a task of a sleeping runtime: until the task runs.",
-        TaskWorkload::ForeignWake,
+        TaskWorkload::ForeignWake { workers: Idle::Asleep },
         &[2],
         &[
             (median, &[(Tokio, Some(0.8)), (Smol, Some(1.0))]),

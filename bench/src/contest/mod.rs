@@ -52,7 +52,7 @@ impl Budget {
     #[must_use]
     pub fn of_case(case: &Case, pace: Pace) -> Self {
         let budget = Self::of(pace);
-        match case.workload.settles_after() {
+        match case.workload.settles_after(pace) {
             Some(time) if pace != Pace::Smoke => Self {
                 rounds_min: budget.rounds_min.max(21),
                 rounds_max: budget.rounds_max.max(51),

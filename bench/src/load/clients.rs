@@ -2,13 +2,13 @@
 
 use std::{
     io::{self, ErrorKind, Read, Write},
+    net::SocketAddr,
     time::{Duration, Instant},
 };
 
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
 
 use super::{Ask, HELLO, Harvest, Load, Talk};
-use crate::stats::percentile;
 
 /// Connections to one server.
 #[derive(Debug)]
@@ -33,9 +33,6 @@ struct Client {
     asked_at: Instant,
 }
 
-/// A request has its number in it.
-pub(super) const SHORTEST: usize = size_of::<u64>();
-
 /// An answer that is longer than this is none that was asked for.
 const LONGEST_HELLO: usize = 512;
 
@@ -50,11 +47,7 @@ impl Clients {
         let poll = Poll::new().map_err(told)?;
         let mut clients = Vec::with_capacity(load.connections);
         for number in 0..load.connections {
-            // Blocking until it is connected: what follows is then ready to be written.
-            let stream = std::net::TcpStream::connect(load.address).map_err(told)?;
-            stream.set_nodelay(true).map_err(told)?;
-            stream.set_nonblocking(true).map_err(told)?;
-            let mut stream = TcpStream::from_std(stream);
+            let mut stream = TcpStream::from_std(connect(load.address).map_err(told)?);
             let interests = Interest::READABLE | Interest::WRITABLE;
             poll.registry().register(&mut stream, Token(number), interests).map_err(told)?;
             clients.push(Client::new(stream, load.talk, number));
@@ -75,19 +68,13 @@ impl Ask for Clients {
         }
         let mut busy = self.clients.len();
         while busy > 0 {
-            match self.poll.poll(&mut self.events, Some(PATIENCE)) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                polled => polled.map_err(told)?,
-            }
-            if self.events.is_empty() {
-                return Err(format!("{busy} requests have no answer for {PATIENCE:?}"));
-            }
+            wait(&mut self.poll, &mut self.events, busy)?;
             for event in &self.events {
                 let client = &mut self.clients[event.token().0];
                 if !client.go_on().map_err(told)? {
                     continue;
                 }
-                client.check()?;
+                client.talk.check(client.answer(), &client.request, client.turn)?;
                 let now = Instant::now();
                 latencies.push((now - client.asked_at).as_secs_f64() * 1e9);
                 if now - start < time {
@@ -98,22 +85,43 @@ impl Ask for Clients {
                 }
             }
         }
-        let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
-        let of = |percent| percentile(&latencies, percent).ok_or("there are no clients");
-        Ok(Harvest { answers: latencies.len() as u64, nanoseconds, p50: of(50.0)?, p99: of(99.0)? })
+        Harvest::of(&latencies, start.elapsed())
+    }
+}
+
+/// Opens a connection that does not block any more.
+pub(super) fn connect(address: SocketAddr) -> io::Result<std::net::TcpStream> {
+    // Blocking until it is connected: what follows is then ready to be written.
+    let stream = std::net::TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+/// Waits for an event of one of `busy` requests.
+///
+/// # Errors
+///
+/// Returns that the server hangs, or the system's error.
+pub(super) fn wait(poll: &mut Poll, events: &mut Events, busy: usize) -> Result<(), String> {
+    loop {
+        match poll.poll(events, Some(PATIENCE)) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(format!("a client failed: {error}")),
+            Ok(()) if events.is_empty() => {
+                return Err(format!("{busy} requests have no answer for {PATIENCE:?}"));
+            }
+            Ok(()) => return Ok(()),
+        }
     }
 }
 
 impl Client {
     fn new(stream: TcpStream, talk: Talk, number: usize) -> Self {
-        let (request, answer) = match talk {
-            Talk::Echo(bytes) => {
-                let pattern = (0..bytes).map(|at| ((at * 31 + number) % 251) as u8);
-                (pattern.collect(), vec![0; bytes])
-            }
-            Talk::Hello => {
-                (b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n".to_vec(), vec![0; LONGEST_HELLO])
-            }
+        let request = talk.request(number);
+        let answer = match talk {
+            Talk::Echo(bytes) => vec![0; bytes],
+            Talk::Hello => vec![0; LONGEST_HELLO],
         };
         let asked_at = Instant::now();
         let sent = request.len();
@@ -123,9 +131,7 @@ impl Client {
     /// Sends another request, as far as it can be sent now.
     fn begin(&mut self) -> io::Result<()> {
         self.turn += 1;
-        if let Talk::Echo(_) = self.talk {
-            self.request[..SHORTEST].copy_from_slice(&self.turn.to_le_bytes());
-        }
+        self.talk.number(&mut self.request, self.turn);
         self.sent = 0;
         self.received = 0;
         self.asked_at = Instant::now();
@@ -168,24 +174,13 @@ impl Client {
         match self.talk {
             Talk::Echo(bytes) => self.received == bytes,
             Talk::Hello => {
-                self.received == LONGEST_HELLO
-                    || self.answer[..self.received].ends_with(HELLO.as_bytes())
+                self.received == LONGEST_HELLO || self.answer().ends_with(HELLO.as_bytes())
             }
         }
     }
 
-    fn check(&self) -> Result<(), String> {
-        let answer = &self.answer[..self.received];
-        let right = match self.talk {
-            Talk::Echo(_) => answer == self.request,
-            Talk::Hello => {
-                answer.starts_with(b"HTTP/1.1 200 OK\r\n") && answer.ends_with(HELLO.as_bytes())
-            }
-        };
-        match right {
-            true => Ok(()),
-            false => Err(format!("request {} has a wrong answer", self.turn)),
-        }
+    fn answer(&self) -> &[u8] {
+        &self.answer[..self.received]
     }
 }
 

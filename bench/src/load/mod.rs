@@ -9,53 +9,50 @@
 //! HTTP servers are also asked by [programs](Tool) that know nothing of this repository.
 
 mod clients;
+mod open_loop;
 mod process;
+mod talk;
 pub mod tool;
 mod tool_run;
 
-use std::{fmt, net::SocketAddr, str::FromStr, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
+use blitz_contestant::{Metric, Sample, nanoseconds};
 use serde::{Deserialize, Serialize};
 
 pub use clients::Clients;
+pub use open_loop::OpenLoop;
 pub use process::{LoadProcess, serve};
+pub use talk::{HELLO, Talk};
 pub use tool::Tool;
 pub use tool_run::ToolRun;
+
+use crate::stats::distribution;
 
 /// What clients ask for, and how many of them there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Where the server is.
     pub address: SocketAddr,
-    /// How many connections are open at once; each has one request on its way at a time.
+    /// How many connections are open at once.
     pub connections: usize,
     /// What is said through them.
     pub talk: Talk,
+    /// Requests per second of all connections together: an open loop.
+    ///
+    /// Without it each connection asks again when it has its answer.
+    pub rate: Option<u32>,
 }
-
-/// What is said through a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Talk {
-    /// So many bytes, which have to come back as they were.
-    Echo(usize),
-    /// A request of HTTP/1.1, whose answer has to be [`HELLO`].
-    Hello,
-}
-
-/// What a server that is asked to say hello says.
-pub const HELLO: &str = "Hello, world!";
 
 /// What came of some time of asking.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Harvest {
     /// How many requests were answered. Each answer was checked.
     pub answers: u64,
     /// How long that took.
     pub nanoseconds: f64,
-    /// The median of the time between a request and the end of its answer.
-    pub p50: f64,
-    /// The 99th percentile of the same.
-    pub p99: f64,
+    /// The distribution of the time until a request has its answer, as far as it is known.
+    pub latencies: Sample,
 }
 
 /// Somebody who asks a server.
@@ -68,38 +65,32 @@ pub trait Ask {
     fn ask(&mut self, time: Duration) -> Result<Harvest, String>;
 }
 
-impl fmt::Display for Talk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Echo(bytes) => write!(f, "{bytes}"),
-            Self::Hello => f.write_str("hello"),
+impl Harvest {
+    /// What came of requests with these latencies, in nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// Returns that there are none.
+    fn of(latencies: &[f64], time: Duration) -> Result<Self, String> {
+        if latencies.is_empty() {
+            return Err("there are no answers".to_owned());
         }
+        Ok(Self {
+            answers: latencies.len() as u64,
+            nanoseconds: nanoseconds(time),
+            latencies: distribution(latencies, &Metric::RETURNS),
+        })
     }
 }
 
-impl FromStr for Talk {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "hello" => Ok(Self::Hello),
-            bytes => match bytes.parse() {
-                Ok(bytes) if bytes >= clients::SHORTEST => Ok(Self::Echo(bytes)),
-                _ => Err(format!("{text:?} is neither hello nor a number of bytes")),
-            },
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn talks_have_names() {
-        for talk in [Talk::Hello, Talk::Echo(64)] {
-            assert_eq!(talk.to_string().parse(), Ok(talk));
-        }
-        assert!("1".parse::<Talk>().is_err() && "goodbye".parse::<Talk>().is_err());
-    }
+/// Connects the clients that `load` describes, as a part of this process.
+///
+/// # Errors
+///
+/// Returns why they cannot connect.
+pub fn connect(load: Load) -> Result<Box<dyn Ask + Send>, String> {
+    Ok(match load.rate {
+        Some(rate) => Box::new(OpenLoop::connect(load, rate)?),
+        None => Box::new(Clients::connect(load)?),
+    })
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Ask, Clients, Harvest, Load};
+use super::{Ask, Harvest, Load, connect};
 
 /// Clients in a process of their own.
 #[derive(Debug)]
@@ -47,6 +47,9 @@ impl LoadProcess {
             .args(["--address", &load.address.to_string()])
             .args(["--connections", &load.connections.to_string()])
             .args(["--talk", &load.talk.to_string()]);
+        if let Some(rate) = load.rate {
+            command.args(["--rate", &rate.to_string()]);
+        }
         command
     }
 
@@ -81,7 +84,7 @@ impl Drop for LoadProcess {
 ///
 /// Returns an error if nobody listens any more.
 pub fn serve(load: Load, input: impl BufRead, mut output: impl Write) -> std::io::Result<()> {
-    let mut clients = Clients::connect(load);
+    let mut clients = connect(load);
     let connected = match &mut clients {
         Ok(clients) => clients.ask(Duration::ZERO),
         Err(error) => Err(error.clone()),

@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use blitz_contestant::{Metric, Sample};
+
 use super::{Ask, Harvest, Load, Tool};
 use crate::stats::percentile;
 
@@ -155,7 +157,9 @@ fn harvest(answers: u64, per_second: f64, [p50, p99]: [f64; 2]) -> Result<Harves
     if !(per_second.is_finite() && per_second > 0.0) {
         return Err(format!("{per_second} requests per second"));
     }
-    Ok(Harvest { answers, nanoseconds: answers as f64 / per_second * 1e9, p50, p99 })
+    let nanoseconds = answers as f64 / per_second * 1e9;
+    let latencies = Sample::from([(Metric::ReturnP50, p50), (Metric::ReturnP99, p99)]);
+    Ok(Harvest { answers, nanoseconds, latencies })
 }
 
 /// Reads `1.25ms`.
@@ -220,7 +224,8 @@ time for request:       19us     14.96ms       832us       664us    91.39%
         let harvest = of_wrk(WRK).unwrap();
         assert_eq!(harvest.answers, 68_120);
         assert_eq!((harvest.nanoseconds / 1e6).round(), 1_002.0);
-        assert_eq!((harvest.p50, harvest.p99), (368e3, 9.9e6));
+        let latencies = [(Metric::ReturnP50, 368e3), (Metric::ReturnP99, 9.9e6)];
+        assert_eq!(harvest.latencies, Sample::from(latencies));
     }
 
     #[test]
@@ -238,8 +243,9 @@ time for request:       19us     14.96ms       832us       664us    91.39%
         let harvest = of_h2load(H2LOAD, LOG).unwrap();
         assert_eq!(harvest.answers, 3);
         assert_eq!(harvest.nanoseconds.round(), 1e9);
-        assert_eq!(harvest.p50, 20e3);
-        assert!(harvest.p99 > 29e3 && harvest.p99 <= 30e3);
+        assert_eq!(harvest.latencies[&Metric::ReturnP50], 20e3);
+        let p99 = harvest.latencies[&Metric::ReturnP99];
+        assert!(p99 > 29e3 && p99 <= 30e3);
     }
 
     #[test]
@@ -267,7 +273,7 @@ time for request:       19us     14.96ms       832us       664us    91.39%
     #[test]
     fn a_program_that_is_not_there_is_named() {
         let address = "127.0.0.1:1".parse().unwrap();
-        let load = Load { address, connections: 4, talk: Talk::Hello };
+        let load = Load { address, connections: 4, talk: Talk::Hello, rate: None };
         for tool in Tool::ALL {
             // There is no server, or not even the program.
             let error = ToolRun::new(tool, load).ask(Duration::ZERO).unwrap_err();

@@ -98,6 +98,14 @@ pub enum RivalKind {
     SeqRight,
     /// `rayon`.
     Rayon,
+    /// `rayon` on the drop-in core, beside the parallel iterators of this repository.
+    #[serde(rename = "rayon-on-blitz")]
+    RayonOnBlitz,
+    /// `orx-parallel`.
+    #[serde(rename = "orx-parallel")]
+    Orx,
+    /// `paralight`.
+    Paralight,
     /// `chili`.
     Chili,
     /// `forte`.
@@ -112,24 +120,50 @@ pub enum RivalKind {
     Tokio,
     /// `async-executor`, the one of smol.
     Smol,
+    /// The pool of this repository, jobs by `spawn_cpu`.
+    #[serde(rename = "blitz-spawn-cpu")]
+    SpawnCpu,
+    /// Tokio, jobs by Rayon, which answers through a channel.
+    #[serde(rename = "tokio+rayon")]
+    TokioRayon,
+    /// The same, with a shorter kernel slice for Tokio's workers.
+    #[serde(rename = "tokio-slice+rayon")]
+    TokioSlice,
+    /// Tokio, jobs inside of `block_in_place`.
+    #[serde(rename = "tokio-in-place")]
+    TokioInPlace,
+    /// Tokio, jobs by `spawn_blocking`.
+    #[serde(rename = "tokio-blocking")]
+    TokioBlocking,
+    /// smol, jobs by Rayon, which answers through a channel.
+    #[serde(rename = "smol+rayon")]
+    SmolRayon,
     /// A server without a runtime: what the system's calls cost, the floor of the echo rows.
     Bare,
+    /// No runtime, but a number that a goal names.
+    Limit,
     /// An older build of this repository's pool: see [`Case::beside_older`](crate::case::Case::beside_older).
     #[serde(rename = "blitz-before")]
     Before,
     /// The same with its signal scheduler.
     #[serde(rename = "signal-before")]
     SignalBefore,
+    /// The same, jobs by `spawn_cpu`.
+    #[serde(rename = "spawn-cpu-before")]
+    SpawnCpuBefore,
 }
 
 impl RivalKind {
     /// Every rival.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 26] = [
         Self::Blitz,
         Self::Signal,
         Self::Seq,
         Self::SeqRight,
         Self::Rayon,
+        Self::RayonOnBlitz,
+        Self::Orx,
+        Self::Paralight,
         Self::Chili,
         Self::Forte,
         Self::Floor,
@@ -137,9 +171,17 @@ impl RivalKind {
         Self::Condvar,
         Self::Tokio,
         Self::Smol,
+        Self::SpawnCpu,
+        Self::TokioRayon,
+        Self::TokioSlice,
+        Self::TokioInPlace,
+        Self::TokioBlocking,
+        Self::SmolRayon,
         Self::Bare,
+        Self::Limit,
         Self::Before,
         Self::SignalBefore,
+        Self::SpawnCpuBefore,
     ];
 
     /// The name in tables.
@@ -151,6 +193,9 @@ impl RivalKind {
             Self::Seq => "seq",
             Self::SeqRight => "seq-right",
             Self::Rayon => "rayon",
+            Self::RayonOnBlitz => "rayon-on-blitz",
+            Self::Orx => "orx-parallel",
+            Self::Paralight => "paralight",
             Self::Chili => "chili",
             Self::Forte => "forte",
             Self::Floor => "floor",
@@ -158,9 +203,17 @@ impl RivalKind {
             Self::Condvar => "condvar",
             Self::Tokio => "tokio",
             Self::Smol => "smol",
+            Self::SpawnCpu => "blitz-spawn-cpu",
+            Self::TokioRayon => "tokio+rayon",
+            Self::TokioSlice => "tokio-slice+rayon",
+            Self::TokioInPlace => "tokio-in-place",
+            Self::TokioBlocking => "tokio-blocking",
+            Self::SmolRayon => "smol+rayon",
             Self::Bare => "bare",
+            Self::Limit => "limit",
             Self::Before => "blitz-before",
             Self::SignalBefore => "signal-before",
+            Self::SpawnCpuBefore => "spawn-cpu-before",
         }
     }
 
@@ -176,6 +229,7 @@ impl RivalKind {
         match self {
             Self::Blitz => Some(Self::Before),
             Self::Signal => Some(Self::SignalBefore),
+            Self::SpawnCpu => Some(Self::SpawnCpuBefore),
             _ => None,
         }
     }
@@ -194,7 +248,7 @@ impl RivalKind {
     /// ```
     #[must_use]
     pub fn is_ours(self) -> bool {
-        matches!(self, Self::Blitz | Self::Signal)
+        matches!(self, Self::Blitz | Self::Signal | Self::SpawnCpu)
     }
 
     /// Whether it is no runtime but what all of them rest on, so that there is nothing to win against it.
@@ -220,15 +274,20 @@ impl RivalKind {
         match self {
             Self::Blitz => Some(env!("BLITZ_BENCH_BLITZ")),
             Self::Rayon => Some(env!("BLITZ_BENCH_RAYON")),
+            Self::Orx => Some(env!("BLITZ_BENCH_ORX")),
+            Self::Paralight => Some(env!("BLITZ_BENCH_PARALIGHT")),
             Self::Chili => Some(env!("BLITZ_BENCH_CHILI")),
             Self::Forte => Some(env!("BLITZ_BENCH_FORTE")),
             Self::Tokio => Some(env!("BLITZ_BENCH_TOKIO")),
             Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
             // The signal scheduler has the version of the pool.
             Self::Signal | Self::Seq | Self::SeqRight | Self::Condvar => None,
-            Self::Floor | Self::Halves | Self::Bare => None,
+            Self::Floor | Self::Halves | Self::Bare | Self::Limit => None,
+            // These are made of others, which have theirs.
+            Self::RayonOnBlitz | Self::SpawnCpu | Self::TokioRayon | Self::TokioSlice => None,
+            Self::TokioInPlace | Self::TokioBlocking | Self::SmolRayon => None,
             // The program that was named on the command line knows its own.
-            Self::Before | Self::SignalBefore => None,
+            Self::Before | Self::SignalBefore | Self::SpawnCpuBefore => None,
         }
     }
 

@@ -7,18 +7,19 @@ use ::blitz::Scheduler;
 use super::{Outside, Runtime, Tasks, Timers, outside};
 use crate::rival::Build;
 
-/// A runtime of its own, never the global one.
+/// A runtime of its own, never the global one, with either scheduler.
 #[derive(Debug)]
-pub struct Blitz(::blitz::Runtime);
+pub struct BlitzWith<const SIGNAL: bool>(::blitz::Runtime);
 
-impl Build for Blitz {
+/// The default.
+pub type Blitz = BlitzWith<false>;
+
+/// The same with the signal scheduler.
+pub type BlitzSignal = BlitzWith<true>;
+
+impl<const SIGNAL: bool> Build for BlitzWith<SIGNAL> {
     fn build(workers: usize) -> Result<Self, String> {
-        Self::with(Scheduler::Stealing, workers)
-    }
-}
-
-impl Blitz {
-    fn with(scheduler: Scheduler, workers: usize) -> Result<Self, String> {
+        let scheduler = if SIGNAL { Scheduler::Signal } else { Scheduler::Stealing };
         ::blitz::Runtime::builder()
             .workers(workers)
             .scheduler(scheduler)
@@ -28,32 +29,7 @@ impl Blitz {
     }
 }
 
-/// The same with the signal scheduler.
-#[derive(Debug)]
-pub struct BlitzSignal(Blitz);
-
-impl Build for BlitzSignal {
-    fn build(workers: usize) -> Result<Self, String> {
-        Blitz::with(Scheduler::Signal, workers).map(Self)
-    }
-}
-
-impl Runtime for BlitzSignal {
-    type Tasks = BlitzTasks;
-
-    fn tasks(&self) -> BlitzTasks {
-        BlitzTasks
-    }
-
-    fn block_on<F>(&self, future: F) -> F::Output
-    where
-        F: Future<Output: Send> + Send,
-    {
-        self.0.block_on(future)
-    }
-}
-
-impl Runtime for Blitz {
+impl<const SIGNAL: bool> Runtime for BlitzWith<SIGNAL> {
     type Tasks = BlitzTasks;
 
     fn tasks(&self) -> BlitzTasks {
@@ -96,7 +72,7 @@ impl Tasks for BlitzTasks {
     }
 }
 
-impl Outside for Blitz {
+impl<const SIGNAL: bool> Outside for BlitzWith<SIGNAL> {
     /// Drivers start by themselves when they are first needed.
     fn build_for_outside(workers: usize) -> Result<Self, String> {
         Self::build(workers)
@@ -111,7 +87,7 @@ impl Outside for Blitz {
     }
 }
 
-impl Blitz {
+impl<const SIGNAL: bool> BlitzWith<SIGNAL> {
     /// Has each connection be a task that does what `talk` says.
     fn accept<F>(
         &self,

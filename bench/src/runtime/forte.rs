@@ -4,9 +4,12 @@
 //! `join`, so tasks stay where they were started; and a thread that is not a worker becomes one for
 //! the length of the call and runs what it pushed before it returns.
 
-use std::future::Future;
+use std::{future::Future, net::TcpListener, time::Duration};
 
-use super::{Runtime, Tasks};
+use tokio_util::compat::FuturesAsyncReadCompatExt as _;
+
+use super::{Outside, Runtime, Tasks, Timers, outside, smol};
+use crate::rival::Build as _;
 pub use crate::rival::Forte;
 
 impl Runtime for Forte {
@@ -23,6 +26,32 @@ impl Runtime for Forte {
         F: Future<Output: Send> + Send,
     {
         self.pool().block_on(future)
+    }
+}
+
+/// With the sockets and timers of `async-io`.
+///
+/// The thread of that crate wakes the tasks, and so polls them.
+impl Outside for Forte {
+    fn build_for_outside(workers: usize) -> Result<Self, String> {
+        Self::build(workers)
+    }
+
+    fn echo(&self, listener: TcpListener) -> Result<(), String> {
+        self.pool().spawn_future(smol::accept(ForteTasks, listener, smol::echo)?).detach();
+        Ok(())
+    }
+
+    fn hello(&self, listener: TcpListener) -> Result<(), String> {
+        let hello = |stream: smol::Stream| outside::hello(stream.compat());
+        self.pool().spawn_future(smol::accept(ForteTasks, listener, hello)?).detach();
+        Ok(())
+    }
+}
+
+impl Timers for ForteTasks {
+    fn sleep(self, duration: Duration) -> impl Future<Output = ()> + Send + 'static {
+        smol::sleep(duration)
     }
 }
 

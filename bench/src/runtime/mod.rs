@@ -7,12 +7,14 @@
 
 mod blitz;
 mod forte;
+pub mod hybrid;
 mod outside;
 mod smol;
 mod tokio;
 
 pub use blitz::{Blitz, BlitzSignal};
 pub use forte::Forte;
+pub use hybrid::{Hybrid, Job, Jobs};
 pub use outside::{Outside, Timers};
 pub use smol::Smol;
 pub use tokio::Tokio;
@@ -85,5 +87,6 @@ macro_rules! with_runtime {
         }
     }};
 }
+pub(crate) use hybrid::with_hybrid;
 pub(crate) use outside::{BUFFER, with_outside};
 pub(crate) use with_runtime;

@@ -83,6 +83,10 @@ macro_rules! with_outside {
                 type $runtime = $crate::runtime::Blitz;
                 $body
             }
+            RivalKind::Signal => {
+                type $runtime = $crate::runtime::BlitzSignal;
+                $body
+            }
             RivalKind::Tokio => {
                 type $runtime = $crate::runtime::Tokio;
                 $body

@@ -124,40 +124,43 @@ impl Outside for Smol {
     }
 
     fn echo(&self, listener: TcpListener) -> Result<(), String> {
-        self.accept(listener, echo)
+        let tasks = self.tasks();
+        tasks.detach(accept(tasks, listener, echo)?);
+        Ok(())
     }
 
     fn hello(&self, listener: TcpListener) -> Result<(), String> {
-        self.accept(listener, |stream| outside::hello(stream.compat()))
-    }
-}
-
-impl Smol {
-    /// Has each connection be a task that does what `talk` says.
-    fn accept<F>(
-        &self,
-        listener: TcpListener,
-        talk: impl Fn(Async<TcpStream>) -> F + Send + 'static,
-    ) -> Result<(), String>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        let listener = Async::new(listener).map_err(|error| error.to_string())?;
-        let executor = self.executor;
-        let accept = async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                // A connection without it is slow, which is told by the numbers.
-                let _ = stream.get_ref().set_nodelay(true);
-                executor.spawn(talk(stream)).detach();
-            }
-        };
-        executor.spawn(accept).detach();
+        let tasks = self.tasks();
+        tasks.detach(accept(tasks, listener, |stream| outside::hello(stream.compat()))?);
         Ok(())
     }
 }
 
+/// A connection.
+pub(super) type Stream = Async<TcpStream>;
+
+/// Has each connection be a task that does what `talk` says.
+pub(super) fn accept<T, F>(
+    tasks: T,
+    listener: TcpListener,
+    talk: impl Fn(Stream) -> F + Send + 'static,
+) -> Result<impl Future<Output = ()> + Send + 'static, String>
+where
+    T: Tasks,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let listener = Async::new(listener).map_err(|error| error.to_string())?;
+    Ok(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            // A connection without it is slow, which is told by the numbers.
+            let _ = stream.get_ref().set_nodelay(true);
+            tasks.detach(talk(stream));
+        }
+    })
+}
+
 /// As the one of the others, with the traits that smol's users know.
-async fn echo(mut stream: Async<TcpStream>) {
+pub(super) async fn echo(mut stream: Stream) {
     let mut buffer = vec![0; outside::BUFFER];
     loop {
         match stream.read(&mut buffer).await {
@@ -174,9 +177,14 @@ async fn echo(mut stream: Async<TcpStream>) {
 impl Timers for SmolTasks {
     #[inline]
     fn sleep(self, duration: Duration) -> impl Future<Output = ()> + Send + 'static {
-        let timer = Timer::after(duration);
-        async move {
-            timer.await;
-        }
+        sleep(duration)
+    }
+}
+
+#[inline]
+pub(super) fn sleep(duration: Duration) -> impl Future<Output = ()> + Send + 'static {
+    let timer = Timer::after(duration);
+    async move {
+        timer.await;
     }
 }

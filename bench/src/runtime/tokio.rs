@@ -2,6 +2,8 @@
 
 use std::{future::Future, net::TcpListener, time::Duration};
 
+use ::tokio::runtime::Builder;
+
 use super::{Outside, Runtime, Tasks, Timers, outside};
 use crate::rival::Build;
 
@@ -11,11 +13,7 @@ pub struct Tokio(::tokio::runtime::Runtime);
 
 impl Build for Tokio {
     fn build(workers: usize) -> Result<Self, String> {
-        ::tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(workers)
-            .build()
-            .map(Self)
-            .map_err(|error| error.to_string())
+        Self::start(Builder::new_multi_thread().worker_threads(workers))
     }
 }
 
@@ -64,12 +62,7 @@ impl Tasks for TokioTasks {
 
 impl Outside for Tokio {
     fn build_for_outside(workers: usize) -> Result<Self, String> {
-        ::tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(workers)
-            .enable_all()
-            .build()
-            .map(Self)
-            .map_err(|error| error.to_string())
+        Self::build_with(workers, |builder| builder)
     }
 
     fn echo(&self, listener: TcpListener) -> Result<(), String> {
@@ -82,6 +75,18 @@ impl Outside for Tokio {
 }
 
 impl Tokio {
+    fn start(builder: &mut Builder) -> Result<Self, String> {
+        builder.build().map(Self).map_err(|error| error.to_string())
+    }
+
+    /// Builds a runtime with drivers, and with what `more` sets.
+    pub(super) fn build_with(
+        workers: usize,
+        more: impl FnOnce(&mut Builder) -> &mut Builder,
+    ) -> Result<Self, String> {
+        Self::start(more(Builder::new_multi_thread().worker_threads(workers).enable_all()))
+    }
+
     /// Has each connection be a task that does what `talk` says.
     fn accept<F>(
         &self,

@@ -9,6 +9,7 @@ mod empty_tree;
 mod fib;
 mod halves;
 mod io;
+mod mixed;
 mod pick_up;
 mod pick_up_floor;
 mod post;
@@ -30,8 +31,9 @@ use crate::{
     rival::{RivalKind, with_rival},
 };
 
-pub use blitz_contestant::{Caller, Contest, Metric, Pace, RayonProgram, Sample, Unit};
-pub use io::IoWorkload;
+pub use blitz_contestant::{Caller, Contest, Metric, Pace, ParProgram, RayonProgram, Sample, Unit};
+pub use io::{IoWorkload, Stall};
+pub use mixed::{JobKind, MixedWorkload};
 pub use spawns::SpawnShape;
 pub use tasks::{Fan, TaskWorkload};
 pub use uts::Shape as UtsShape;
@@ -85,8 +87,12 @@ pub enum Workload {
     Search,
     /// What sockets and timers cost.
     Io(IoWorkload),
+    /// What tasks and computations cost each other.
+    Mixed(MixedWorkload),
     /// A program that uses Rayon, on Rayon's own core and on the drop-in.
     Rayon(RayonProgram),
+    /// A program that uses parallel iterators, those of Blitz and of others.
+    Par(ParProgram),
 }
 
 /// How deep the idleness of a worker is.
@@ -136,7 +142,10 @@ impl Workload {
             Self::Tasks(workload) => workload.open(rival, workers, pace),
             Self::Search => search::open(rival, workers, pace),
             Self::Io(workload) => workload.open(rival, workers, pace),
-            Self::Rayon(_) => Err("this process has one rayon-core; it takes two".to_owned()),
+            Self::Mixed(workload) => workload.open(rival, workers, pace),
+            Self::Rayon(_) | Self::Par(_) => {
+                Err("this process has one rayon-core; it takes two".to_owned())
+            }
         }
     }
 
@@ -158,6 +167,7 @@ impl Workload {
             Self::Tasks(workload) => workload.memory_bytes(),
             Self::Io(workload) => workload.memory_bytes(),
             Self::Rayon(program) => program.memory_bytes(),
+            Self::Par(program) => program.memory_bytes(),
             _ => 0,
         }
     }
@@ -178,7 +188,7 @@ impl Workload {
             Self::Tasks(workload) if workload.uses_up_its_process() => Some(1),
             // Which memory the kernel has given to a process, and where it has put its threads, stays for all of its
             // turns, and decides about more than the core does.
-            Self::Rayon(_) => Some(1),
+            Self::Rayon(_) | Self::Par(_) => Some(1),
             // As above, but seldom: of six processes with the same empty tree one took 13 % more time than the others
             // in all of 30 turns.
             Self::Fib { .. }
@@ -193,7 +203,7 @@ impl Workload {
 
     /// How long a case goes on for at least, if turns of one contestant differ so much that a few of them say nothing.
     #[must_use]
-    pub fn settles_after(self) -> Option<Duration> {
+    pub fn settles_after(self, pace: Pace) -> Option<Duration> {
         match self {
             // What is woken runs when the kernel gives workers one of the processors that the threads that wake fill.
             Self::Tasks(workload) if workload.keeps_its_luck() => Some(Duration::from_secs(9)),
@@ -201,8 +211,19 @@ impl Workload {
             Self::Io(IoWorkload::Serving { .. }) => Some(Duration::from_secs(7)),
             // The same, and a turn takes a second.
             Self::Io(IoWorkload::Driven { .. }) => Some(Duration::from_secs(10)),
+            // A thread that the kernel runs a little late has hundreds of them late.
+            Self::Io(IoWorkload::Sleeps { .. }) => Some(Duration::from_secs(5)),
+            // A turn takes more than a second, and there are ten contestants.
+            Self::Mixed(MixedWorkload::Beside { .. }) => Some(match pace {
+                Pace::Full => Duration::from_secs(90),
+                Pace::Quick | Pace::Smoke => Duration::from_secs(15),
+            }),
+            // What runs when the hogs and jobs of all workers do is the kernel's choice.
+            Self::Mixed(_) => Some(Duration::from_secs(5)),
             // Most of them are a draw, and there are many.
             Self::Rayon(_) => Some(Duration::from_secs(4)),
+            // The same, with twice as many contestants.
+            Self::Par(_) => Some(Duration::from_secs(8)),
             _ => None,
         }
     }

@@ -32,15 +32,11 @@ pub(super) fn open(
         RivalKind::Seq | RivalKind::SeqRight | RivalKind::Chili | RivalKind::Forte => {
             Err(format!("{} runs posted jobs on the poster", rival.name()))
         }
-        RivalKind::Signal | RivalKind::Tokio | RivalKind::Smol => {
-            Err(format!("{} runs tasks, not jobs", rival.name()))
-        }
-        RivalKind::Floor | RivalKind::Halves | RivalKind::Bare => {
+        RivalKind::Floor | RivalKind::Halves | RivalKind::Bare | RivalKind::Limit => {
             Err(format!("{} runs neither jobs nor tasks", rival.name()))
         }
-        RivalKind::Before | RivalKind::SignalBefore => {
-            Err(format!("{} is run by another program", rival.name()))
-        }
+        _ if rival.newer().is_some() => Err(format!("{} is run by another program", rival.name())),
+        _ => Err(format!("{} runs tasks, not jobs", rival.name())),
     }
 }
 

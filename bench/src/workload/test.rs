@@ -14,13 +14,27 @@ const TINY_UTS: UtsShape = UtsShape {
     seed: 3,
 };
 
+/// Takes two turns; what the second one measured.
 #[track_caller]
-fn take_turns(workload: Workload, rival: RivalKind, workers: usize) -> Sample {
+pub(super) fn take_turns(workload: Workload, rival: RivalKind, workers: usize) -> Sample {
     let mut contest = workload
         .open(rival, workers, Pace::Smoke)
         .unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
     contest.turn().unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
     contest.turn().expect("a second turn works like the first")
+}
+
+/// Has each of `rivals` take turns, and looks for `metrics`.
+#[track_caller]
+pub(super) fn each_has(rivals: &[RivalKind], metrics: &[Metric], workload: Workload) {
+    for &rival in rivals {
+        for workers in [1, 3] {
+            let sample = take_turns(workload, rival, workers);
+            for metric in metrics {
+                assert!(sample.contains_key(metric), "{workload:?} on {rival:?}: {sample:?}");
+            }
+        }
+    }
 }
 
 #[track_caller]

@@ -30,7 +30,7 @@ pub enum Command {
     Bench(BenchArgs),
 
     /// Show what a pool sees: processors, affinity, CPU quota, BLITZ_WORKERS, BLITZ_SCHEDULER, backends
-    Doctor,
+    Doctor(DoctorArgs),
 
     /// Take turns on behalf of `blitz bench`, which starts one such process per contestant
     #[command(hide = true)]
@@ -41,6 +41,15 @@ pub enum Command {
     Load(LoadArgs),
 }
 
+/// What to look at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct DoctorArgs {
+    /// Instead, read a Cargo.lock (the one in this folder by default) and say which crates run on Blitz
+    /// as they are and which need a Tokio guest
+    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "Cargo.lock")]
+    pub crates: Option<PathBuf>,
+}
+
 /// What to measure and how long.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct BenchArgs {
@@ -48,11 +57,11 @@ pub struct BenchArgs {
     #[arg(long)]
     quick: bool,
 
-    /// Take about twenty minutes for everything; use this for numbers you want to quote
+    /// Take about half an hour for everything; use this for numbers you want to quote
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
-    /// Run only what has NAME in its name, for example `fork-join`, `async`, `io`, `signal` or `rayon/sort`
+    /// Run only what has NAME in its name, for example `async`, `mixed` or `rayon/sort`
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 
@@ -67,6 +76,11 @@ pub struct BenchArgs {
     /// Measure this build beside an older `blitz` program instead of beside the rivals
     #[arg(long, value_name = "PROGRAM")]
     pub before: Option<PathBuf>,
+
+    /// Instead, measure what a program with 40 parallel loops costs to build, beside Rayon's: time, LLVM
+    /// lines, size
+    #[arg(long, conflicts_with_all = ["quick", "full", "only", "json", "list", "before", "seed"])]
+    pub build: bool,
 
     /// Shuffle the turns as in the run whose report names this seed
     #[arg(long, value_name = "NUMBER")]
@@ -102,12 +116,16 @@ pub struct LoadArgs {
     /// `hello`, or how many bytes to send back and forth
     #[arg(long)]
     talk: Talk,
+    /// How often per second to ask, whether there are answers or not
+    #[arg(long)]
+    rate: Option<u32>,
 }
 
 impl LoadArgs {
     /// The same as the benchmarks have it.
     pub fn load(&self) -> Load {
-        Load { address: self.address, connections: self.connections, talk: self.talk }
+        let Self { address, connections, talk, rate } = *self;
+        Load { address, connections, talk, rate }
     }
 }
 
@@ -167,6 +185,7 @@ mod tests {
         assert_eq!(args.json, Some(PathBuf::from("out.json")));
         assert_eq!(args.seed, Some(7));
         assert!(parse_bench("bench --list").list);
+        assert!(parse_bench("bench --build").build);
     }
 
     #[test]
@@ -174,6 +193,7 @@ mod tests {
         let conflict = Err(ErrorKind::ArgumentConflict);
         assert_eq!(parse("bench --quick --full"), conflict);
         assert_eq!(parse("bench --list --json out.json"), conflict);
+        assert_eq!(parse("bench --build --only par"), conflict);
         assert_eq!(parse("bench --seed seven"), Err(ErrorKind::ValueValidation));
         assert_eq!(parse("bench --only"), Err(ErrorKind::InvalidValue));
         assert_eq!(parse("measure"), Err(ErrorKind::InvalidSubcommand));
@@ -181,7 +201,10 @@ mod tests {
 
     #[test]
     fn the_other_commands() {
-        assert_eq!(parse("doctor"), Ok(Command::Doctor));
+        assert_eq!(parse("doctor"), Ok(Command::Doctor(DoctorArgs::default())));
+        let lock = |path: &str| Ok(Command::Doctor(DoctorArgs { crates: Some(path.into()) }));
+        assert_eq!(parse("doctor --crates"), lock("Cargo.lock"));
+        assert_eq!(parse("doctor --crates ../other"), lock("../other"));
         let contestant = parse("contestant --case a/b --rival seq --workers 3 --pace quick");
         let Ok(Command::Contestant(args)) = contestant else {
             panic!("{contestant:?}");
@@ -192,13 +215,15 @@ mod tests {
     #[test]
     fn the_load_understands_its_own_command_line() {
         let address = SocketAddr::from(([127, 0, 0, 1], 80));
-        let load = Load { address, connections: 7, talk: Talk::Echo(64) };
-        let command = blitz_bench::load::LoadProcess::command("blitz".as_ref(), load);
-        let words = [command.get_program()].into_iter().chain(command.get_args());
-        let Command::Load(args) = Cli::try_parse_from(words).unwrap().into_command() else {
-            panic!("not a load");
-        };
-        assert_eq!(args.load(), load);
+        for rate in [None, Some(2_000)] {
+            let load = Load { address, connections: 7, talk: Talk::Echo(64), rate };
+            let command = blitz_bench::load::LoadProcess::command("blitz".as_ref(), load);
+            let words = [command.get_program()].into_iter().chain(command.get_args());
+            let Command::Load(args) = Cli::try_parse_from(words).unwrap().into_command() else {
+                panic!("not a load");
+            };
+            assert_eq!(args.load(), load);
+        }
     }
 
     #[test]

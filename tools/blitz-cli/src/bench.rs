@@ -94,7 +94,7 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
     let programs = programs(cases)?;
     let mut arena = Processes::new(|case: &Case, contestant: Contestant| {
         let program = match (&programs, &args.before) {
-            (Some(Ok(programs)), _) if needs_programs(case) => programs.of(contestant.rival),
+            (Some(Ok(programs)), _) if needs_programs(case) => programs.of(case, contestant.rival),
             (_, Some(before)) if contestant.rival.newer().is_some() => before,
             _ => &program,
         };
@@ -134,7 +134,7 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
 
 /// Whether `case` is run by programs that are built apart.
 fn needs_programs(case: &Case) -> bool {
-    matches!(case.workload, Workload::Rayon(_))
+    matches!(case.workload, Workload::Rayon(_) | Workload::Par(_))
 }
 
 /// The programs, if one of `cases` needs them, or why there are none. That is an error if there is

@@ -4,7 +4,9 @@
 
 mod args;
 mod bench;
+mod chains;
 mod contestant;
+mod crates;
 mod doctor;
 mod programs;
 mod progress;
@@ -21,12 +23,14 @@ use std::{
 
 use clap::Parser;
 
-use args::{Cli, Command};
+use args::{Cli, Command, DoctorArgs};
 
 fn main() -> ExitCode {
     let done = match Cli::parse().into_command() {
+        Command::Bench(args) if args.build => chains::run(),
         Command::Bench(args) => bench::run(&args),
-        Command::Doctor => doctor::run(),
+        Command::Doctor(DoctorArgs { crates: Some(path) }) => crates::run(&path),
+        Command::Doctor(_) => doctor::run(),
         Command::Contestant(args) => contestant::run(&args),
         Command::Load(args) => contestant::load(&args),
     };

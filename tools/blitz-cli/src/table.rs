@@ -2,7 +2,13 @@
 
 use std::fmt::Write as _;
 
-use blitz_bench::{report::Report, verdict::Row};
+use blitz_bench::{
+    case::Measure,
+    report::{CaseReport, ContestantReport, Report},
+    stats::Spread,
+    verdict::Row,
+    workload::{Metric, Unit},
+};
 
 use crate::units;
 
@@ -23,11 +29,76 @@ pub fn render(report: &Report) -> String {
     section(&mut text, "LOSSES: Blitz is slower than the rival or misses its goal", losses);
     section(&mut text, "WINS", others);
 
+    for case in report.cases_losses_first() {
+        for (name, percentiles) in DISTRIBUTIONS {
+            distribution(&mut text, case, name, &percentiles);
+        }
+    }
+    for case in report.cases_losses_first() {
+        if let Some(lines) = counts(case) {
+            push_line(&mut text, &format!("\n{}: per run, median", case.name));
+            columns(&mut text, &lines);
+        }
+    }
     for problem in problems(report) {
         push_line(&mut text, &problem);
     }
     push_line(&mut text, EXPLANATION);
     text
+}
+
+/// Metrics that together are a distribution.
+pub const DISTRIBUTIONS: [(&str, [(Metric, f64); 5]); 2] =
+    [("latency", Metric::RETURNS), ("lateness", Metric::LATES)];
+
+/// What stands beside a distribution.
+const BESIDE: [(&str, Metric); 3] =
+    [("asked", Metric::AskedP99), ("per job", Metric::PerJob), ("cpu", Metric::Cpu)];
+
+/// A percentile as a heading, for example `p99.9`.
+pub fn percentile(percent: f64) -> String {
+    if percent < 100.0 { format!("p{percent}") } else { "max".to_owned() }
+}
+
+/// A line for each contestant of which the whole distribution is known.
+fn distribution(text: &mut String, case: &CaseReport, name: &str, percentiles: &[(Metric, f64)]) {
+    let time = |spread: Option<Spread>| units::median_cost(Unit::Nanoseconds, spread);
+    let known = |metric, one: &ContestantReport| Some(one.metrics.get(&metric)?.spread);
+    let line = |one: &ContestantReport| {
+        let mut cells = vec![one.contestant.to_string()];
+        cells.extend(one.distribution(percentiles)?.into_iter().map(|at| time(Some(at))));
+        cells.extend(BESIDE.map(|(_, metric)| time(known(metric, one))));
+        Some(cells)
+    };
+    let lines: Vec<Vec<String>> = case.contestants.iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return;
+    }
+    push_line(text, &format!("\n{}: {name}, median of {} rounds", case.name, case.rounds));
+    let mut heading = vec!["who".to_owned()];
+    heading.extend(percentiles.iter().map(|(_, percent)| percentile(*percent)));
+    heading.extend(BESIDE.map(|(name, _)| name.to_owned()));
+    columns(text, &[&[heading], &lines[..]].concat());
+}
+
+/// What was counted beside the times, a line for each contestant of which anything is known, below
+/// their headings.
+pub fn counts(case: &CaseReport) -> Option<Vec<Vec<String>>> {
+    let measures = [Metric::Wall].into_iter().chain(Metric::COUNTS).map(Measure::Plain);
+    let line = |one: &ContestantReport| {
+        let is_known = Metric::COUNTS.iter().any(|count| one.metrics.contains_key(count));
+        let cell = |measure: Measure| {
+            let Measure::Plain(metric) = measure else { return String::new() };
+            let spread = one.metrics.get(&metric).map(|measured| measured.spread);
+            units::median_cost(measure.unit(), spread)
+        };
+        let cells = measures.clone().map(cell);
+        is_known.then(|| [one.contestant.to_string()].into_iter().chain(cells).collect())
+    };
+    let lines: Vec<Vec<String>> = case.contestants.iter().filter_map(line).collect();
+    let names = measures.clone().map(|measure| measure.name().to_owned());
+    let heading: Vec<String> = ["who".to_owned()].into_iter().chain(names).collect();
+    (!lines.is_empty()).then(|| [&[heading], &lines[..]].concat())
 }
 
 /// The headings of the table.
@@ -105,14 +176,20 @@ fn section(text: &mut String, title: &str, rows: &[Row]) {
     if rows.is_empty() {
         return;
     }
-    let mut lines = vec![HEADINGS.map(str::to_owned)];
-    lines.extend(rows.iter().map(cells));
-    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
-        lines.iter().map(|line| line[column].len()).max().unwrap_or(0)
-    });
+    let mut lines = vec![HEADINGS.map(str::to_owned).to_vec()];
+    lines.extend(rows.iter().map(|row| cells(row).to_vec()));
+    columns(text, &lines);
+}
+
+/// Lines of cells, all of the same number, below each other.
+fn columns(text: &mut String, lines: &[Vec<String>]) {
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max();
     for line in lines {
-        let padded: Vec<String> =
-            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let pad = |(column, cell): (usize, &String)| {
+            let width = width(column).unwrap_or(0);
+            format!("{cell:width$}")
+        };
+        let padded: Vec<String> = line.iter().enumerate().map(pad).collect();
         push_line(text, padded.join("  ").trim_end());
     }
 }
@@ -131,6 +208,12 @@ const EXPLANATION: &str = "
 ratio: Blitz's cost divided by the rival's in the same round, median (10th..90th percentile);
 below 1 Blitz is cheaper. cpu: the same for CPU time. speed-up: sequential time divided by Blitz's.
 near: above the goal, or above 1, by less than the rounds can tell (19 times in 20, from six rounds on).
+per job: wall time divided by jobs; cpu beside latencies is per job or per operation. asked: how late
+clients asked at the 99th percentile, which is a part of all their latencies. limit: a goal's number.
++rayon: tasks hand jobs to Rayon and wait for a channel; tokio-slice: Tokio's workers have a shorter
+kernel slice; in-place, blocking: jobs by block_in_place and spawn_blocking. rayon-on-blitz: Rayon's
+iterators on the drop-in core. forks, blocks, inits: how often a loop was cut for another worker, how
+many blocks it took its items in, how many states map_init made.
 alone: the rival cannot do this at all. told: no cost, or a floor, the least that
 anybody has to do: bare, a server without a runtime; floor, a fork that nobody can
 take; halves, two threads with half of the work each.";
@@ -140,7 +223,7 @@ pub mod tests {
     use blitz_bench::{
         case::Contestant,
         machine::MachineCard,
-        report::{CaseReport, ContestantReport},
+        report::{CaseReport, ContestantReport, Measured},
         rival::RivalKind::{Blitz, Rayon},
         stats::Spread,
         verdict::Verdict,
@@ -216,6 +299,22 @@ pub mod tests {
         assert!(text.contains("group/lost: other programs kept 1.2 CPUs busy"));
         assert!(!text.contains("group/won: other programs"));
         assert!(text.contains("group/won was skipped: needs memory"));
+    }
+
+    #[test]
+    fn counts_stand_beside_the_time() {
+        let mut report = report();
+        assert_eq!(counts(&report.cases[0]), None);
+        let measured = |value| {
+            let spread = Spread::of(&[value]).unwrap();
+            Measured { spread, samples: vec![value] }
+        };
+        let metrics = [(Metric::Wall, measured(2e3)), (Metric::Forks, measured(2.0))];
+        report.cases[0].contestants[0].metrics = metrics.into();
+        let lines = counts(&report.cases[0]).unwrap();
+        assert_eq!(lines[0], ["who", "wall", "forks", "blocks", "inits"]);
+        assert_eq!(lines[1..], [["blitz x2", "2.00 us", "2.000", "-", "-"]]);
+        assert!(render(&report).contains("group/won: per run, median"));
     }
 
     #[test]

@@ -3,10 +3,19 @@
 //! Elsewhere than on Unix the benchmarks run without it: contestants are not held between their
 //! turns, what they have started themselves may outlive them, and there are no CPU times.
 
+#[cfg(not(target_os = "linux"))]
+mod no_slice;
 #[cfg(not(unix))]
 mod other;
+#[cfg(target_os = "linux")]
+mod slice;
 #[cfg(unix)]
 mod unix;
+
+#[cfg(not(target_os = "linux"))]
+pub use no_slice::{sharpen_timers, shorten_slice};
+#[cfg(target_os = "linux")]
+pub use slice::{sharpen_timers, shorten_slice};
 
 #[cfg(not(unix))]
 pub use other::{affinity, apart, cpu_time, die_with_parent, end, hold, release, thread_cpu_time};

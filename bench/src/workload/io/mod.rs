@@ -1,14 +1,14 @@
 //! What the runtimes with sockets and timers compete in: one file per workload.
 
 mod bare;
-mod serving;
-mod sleeps;
+pub(super) mod serving;
+pub(super) mod sleeps;
 mod stalled;
 mod timeouts;
 
 use std::time::Duration;
 
-use super::{Contest, Pace};
+use super::{Contest, Pace, mixed::Limit};
 use crate::{
     load::{Talk, Tool},
     rival::RivalKind,
@@ -42,11 +42,24 @@ pub enum IoWorkload {
         /// How many.
         count: usize,
     },
-    /// Tasks that sleep for a short time, again and again, while another one computes.
+    /// Tasks that sleep for a short time, again and again, beside stuck ones.
     Stalled {
-        /// For how long it computes.
-        stall: Duration,
+        /// What the stuck tasks do.
+        stall: Stall,
+        /// For how long.
+        time: Duration,
+        /// How many they are.
+        tasks: usize,
     },
+}
+
+/// What a stuck task does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stall {
+    /// It computes.
+    Compute,
+    /// It blocks its thread.
+    Block,
 }
 
 impl IoWorkload {
@@ -71,8 +84,9 @@ impl IoWorkload {
             Self::Sleeps { count } => with_outside!(rival, R => {
                 Ok(sleeps::open(R::build_for_outside(workers)?, count))
             }),
-            Self::Stalled { stall } => with_outside!(rival, R => {
-                Ok(stalled::open(R::build_for_outside(workers)?, stall))
+            Self::Stalled { .. } if rival == RivalKind::Limit => Ok(Limit::of_lateness()),
+            Self::Stalled { stall, time, tasks } => with_outside!(rival, R => {
+                Ok(stalled::open(R::build_for_outside(workers)?, stall, time, tasks))
             }),
         }
     }

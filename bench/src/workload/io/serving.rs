@@ -12,7 +12,7 @@ use socket2::{Domain, Socket, Type};
 
 use super::{Contest, Pace, bare};
 use crate::{
-    load::{Ask, Clients, Load, LoadProcess, Talk, Tool, ToolRun},
+    load::{self, Ask, Load, LoadProcess, Talk, Tool, ToolRun},
     os,
     rival::RivalKind,
     runtime::{Outside, with_outside},
@@ -28,14 +28,19 @@ pub(super) fn open(
     pace: Pace,
 ) -> Result<Box<dyn Contest>, String> {
     let (server, load) = start(rival, workers, talk, connections)?;
-    let clients: Box<dyn Ask> = match pace {
-        // A test's program cannot be started again as something else.
-        Pace::Smoke => Box::new(Clients::connect(load)?),
-        Pace::Quick | Pace::Full => Box::new(LoadProcess::start(load)?),
-    };
+    let clients = connect(load, pace)?;
     let time = pace.turn_time() * 5;
     // Another contestant had the caches since the last turn.
     Ok(Box::new(Serving { clients, _server: server, warm_up: Some(time / 8), time }))
+}
+
+/// Connects the clients, in a process of their own where that is possible.
+pub(in crate::workload) fn connect(load: Load, pace: Pace) -> Result<Box<dyn Ask + Send>, String> {
+    match pace {
+        // A test's program cannot be started again as something else.
+        Pace::Smoke => load::connect(load),
+        Pace::Quick | Pace::Full => Ok(Box::new(LoadProcess::start(load)?)),
+    }
 }
 
 /// A server of `rival` that `tool` asks.
@@ -60,11 +65,11 @@ fn start(
     let listener = listen().map_err(|error| error.to_string())?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let server = serve(rival, workers, talk, connections, listener)?;
-    Ok((server, Load { address, connections, talk }))
+    Ok((server, Load { address, connections, talk, rate: None }))
 }
 
 /// Listens at an address that has room for all clients at once.
-fn listen() -> io::Result<TcpListener> {
+pub(in crate::workload) fn listen() -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
     socket.listen(BACKLOG)?;
@@ -112,11 +117,8 @@ impl Contest for Serving {
         let harvest = self.clients.ask(self.time)?;
         let after = os::cpu_time();
         let answers = harvest.answers as f64;
-        let mut sample = Sample::from([
-            (Metric::Wall, harvest.nanoseconds / answers),
-            (Metric::ReturnP50, harvest.p50),
-            (Metric::ReturnP99, harvest.p99),
-        ]);
+        let mut sample = harvest.latencies;
+        sample.insert(Metric::Wall, harvest.nanoseconds / answers);
         if let Some((before, after)) = before.zip(after) {
             let used = nanoseconds(after.saturating_sub(before));
             sample.insert(Metric::Cpu, used / answers);

@@ -6,7 +6,7 @@ use super::Contest;
 use crate::{
     os,
     runtime::{Outside, Tasks, Timers},
-    stats::percentile,
+    stats::distribution,
     workload::{Metric, Sample, nanoseconds},
 };
 
@@ -36,7 +36,7 @@ impl<R: Outside> Contest for Sleeps<R> {
             coordinate.await
         })?;
         let after = os::cpu_time();
-        let mut sample = late_sample(&late);
+        let mut sample = distribution(&late, &Metric::LATES);
         if let Some((before, after)) = before.zip(after) {
             let used = nanoseconds(after.saturating_sub(before));
             sample.insert(Metric::Cpu, used / count as f64);
@@ -53,19 +53,14 @@ async fn lateness<T: Timers>(tasks: T, n: u64) -> Result<f64, String> {
 }
 
 /// Sleeps for `time`; by how much it was late.
-pub(super) async fn measured_sleep<T: Timers>(tasks: T, time: Duration) -> Result<f64, String> {
+pub(in crate::workload) async fn measured_sleep<T: Timers>(
+    tasks: T,
+    time: Duration,
+) -> Result<f64, String> {
     let deadline = Instant::now() + time;
     tasks.sleep(time).await;
     match Instant::now().checked_duration_since(deadline) {
         Some(late) => Ok(nanoseconds(late)),
         None => Err(format!("a sleep of {time:?} was too short")),
     }
-}
-
-/// Median and tail of how late something was.
-pub(super) fn late_sample(late: &[f64]) -> Sample {
-    [(Metric::LateP50, 50.0), (Metric::LateP99, 99.0)]
-        .into_iter()
-        .filter_map(|(metric, percent)| Some((metric, percentile(late, percent)?)))
-        .collect()
 }

@@ -1,49 +1,65 @@
-//! Tasks that sleep for a short time, again and again, while a task that has just slept as well
-//! computes for long. It wakes up alone, when every other worker sleeps: the worker that found its
-//! timer is busy then, and somebody else has to look after those of the others.
+//! Tasks that sleep for a short time, again and again, beside stuck ones.
+//!
+//! A stuck task computes or blocks for long. It has just slept as well, and wakes up when every
+//! worker sleeps: the worker that found its timer is busy then, and another thread has to look after
+//! the timers of the others.
 
-use std::time::{Duration, Instant};
-
-use super::{
-    Contest,
-    sleeps::{late_sample, measured_sleep},
+use std::{
+    thread,
+    time::{Duration, Instant},
 };
+
+use super::{Contest, Stall, sleeps::measured_sleep};
 use crate::{
     runtime::{Outside, Tasks, Timers},
-    workload::Sample,
+    stats::distribution,
+    workload::{Metric, Sample, tasks::busy::compute},
 };
 
-pub(super) fn open<R: Outside>(runtime: R, stall: Duration) -> Box<dyn Contest> {
-    Box::new(Stalled { runtime, stall })
+pub(super) fn open<R: Outside>(
+    runtime: R,
+    stall: Stall,
+    time: Duration,
+    tasks: usize,
+) -> Box<dyn Contest> {
+    Box::new(Stalled { runtime, stall, time, tasks })
 }
 
 struct Stalled<R> {
     runtime: R,
-    stall: Duration,
+    stall: Stall,
+    time: Duration,
+    tasks: usize,
 }
 
 impl<R: Outside> Contest for Stalled<R> {
     fn turn(&mut self) -> Result<Sample, String> {
-        let (tasks, stall) = (self.runtime.tasks(), self.stall);
+        let tasks = self.runtime.tasks();
+        let (stall, time, number) = (self.stall, self.time, self.tasks);
         let late = self.runtime.block_on(async move {
-            let computing = tasks.spawn(async move {
-                tasks.sleep(ALONE).await;
-                let start = Instant::now();
-                while start.elapsed() < stall {
-                    std::hint::spin_loop();
-                }
-            });
-            let until = Instant::now() + ALONE + stall;
+            let stuck = |_| {
+                tasks.spawn(async move {
+                    tasks.sleep(ALONE).await;
+                    match stall {
+                        Stall::Compute => compute(time),
+                        Stall::Block => thread::sleep(time),
+                    }
+                })
+            };
+            let stuck: Vec<_> = (0..number).map(stuck).collect();
+            let until = Instant::now() + ALONE + time;
             let sleepers: Vec<_> =
                 (0..SLEEPERS).map(|_| tasks.spawn(sleep_until(tasks, until))).collect();
             let mut late = Vec::new();
             for sleeper in sleepers {
                 late.extend(sleeper.await?);
             }
-            computing.await;
+            for task in stuck {
+                task.await;
+            }
             Ok::<_, String>(late)
         })?;
-        Ok(late_sample(&late))
+        Ok(distribution(&late, &Metric::LATES))
     }
 }
 

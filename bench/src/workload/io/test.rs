@@ -4,28 +4,18 @@
 use super::*;
 use crate::{
     load::tool,
-    workload::{Metric, Workload},
+    workload::{Metric, Workload, test},
 };
 
 #[track_caller]
 fn everyone_has(metrics: &[Metric], workload: IoWorkload) {
-    each_has(&[RivalKind::Blitz, RivalKind::Tokio, RivalKind::Smol], metrics, workload);
+    use RivalKind::{Blitz, Signal, Smol, Tokio};
+    each_has(&[Blitz, Signal, Tokio, Smol], metrics, workload);
 }
 
 #[track_caller]
 fn each_has(rivals: &[RivalKind], metrics: &[Metric], workload: IoWorkload) {
-    for &rival in rivals {
-        for workers in [1, 3] {
-            let mut contest = Workload::Io(workload)
-                .open(rival, workers, Pace::Smoke)
-                .unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
-            contest.turn().unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
-            let sample = contest.turn().expect("a second turn works like the first");
-            for metric in metrics {
-                assert!(sample.contains_key(metric), "{workload:?} on {rival:?}: {sample:?}");
-            }
-        }
-    }
+    test::each_has(rivals, metrics, Workload::Io(workload));
 }
 
 #[test]
@@ -79,9 +69,13 @@ fn many_sleeps() {
 }
 
 #[test]
-fn sleeps_beside_a_task_that_computes() {
-    let stall = Duration::from_millis(1);
-    everyone_has(&[Metric::LateP99], IoWorkload::Stalled { stall });
+fn sleeps_beside_tasks_that_compute_or_block() {
+    let time = Duration::from_millis(1);
+    for stall in [Stall::Compute, Stall::Block] {
+        for tasks in [1, 3] {
+            everyone_has(&[Metric::LateP99], IoWorkload::Stalled { stall, time, tasks });
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 /// A counter that is used again and again. It is leaked once per contest, so that a task holds
 /// nothing that has to be counted itself.
 #[derive(Debug)]
-pub(super) struct Arrivals {
+pub(in crate::workload) struct Arrivals {
     expected: u64,
     arrived: AtomicU64,
     complete: Mutex<Option<oneshot::Sender<()>>>,
@@ -18,7 +18,7 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     /// Waits for `expected` tasks at a time.
-    pub(super) fn leaked(expected: u64) -> &'static Self {
+    pub(in crate::workload) fn leaked(expected: u64) -> &'static Self {
         Box::leak(Box::new(Self {
             expected,
             arrived: AtomicU64::new(0),
@@ -27,12 +27,12 @@ impl Arrivals {
     }
 
     /// How many it waits for.
-    pub(super) fn expected(&self) -> u64 {
+    pub(in crate::workload) fn expected(&self) -> u64 {
         self.expected
     }
 
     /// Begins anew. The receiver hears when all expected tasks have arrived.
-    pub(super) fn expect(&self) -> oneshot::Receiver<()> {
+    pub(in crate::workload) fn expect(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.arrived.store(0, Ordering::Relaxed);
         *self.complete.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
@@ -41,14 +41,14 @@ impl Arrivals {
 
     /// One more has arrived.
     #[inline]
-    pub(super) fn arrive(&self) {
+    pub(in crate::workload) fn arrive(&self) {
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.expected {
             self.tell();
         }
     }
 
     /// How many have arrived: too many, if a task ran twice.
-    pub(super) fn arrived(&self) -> u64 {
+    pub(in crate::workload) fn arrived(&self) -> u64 {
         self.arrived.load(Ordering::Acquire)
     }
 

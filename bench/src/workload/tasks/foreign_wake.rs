@@ -1,4 +1,4 @@
-//! How soon a task runs that a foreign thread wakes while every worker sleeps.
+//! How soon a task runs that a foreign thread wakes.
 
 use std::{
     sync::mpsc::{self, Receiver},
@@ -8,14 +8,19 @@ use std::{
 
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::{Contest, Pace, refuse_if};
+use super::{Contest, Pace, busy::BusyTasks, refuse_if};
 use crate::{
     runtime::{Runtime, Tasks},
     stats::percentile,
     workload::{FALL_ASLEEP, Metric, Sample, nanoseconds},
 };
 
-pub(super) fn open<R: Runtime>(runtime: R, pace: Pace) -> Result<Box<dyn Contest>, String> {
+/// The workers sleep, or run the tasks of `busy`.
+pub(super) fn open<R: Runtime>(
+    runtime: R,
+    busy: Option<BusyTasks>,
+    pace: Pace,
+) -> Result<Box<dyn Contest>, String> {
     refuse_if::<R>(true)?;
     let (calls, mut called) = unbounded_channel::<Instant>();
     let (ran, waits) = mpsc::channel();
@@ -28,7 +33,7 @@ pub(super) fn open<R: Runtime>(runtime: R, pace: Pace) -> Result<Box<dyn Contest
             }
         });
     });
-    Ok(Box::new(ForeignWake { calls, waits, latencies: pace.latencies(), _runtime: runtime }))
+    Ok(Box::new(ForeignWake { calls, waits, latencies: pace.latencies(), busy, runtime }))
 }
 
 /// The channels come first: the task ends when they are gone, and then the runtime goes.
@@ -36,17 +41,27 @@ struct ForeignWake<R> {
     calls: UnboundedSender<Instant>,
     waits: Receiver<Duration>,
     latencies: usize,
-    _runtime: R,
+    busy: Option<BusyTasks>,
+    runtime: R,
+}
+
+impl<R: Runtime> ForeignWake<R> {
+    fn waits(&self) -> Result<Vec<f64>, String> {
+        let wait = |_| {
+            thread::sleep(FALL_ASLEEP);
+            self.calls.send(Instant::now()).map_err(|error| error.to_string())?;
+            Ok(nanoseconds(self.waits.recv().map_err(|error| error.to_string())?))
+        };
+        (0..self.latencies).map(wait).collect()
+    }
 }
 
 impl<R: Runtime> Contest for ForeignWake<R> {
     fn turn(&mut self) -> Result<Sample, String> {
-        let mut waits = Vec::with_capacity(self.latencies);
-        for _ in 0..self.latencies {
-            thread::sleep(FALL_ASLEEP);
-            self.calls.send(Instant::now()).map_err(|error| error.to_string())?;
-            waits.push(nanoseconds(self.waits.recv().map_err(|error| error.to_string())?));
-        }
+        let waits = match self.busy {
+            Some(busy) => busy.beside(&self.runtime, || self.waits())?,
+            None => self.waits()?,
+        };
         let metrics = [(Metric::StartP50, 50.0), (Metric::StartP99, 99.0)];
         Ok(metrics
             .into_iter()

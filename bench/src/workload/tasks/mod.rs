@@ -3,8 +3,10 @@
 //! Channels are Tokio's for everybody. They know no runtime, and Blitz hands on the same ones.
 
 mod actor_ring;
-mod arrivals;
+pub(super) mod arrivals;
 mod batch;
+pub(super) mod busy;
+mod busy_spawns;
 mod chained_spawn;
 mod crowd;
 mod fan;
@@ -19,7 +21,7 @@ mod yield_many;
 
 pub use fan::Fan;
 
-use super::{Caller, Contest, Pace};
+use super::{Caller, Contest, Idle, Pace};
 use crate::{
     rival::{Build as _, RivalKind},
     runtime::with_runtime,
@@ -59,8 +61,13 @@ pub enum TaskWorkload {
         /// How many.
         links: u64,
     },
-    /// How soon a task runs that a foreign thread wakes while the runtime sleeps.
-    ForeignWake,
+    /// How soon a task runs that a foreign thread wakes.
+    ForeignWake {
+        /// What the workers do meanwhile: other tasks, which yield, or nothing.
+        workers: Idle,
+    },
+    /// What starting a task costs a foreign thread while all workers are busy.
+    BusySpawns,
     /// What a task that waits costs in memory.
     ParkedMemory {
         /// How many wait.
@@ -124,8 +131,12 @@ impl TaskWorkload {
             Self::ChainedSpawn { links } => {
                 setting.open(chained_spawn::ChainedSpawn(links), Caller::Inside)
             }
-            Self::ForeignWake => {
-                with_runtime!(rival, R => foreign_wake::open(R::build(workers)?, pace))
+            Self::ForeignWake { workers: idle } => {
+                let busy = (idle == Idle::Awake).then(|| busy::BusyTasks::new(workers));
+                with_runtime!(rival, R => foreign_wake::open(R::build(workers)?, busy, pace))
+            }
+            Self::BusySpawns => {
+                with_runtime!(rival, R => busy_spawns::open(R::build(workers)?, workers, pace))
             }
             Self::ParkedMemory { tasks } => {
                 with_runtime!(rival, R => Ok(parked::memory(R::build(workers)?, tasks)))

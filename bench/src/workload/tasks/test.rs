@@ -2,18 +2,14 @@
 //! turn itself. No timing is looked at.
 
 use super::*;
-use crate::workload::{Metric, Sample, Workload};
+use crate::workload::{Metric, Sample, Workload, test};
 
 const RUNTIMES: [RivalKind; 5] =
     [RivalKind::Blitz, RivalKind::Signal, RivalKind::Tokio, RivalKind::Smol, RivalKind::Forte];
 
 #[track_caller]
 fn take_turns(workload: TaskWorkload, rival: RivalKind, workers: usize) -> Sample {
-    let mut contest = Workload::Tasks(workload)
-        .open(rival, workers, Pace::Smoke)
-        .unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
-    contest.turn().unwrap_or_else(|error| panic!("{workload:?} on {rival:?}: {error}"));
-    contest.turn().expect("a second turn works like the first")
+    test::take_turns(Workload::Tasks(workload), rival, workers)
 }
 
 #[track_caller]
@@ -60,10 +56,13 @@ fn a_chain_of_tasks() {
 }
 
 #[test]
-fn a_wake_by_a_foreign_thread() {
-    for rival in [RivalKind::Blitz, RivalKind::Tokio, RivalKind::Smol] {
-        let sample = take_turns(TaskWorkload::ForeignWake, rival, 2);
-        assert!(sample[&Metric::StartP50] <= sample[&Metric::StartP99]);
+fn a_wake_by_a_foreign_thread_and_starts_by_one() {
+    for rival in RUNTIMES.into_iter().filter(|rival| *rival != RivalKind::Forte) {
+        for workers in [Idle::Awake, Idle::Asleep] {
+            let sample = take_turns(TaskWorkload::ForeignWake { workers }, rival, 2);
+            assert!(sample[&Metric::StartP50] <= sample[&Metric::StartP99]);
+        }
+        assert!(take_turns(TaskWorkload::BusySpawns, rival, 2)[&Metric::Wall] > 0.0);
     }
 }
 
@@ -109,7 +108,8 @@ fn who_cannot_take_part_says_so() {
     assert!(refused(TaskWorkload::PingPong { pairs: 1 }, RivalKind::Rayon).contains("no tasks"));
     let outside = TaskWorkload::SpawnMany { tasks: 1, caller: Caller::Outside };
     let storm = TaskWorkload::WakeStorm { tasks: 1, rounds: 1 };
-    for workload in [outside, storm, TaskWorkload::ForeignWake] {
+    let wake = TaskWorkload::ForeignWake { workers: Idle::Asleep };
+    for workload in [outside, storm, wake, TaskWorkload::BusySpawns] {
         assert!(refused(workload, RivalKind::Forte).contains("on that thread"));
     }
 }

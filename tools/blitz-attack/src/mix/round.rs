@@ -104,7 +104,7 @@ fn close(stage: &Stage, ledger: &Ledger, threads: Option<usize>) {
     drop(doing);
     for (home, arena) in stage.arenas.iter().enumerate() {
         let certain = arena.strays_certain.load(SeqCst);
-        let most = certain + arena.strays_possible.load(SeqCst);
+        let most = arena.strays_most();
         let seen = arena.strays_seen.load(SeqCst);
         if seen < certain || seen > most {
             ledger.complain(format!(

@@ -35,6 +35,19 @@ pub struct Arena {
     pub strays_possible: AtomicU64,
     /// How many it was told of.
     pub strays_seen: Arc<AtomicU64>,
+    /// On each of its threads the handler of the start and that of the end panic.
+    handlers_panic: bool,
+}
+
+impl Arena {
+    /// The most panics that the runtime's handler was told of. Once the runtime has ended.
+    #[must_use]
+    pub fn strays_most(&self) -> u64 {
+        let metrics = self.handle.metrics();
+        // Spares that were started are among the workers.
+        let threads = if self.handlers_panic { metrics.workers.len() as u64 } else { 0 };
+        self.strays_certain.load(SeqCst) + self.strays_possible.load(SeqCst) + 2 * threads
+    }
 }
 
 /// What the operations of a round share.
@@ -69,8 +82,6 @@ impl Stage {
                     books.complain(format!("runtime {home} reports a panic: {text}"));
                 }
             };
-            // On each worker the handler of its start and that of its end panic.
-            let exploding = if settings.handlers_panic { settings.workers as u64 } else { 0 };
             let runtime = settings.build(Box::new(on_panic))?;
             let handle = runtime.handle();
             watch::add_runtime(handle.clone());
@@ -78,8 +89,9 @@ impl Stage {
                 handle,
                 runtime: Mutex::new(Some(Arc::new(runtime))),
                 strays_certain: AtomicU64::new(0),
-                strays_possible: AtomicU64::new(2 * exploding),
+                strays_possible: AtomicU64::new(0),
                 strays_seen: seen,
+                handlers_panic: settings.handlers_panic,
             });
         }
         Ok(Arc::new(Stage { arenas, ledger, folder, next_file: AtomicUsize::new(0) }))

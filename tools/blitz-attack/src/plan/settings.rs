@@ -39,6 +39,8 @@ pub struct Settings {
     pub backend: Backend,
     /// How many events one look at the driver brings.
     pub io_completions: usize,
+    /// By how much a timer may be late so that it fires together with others.
+    pub timer_slack: Duration,
     /// How many threads closures that block may have.
     pub blocking_threads: usize,
     /// How long such a thread waits for more to do.
@@ -80,6 +82,11 @@ impl Settings {
             stack: rng.pick(&[None, None, kib(1 << 10), kib(2 << 10), kib(16 << 10)]),
             backend: rng.pick(&[Backend::Auto, Backend::Readiness, Backend::IoUring]),
             io_completions: rng.pick(&[0, 1, 2, 16, 256]),
+            timer_slack: rng.pick(&[
+                Duration::ZERO,
+                Duration::from_micros(40),
+                Duration::from_millis(2),
+            ]),
             blocking_threads: rng.pick(&[1, 1, 2, 4, 512]),
             keep_alive: rng.pick(&[
                 Duration::ZERO,
@@ -147,6 +154,7 @@ impl Settings {
         }
         pool.backend(self.backend)
             .max_io_completions(self.io_completions)
+            .timer_slack(self.timer_slack)
             .start_paused(self.threads == Threads::Paused)
             .build()
     }

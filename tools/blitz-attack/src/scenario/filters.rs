@@ -86,7 +86,7 @@ fn seccomp_membarrier() {
         for runtime in &pools {
             // One half may wait for the other: it is not left where only a fence would show it.
             let (send, receive) = std::sync::mpsc::channel();
-            wait_for(|| runtime.pool().dump().sleeping == runtime.pool().num_workers());
+            wait_for(|| runtime.pool().dump().all_sleep);
             let wait = move || receive.recv().unwrap();
             assert_eq!(runtime.pool().join(wait, || send.send(7).unwrap()), (7, ()));
         }

@@ -68,7 +68,7 @@ fn burst_memory() {
             return;
         }
         runtime.spawn(async {}).join().unwrap();
-        wait_for(|| handle.dump().sleeping == 2);
+        wait_for(|| handle.dump().all_sleep);
     }
     panic!("{} of {most} bytes are kept", allocator::live());
 }

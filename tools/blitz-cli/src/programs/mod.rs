@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use blitz_bench::rival::RivalKind;
+use blitz_bench::{case::Case, rival::RivalKind, workload::Workload};
 
 /// Both builds, ready to be run.
 #[derive(Debug)]
@@ -76,10 +76,11 @@ impl Programs {
         })
     }
 
-    /// The build that `rival` is. The twin, which uses no core, is Rayon's.
-    pub fn of(&self, rival: RivalKind) -> &Path {
-        match rival {
-            RivalKind::Blitz => &self.on_blitz,
+    /// The build that `rival` is in `case`. The twin, which uses no core, is Rayon's, and so are all
+    /// iterators but Rayon's on the drop-in: they lie beside Rayon's in one program.
+    pub fn of(&self, case: &Case, rival: RivalKind) -> &Path {
+        match (case.workload, rival) {
+            (Workload::Rayon(_), RivalKind::Blitz) | (_, RivalKind::RayonOnBlitz) => &self.on_blitz,
             _ => &self.on_rayon,
         }
     }

@@ -1,13 +1,13 @@
 //! One self-contained page: no script, no font, nothing to load.
 
-use std::fmt::Write as _;
+use std::{error::Error, fmt::Write as _};
 
 use blitz_bench::{
     report::{CaseReport, Report},
     verdict::Row,
 };
 
-use super::plot;
+use super::{distribution, plot};
 use crate::table;
 
 /// The page for `report`.
@@ -28,7 +28,7 @@ pub fn render(report: &Report) -> String {
     }
     element(&mut page, "p", EXPLANATION);
     element(&mut page, "h2", "Every case");
-    for case in &report.cases {
+    for case in report.cases_losses_first() {
         plots(&mut page, case);
     }
     page.push_str("</body>\n</html>\n");
@@ -64,6 +64,10 @@ fn ratios(page: &mut String, rows: &[Row]) {
 fn plots(page: &mut String, case: &CaseReport) {
     element(page, "h3", &case.name);
     element(page, "p", &format!("{} {} rounds.", case.title, case.rounds));
+    for (name, percentiles) in table::DISTRIBUTIONS {
+        let svg = distribution::lines(case, name, &percentiles);
+        svg.into_iter().for_each(|svg| push_plot(page, svg));
+    }
     let mut drawn: Vec<&str> = Vec::new();
     for row in &case.rows {
         // Several rows may look at the same numbers.
@@ -71,10 +75,21 @@ fn plots(page: &mut String, case: &CaseReport) {
             continue;
         }
         drawn.push(&row.measure);
-        match plot::bars(case, &row.measure, row.unit) {
-            Ok(svg) => page.push_str(&svg),
-            Err(error) => element(page, "p", &format!("This plot cannot be drawn: {error}")),
+        push_plot(page, plot::bars(case, &row.measure, row.unit));
+    }
+    if let Some(lines) = table::counts(case) {
+        page.push_str("<table>\n");
+        for (number, line) in lines.iter().enumerate() {
+            table_row(page, if number == 0 { "th" } else { "td" }, None, line);
         }
+        page.push_str("</table>\n");
+    }
+}
+
+fn push_plot(page: &mut String, plot: Result<String, Box<dyn Error>>) {
+    match plot {
+        Ok(svg) => page.push_str(&svg),
+        Err(error) => element(page, "p", &format!("This plot cannot be drawn: {error}")),
     }
 }
 
@@ -99,7 +114,9 @@ fn escape(text: &str) -> String {
 const EXPLANATION: &str = "A ratio is Blitz's cost divided by the rival's in the same round: \
     median (10th..90th percentile), below 1 Blitz is cheaper. cpu is the same for CPU time, \
     speed-up is sequential time divided by Blitz's. Bars are medians, their whiskers reach from \
-    the 10th to the 90th percentile.";
+    the 10th to the 90th percentile of the rounds. Lines go through the percentiles of a turn's \
+    latencies, each the median of the rounds; time is on a logarithmic scale. Forks, blocks and \
+    inits are counted per run of a loop: cuts for another worker, blocks of items, states of map_init.";
 
 const HEAD: &str = "<!DOCTYPE html>
 <html lang=\"en\">

@@ -1,5 +1,6 @@
 //! The HTML report in the target folder: the same rows as on stdout, with plots.
 
+mod distribution;
 mod html;
 mod plot;
 

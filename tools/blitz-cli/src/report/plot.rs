@@ -52,7 +52,7 @@ impl Bar {
             label: contestant.contestant.to_string(),
             spread: contestant.measures.get(measure).copied(),
             colour: match contestant.contestant.rival {
-                rival if rival.is_ours() => RGBColor(0xe0, 0x8a, 0x00),
+                rival if rival.is_ours() => OURS,
                 _ => RGBColor(0x9f, 0xb4, 0xc7),
             },
         }
@@ -75,13 +75,16 @@ fn position(value: f64, longest: f64) -> i32 {
     LABELS + (part * f64::from(BARS)) as i32
 }
 
-fn font() -> TextStyle<'static> {
+pub(super) fn font() -> TextStyle<'static> {
     ("sans-serif", 17).into_font().color(&BLACK)
 }
 
-const WIDTH: i32 = 790;
+/// The colour of the pools of this repository.
+pub(super) const OURS: RGBColor = RGBColor(0xe0, 0x8a, 0x00);
+
+pub(super) const WIDTH: i32 = 830;
 /// The width of the names on the left.
-const LABELS: i32 = 140;
+const LABELS: i32 = 180;
 /// The width of the longest bar; its value stands to the right of it.
 const BARS: i32 = 540;
 /// The height of the line above the bars.

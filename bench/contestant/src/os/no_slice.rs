@@ -1,0 +1,21 @@
+//! Systems that cannot be asked for a slice: the thread keeps what it has.
+
+use std::{io, time::Duration};
+
+/// Does nothing.
+///
+/// # Errors
+///
+/// Always, since the caller wants to know.
+pub fn shorten_slice(_slice: Duration) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Does nothing.
+///
+/// # Errors
+///
+/// Never.
+pub fn sharpen_timers() -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! The kernel's slice of a thread, where it can be asked for.
+
+use std::{io, num::NonZeroU64, time::Duration};
+
+/// Asks the kernel for a shorter slice for the calling thread.
+///
+/// Linux 6.12 and later prefer a thread with a shorter slice when it wakes. They grant 0.1 to
+/// 100 ms to threads of the ordinary policy, without a privilege. Older kernels ignore the request.
+///
+/// # Errors
+///
+/// Returns the system's error.
+#[allow(unsafe_code)]
+pub fn shorten_slice(slice: Duration) -> io::Result<()> {
+    let size = size_of::<libc::sched_attr>();
+    let attributes = libc::sched_attr {
+        size: size as u32,
+        sched_policy: libc::SCHED_OTHER as u32,
+        sched_flags: 0,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX),
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    let calling_thread: libc::pid_t = 0;
+    let flags: libc::c_uint = 0;
+    let attributes: *const libc::sched_attr = &attributes;
+    // SAFETY: the call reads `size` bytes behind the pointer, which is to a live `sched_attr`, and
+    // keeps nothing of it.
+    let failed =
+        unsafe { libc::syscall(libc::SYS_sched_setattr, calling_thread, attributes, flags) };
+    if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Sets the timer slack of the calling thread to the least, instead of 50 us.
+///
+/// # Errors
+///
+/// Returns the system's error.
+pub fn sharpen_timers() -> io::Result<()> {
+    Ok(rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_takes_what_it_is_asked_for() {
+        shorten_slice(Duration::from_micros(300)).unwrap();
+        sharpen_timers().unwrap();
+        assert_eq!(rustix::thread::current_timer_slack().unwrap(), 1);
+    }
+}

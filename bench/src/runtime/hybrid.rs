@@ -1,0 +1,301 @@
+//! Contestants whose tasks serve sockets and have computations done.
+//!
+//! Each does so as its users would write it.
+
+use std::{
+    future::{Future, ready},
+    thread,
+    time::Duration,
+};
+
+use blitz_contestant::os;
+use tokio::sync::oneshot;
+
+use super::{Blitz, Forte, Outside, Smol, Tokio, blitz::BlitzWith};
+use crate::rival::{self, Build as _, Rival};
+
+/// A computation that a task waits for.
+pub trait Job: Copy + Send + Sync + 'static {
+    /// Whether it forks. One that does not has no use for a pool.
+    fn forks(self) -> bool;
+
+    /// Runs in the pool of `R` and returns the same number each time.
+    fn run<R: Rival>(self, ctx: &mut R::Ctx<'_>) -> u64;
+}
+
+/// A runtime, and how its tasks have jobs done.
+pub trait Hybrid: 'static {
+    /// Serves sockets and timers.
+    type Runtime: Outside + Sync;
+    /// Does jobs.
+    type Jobs: Jobs;
+
+    /// Builds both, with `workers` threads each where they do not share them.
+    ///
+    /// # Errors
+    ///
+    /// Returns the message of what cannot be built.
+    fn build(workers: usize) -> Result<(Self::Runtime, Self::Jobs), String>;
+}
+
+/// How the tasks of a runtime have jobs done.
+pub trait Jobs: Copy + Send + Sync + 'static {
+    /// Runs `job`, inside of the first poll or while the task waits.
+    fn run<J: Job>(self, job: J) -> impl Future<Output = Result<u64, String>> + Send;
+}
+
+/// Blitz with one of its schedulers, jobs right inside of tasks.
+#[derive(Debug, Clone, Copy)]
+pub struct Inline<const SIGNAL: bool>;
+
+impl<const SIGNAL: bool> Hybrid for Inline<SIGNAL> {
+    type Runtime = BlitzWith<SIGNAL>;
+    type Jobs = Self;
+
+    fn build(workers: usize) -> Result<(Self::Runtime, Self), String> {
+        Ok((BlitzWith::build_for_outside(workers)?, Self))
+    }
+}
+
+impl<const SIGNAL: bool> Jobs for Inline<SIGNAL> {
+    async fn run<J: Job>(self, job: J) -> Result<u64, String> {
+        Ok(job.run::<rival::Blitz>(&mut ()))
+    }
+}
+
+/// Blitz, jobs by `spawn_cpu`.
+#[derive(Debug, Clone, Copy)]
+pub struct SpawnCpu;
+
+impl Hybrid for SpawnCpu {
+    type Runtime = Blitz;
+    type Jobs = Self;
+
+    fn build(workers: usize) -> Result<(Blitz, Self), String> {
+        Ok((Blitz::build_for_outside(workers)?, Self))
+    }
+}
+
+impl Jobs for SpawnCpu {
+    async fn run<J: Job>(self, job: J) -> Result<u64, String> {
+        let job = ::blitz::spawn_cpu(move || job.run::<rival::Blitz>(&mut ()));
+        job.await.map_err(|error| error.to_string())
+    }
+}
+
+/// A pool that is never taken down: a contestant is killed at the end.
+type Pool = &'static rival::Rayon;
+
+fn rayon(workers: usize) -> Result<Pool, String> {
+    Ok(Box::leak(Box::new(rival::Rayon::build(workers)?)))
+}
+
+/// Jobs are handed over to Rayon, which answers through a channel.
+#[derive(Debug, Clone, Copy)]
+pub struct Bridge(Pool);
+
+impl Jobs for Bridge {
+    async fn run<J: Job>(self, job: J) -> Result<u64, String> {
+        use rival::Post as _;
+        let (sender, receiver) = oneshot::channel();
+        self.0.post(move || {
+            // The task waits: nothing in a workload is aborted.
+            let _ = sender.send(job.run::<rival::Rayon>(&mut ()));
+        });
+        receiver.await.map_err(|error| error.to_string())
+    }
+}
+
+/// Tokio beside Rayon.
+#[derive(Debug)]
+pub struct TokioRayon;
+
+impl Hybrid for TokioRayon {
+    type Runtime = Tokio;
+    type Jobs = Bridge;
+
+    fn build(workers: usize) -> Result<(Tokio, Bridge), String> {
+        Ok((Tokio::build_for_outside(workers)?, Bridge(rayon(workers)?)))
+    }
+}
+
+/// Tokio beside Rayon, with workers that the kernel prefers.
+#[derive(Debug)]
+pub struct TokioSlice;
+
+impl Hybrid for TokioSlice {
+    type Runtime = Tokio;
+    type Jobs = Bridge;
+
+    fn build(workers: usize) -> Result<(Tokio, Bridge), String> {
+        let shorten = || os::shorten_slice(SLICE);
+        // On a thread that ends: this one keeps its slice.
+        let tried = thread::spawn(shorten).join();
+        let tried = tried.map_err(|_| "a thread panicked".to_owned())?;
+        tried.map_err(|error| format!("the kernel grants no slice: {error}"))?;
+        let runtime = Tokio::build_with(workers, move |builder| {
+            // Not an error now: it has just been granted to another thread.
+            builder.on_thread_start(move || drop(shorten()))
+        })?;
+        Ok((runtime, Bridge(rayon(workers)?)))
+    }
+}
+
+/// smol beside Rayon.
+#[derive(Debug)]
+pub struct SmolRayon;
+
+impl Hybrid for SmolRayon {
+    type Runtime = Smol;
+    type Jobs = Bridge;
+
+    fn build(workers: usize) -> Result<(Smol, Bridge), String> {
+        Ok((Smol::build_for_outside(workers)?, Bridge(rayon(workers)?)))
+    }
+}
+
+/// Tokio, jobs inside of `block_in_place`; those that fork wait for Rayon.
+#[derive(Debug, Clone, Copy)]
+pub struct InPlace(Pool);
+
+impl Hybrid for InPlace {
+    type Runtime = Tokio;
+    type Jobs = Self;
+
+    fn build(workers: usize) -> Result<(Tokio, Self), String> {
+        Ok((Tokio::build_for_outside(workers)?, Self(rayon(workers)?)))
+    }
+}
+
+impl Jobs for InPlace {
+    async fn run<J: Job>(self, job: J) -> Result<u64, String> {
+        Ok(::tokio::task::block_in_place(|| blocking(self.0, job)))
+    }
+}
+
+/// Tokio, jobs by `spawn_blocking`, where those that fork wait for Rayon.
+#[derive(Debug, Clone, Copy)]
+pub struct Blocking(Pool);
+
+impl Hybrid for Blocking {
+    type Runtime = Tokio;
+    type Jobs = Self;
+
+    fn build(workers: usize) -> Result<(Tokio, Self), String> {
+        Ok((Tokio::build_for_outside(workers)?, Self(rayon(workers)?)))
+    }
+}
+
+impl Jobs for Blocking {
+    async fn run<J: Job>(self, job: J) -> Result<u64, String> {
+        let job = ::tokio::task::spawn_blocking(move || blocking(self.0, job));
+        job.await.map_err(|error| error.to_string())
+    }
+}
+
+/// Does `job` on a thread that may block.
+fn blocking<J: Job>(pool: Pool, job: J) -> u64 {
+    match job.forks() {
+        true => pool.enter(|ctx| job.run::<rival::Rayon>(ctx)),
+        false => job.run::<rival::Seq>(&mut ()),
+    }
+}
+
+/// Tokio, jobs that do not fork right inside of tasks.
+#[derive(Debug, Clone, Copy)]
+pub struct Direct;
+
+impl Hybrid for Direct {
+    type Runtime = Tokio;
+    type Jobs = Self;
+
+    fn build(workers: usize) -> Result<(Tokio, Self), String> {
+        Ok((Tokio::build_for_outside(workers)?, Self))
+    }
+}
+
+impl Jobs for Direct {
+    fn run<J: Job>(self, job: J) -> impl Future<Output = Result<u64, String>> + Send {
+        ready(match job.forks() {
+            true => Err("Tokio alone has nothing to fork with".to_owned()),
+            false => Ok(job.run::<rival::Seq>(&mut ())),
+        })
+    }
+}
+
+/// Forte with the sockets of `async-io`, jobs right inside of tasks.
+#[derive(Debug, Clone, Copy)]
+pub struct ForteInline;
+
+impl Hybrid for ForteInline {
+    type Runtime = Forte;
+    type Jobs = Self;
+
+    fn build(workers: usize) -> Result<(Forte, Self), String> {
+        Ok((Forte::build_for_outside(workers)?, Self))
+    }
+}
+
+impl Jobs for ForteInline {
+    async fn run<J: Job>(self, job: J) -> Result<u64, String> {
+        let result = ::forte::Worker::map_current(|mut worker| job.run::<Forte>(&mut worker));
+        result.ok_or_else(|| "a task runs on a thread that is no worker".to_owned())
+    }
+}
+
+/// The slice of Tokio's workers.
+///
+/// 0.3 ms is best beside jobs with short leaves and 0.1 ms beside those with long ones: the tail is
+/// a quarter of what it is without.
+const SLICE: Duration = Duration::from_micros(200);
+
+/// Evaluates an expression with `$hybrid` standing for a type of [`Hybrid`].
+macro_rules! with_hybrid {
+    ($kind:expr, $hybrid:ident => $body:expr) => {{
+        use $crate::{rival::RivalKind, runtime::hybrid};
+        match $kind {
+            RivalKind::Blitz => {
+                type $hybrid = hybrid::Inline<false>;
+                $body
+            }
+            RivalKind::Signal => {
+                type $hybrid = hybrid::Inline<true>;
+                $body
+            }
+            RivalKind::SpawnCpu => {
+                type $hybrid = hybrid::SpawnCpu;
+                $body
+            }
+            RivalKind::Tokio => {
+                type $hybrid = hybrid::Direct;
+                $body
+            }
+            RivalKind::TokioRayon => {
+                type $hybrid = hybrid::TokioRayon;
+                $body
+            }
+            RivalKind::TokioSlice => {
+                type $hybrid = hybrid::TokioSlice;
+                $body
+            }
+            RivalKind::TokioInPlace => {
+                type $hybrid = hybrid::InPlace;
+                $body
+            }
+            RivalKind::TokioBlocking => {
+                type $hybrid = hybrid::Blocking;
+                $body
+            }
+            RivalKind::SmolRayon => {
+                type $hybrid = hybrid::SmolRayon;
+                $body
+            }
+            RivalKind::Forte => {
+                type $hybrid = hybrid::ForteInline;
+                $body
+            }
+            kind => Err(format!("{} does not both serve and compute", kind.name())),
+        }
+    }};
+}
+pub(crate) use with_hybrid;

@@ -1,0 +1,68 @@
+//! Serving and computing at the same time: one file per workload.
+
+mod beside;
+mod hogs;
+mod job;
+mod limit;
+mod waits;
+
+use super::{Contest, Pace};
+use crate::{
+    load::Talk,
+    rival::RivalKind,
+    runtime::{Outside as _, with_hybrid, with_outside},
+};
+
+pub use job::JobKind;
+pub(super) use limit::Limit;
+
+/// One workload with its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MixedWorkload {
+    /// Requests at a fixed rate, beside jobs that tasks have done back to back.
+    Beside {
+        /// What the requests say.
+        talk: Talk,
+        /// What is computed.
+        job: JobKind,
+        /// How many tasks have jobs done.
+        in_flight: usize,
+    },
+    /// Timers of 20 ms beside tasks whose channels are always ready.
+    Hogs {
+        /// How many timers.
+        timers: u64,
+    },
+    /// Tasks that each wait for a job of 0.3 ms, again and again.
+    Waits {
+        /// How many tasks.
+        tasks: usize,
+    },
+}
+
+impl MixedWorkload {
+    /// Builds the rival's runtime and the workload's data.
+    pub(super) fn open(
+        self,
+        rival: RivalKind,
+        workers: usize,
+        pace: Pace,
+    ) -> Result<Box<dyn Contest>, String> {
+        match self {
+            Self::Beside { talk, job, in_flight } => {
+                let job = job::SizedJob::new(job, pace);
+                with_hybrid!(rival, H => beside::open::<H>(workers, talk, job, in_flight, pace))
+            }
+            Self::Hogs { timers } => with_outside!(rival, R => {
+                Ok(hogs::open(R::build_for_outside(workers)?, workers, timers, pace))
+            }),
+            Self::Waits { tasks } if rival == RivalKind::Limit => waits::even(workers, tasks, pace),
+            Self::Waits { tasks } => {
+                with_hybrid!(rival, H => waits::open::<H>(workers, tasks, pace))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod test;

@@ -1,0 +1,172 @@
+//! Which crates run on Blitz, and what each needs for it.
+//!
+//! `cargo xtask crates` runs a program for each entry that names a package of `ecosystem/`, and makes
+//! the table of `docs/crates.md` of the same entries. `blitz doctor --crates` looks entries up.
+
+/// What is known of one crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// On crates.io.
+    pub name: &'static str,
+    /// The package of `ecosystem/` that has a program for it; empty if its source was read only.
+    pub package: &'static str,
+    /// What works without a guest; empty if nothing does. The test `as_is` shows it.
+    pub as_is: &'static str,
+    /// What works without a guest by a public trait or hook of the crate. The test `by_trait` shows it.
+    pub by_trait: &'static str,
+    /// What needs a guest. The test `as_a_guest` shows it.
+    pub guest: &'static str,
+}
+
+const fn entry(
+    package: &'static str,
+    name: &'static str,
+    as_is: &'static str,
+    by_trait: &'static str,
+    guest: &'static str,
+) -> Entry {
+    Entry { name, package, as_is, by_trait, guest }
+}
+
+/// Every crate that is known, by name.
+pub const ENTRIES: &[Entry] = &[
+    entry("light", "async-channel", "channels", "", ""),
+    entry("light", "async-compression", "encoders and decoders over Blitz's streams", "", ""),
+    entry("", "async-nats", "", "", "all: spawns, connects and sleeps with Tokio"),
+    entry("light", "async-stream", "`stream!`", "", ""),
+    entry(
+        "light",
+        "aws-smithy-async",
+        "",
+        "`AsyncSleep`: ecosystem/light/tests/aws_smithy_async.rs has one",
+        "",
+    ),
+    entry(
+        "",
+        "aws-smithy-runtime",
+        "",
+        "`AsyncSleep` and an HTTP client of one's own",
+        "the default client",
+    ),
+    entry(
+        "light",
+        "axum",
+        "routers, extractors, `ConnectInfo`, SSE and WebSockets on `blitz_hyper::serve`: see docs/http.md",
+        "",
+        "`axum::serve`, `Sse::keep_alive`, `WebSocketUpgrade`",
+    ),
+    entry(
+        "light",
+        "backon",
+        "",
+        "`.sleep(blitz::time::sleep)`",
+        "retries without a sleeper of one's own",
+    ),
+    entry("light", "bb8", "", "", "pools: they spawn and sleep"),
+    entry("", "datafusion", "", "", "all: spawns and reads files with Tokio"),
+    entry("light", "deadpool", "pools without timeouts", "", "pools with timeouts"),
+    entry("light", "flume", "channels", "", ""),
+    entry("light", "futures-util", "`join_all`, `select`, `FuturesUnordered`", "", ""),
+    entry("light", "governor", "`until_ready`: its timers are threads", "", ""),
+    entry(
+        "net",
+        "hickory-resolver",
+        "",
+        "`RuntimeProvider`: ecosystem/net/tests/hickory_resolver.rs has one",
+        "look-ups with the provider for Tokio",
+    ),
+    entry(
+        "net",
+        "hyper-util",
+        "",
+        "`Executor`, `Timer`, `Connection`: `blitz_hyper::client`",
+        "the client with its `HttpConnector`",
+    ),
+    entry("net", "jsonrpsee", "", "", "servers, HTTP and WebSocket clients"),
+    entry("", "kube-client", "", "", "all: connects and sleeps with Tokio"),
+    entry(
+        "net",
+        "lapin",
+        "",
+        "`RuntimeKit`: ecosystem/net/tests/lapin.rs has one",
+        "`Connection::connect`",
+    ),
+    entry("data", "metrics-exporter-prometheus", "the recorder", "", ""),
+    entry("light", "moka", "`future::Cache`", "", ""),
+    entry("", "mongodb", "", "", "all: spawns, connects and sleeps with Tokio"),
+    entry("light", "notify", "watchers: they are threads", "", ""),
+    entry(
+        "data",
+        "object_store",
+        "memory, and files read on the worker",
+        "",
+        "files read on threads that may block; clouds, which go through reqwest",
+    ),
+    entry(
+        "data",
+        "opentelemetry_sdk",
+        "batches exported by its own thread, with `tracing-opentelemetry`",
+        "",
+        "batches exported by a task: `runtime::Tokio`",
+    ),
+    entry(
+        "net",
+        "quinn",
+        "",
+        "`Runtime`: the crate `blitz-quinn`",
+        "endpoints with `runtime-tokio`",
+    ),
+    entry("", "rdkafka", "", "an `AsyncRuntime` of one's own", "the default"),
+    entry("net", "redis", "", "", "`tokio-comp`"),
+    entry("net", "reqwest", "", "", "clients"),
+    entry("data", "sqlx", "one `SqliteConnection`", "", "pools with `runtime-tokio`"),
+    entry("net", "tarpc", "", "", "servers and clients over TCP, deadlines"),
+    entry("light", "tokio-cron-scheduler", "", "", "schedulers: they spawn and sleep"),
+    entry("net", "tokio-postgres", "`connect_raw` over a stream of Blitz", "", "`connect`"),
+    entry("light", "tokio-rustls", "acceptors and connectors over Blitz's streams", "", ""),
+    entry(
+        "light",
+        "tokio-stream",
+        "wrappers of channels, `merge`",
+        "",
+        "`timeout`, `throttle`, `IntervalStream`",
+    ),
+    entry(
+        "light",
+        "tokio-tungstenite",
+        "`accept_async`, `client_async` over Blitz's streams",
+        "",
+        "`connect_async`",
+    ),
+    entry(
+        "light",
+        "tokio-util",
+        "codecs, `CancellationToken`, `TaskTracker::track_future`, `PollSender`, `ReaderStream`",
+        "",
+        "`TaskTracker::spawn`, `JoinMap`, `DelayQueue`, `FutureExt::timeout`, `SyncIoBridge`",
+    ),
+    entry(
+        "net",
+        "tonic",
+        "",
+        "servers by `Routes::into_axum_router` on `blitz_hyper::serve`; clients by \
+         `Endpoint::executor` and `connect_with_connector`",
+        "`transport::Server`, `Endpoint::connect`, timeouts",
+    ),
+    entry(
+        "light",
+        "tower",
+        "`concurrency_limit`, `load_shed`",
+        "",
+        "`buffer`, `timeout`, `rate_limit`",
+    ),
+    entry(
+        "light",
+        "tower-http",
+        "`trace`, `cors`, `compression`, `catch_panic`",
+        "",
+        "`TimeoutLayer`, `ServeDir`; `blitz_hyper` has both without one",
+    ),
+    entry("light", "tracing", "spans that follow tasks", "", ""),
+    entry("", "warp", "", "", "all: spawns and listens with Tokio"),
+];
