@@ -10,7 +10,6 @@ use crate::tree::{Tree, root};
 use crate::user;
 use std::fmt::Display;
 use std::io;
-use std::path::Path;
 use std::process::Command;
 
 /// The cases of `blitz bench` that show that the tool works: one of a process, one of two.
@@ -92,9 +91,26 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             let macros = ["--package", "blitz-rt", "--features", "macros", "--test", "macros"];
             command(job, &[&["clippy"], &macros[..], &["--", "-D", "warnings"]].concat())?;
             command(job, &[&["test"], &macros[..]].concat())?;
+            let stream = ["--package", "blitz-rt", "--features", "stream", "--test", "par_async"];
+            command(job, &[&["clippy"], &stream[..], &["--", "-D", "warnings"]].concat())?;
+            command(job, &[&["test"], &stream[..]].concat())?;
+            let client = ["--package", "blitz-hyper", "--features", "client-tls"];
+            command(job, &[&["clippy"], &client[..], &lints].concat())?;
+            command(job, &[&["test"], &client[..], &["--test", "client"]].concat())?;
+            command(job, &[&["test"], &client[..], &["--doc", "client"]].concat())?;
             let events = ["--package", "blitz-rt", "--features", "tracing", "--test", "trace"];
             command(job, &[&["clippy"], &events[..], &["--", "-D", "warnings"]].concat())?;
             command(job, &[&["test"], &events[..]].concat())?;
+            let guest = ["--package", "blitz-rt", "--features", "tokio-guest"];
+            let targets = ["--test", "guest", "--test", "guest_limits"];
+            command(job, &[&["clippy"], &guest[..], &lints].concat())?;
+            command(job, &[&["test"], &guest[..], &targets].concat())?;
+            command(
+                job,
+                &[&["test"], &guest[..], &["--test", "signal_scheduler", "guest::"]].concat(),
+            )?;
+            let docs = ["--package", "blitz-core", "--features", "tokio-guest", "--doc", "tokio"];
+            command(job, &[&["test"], &docs[..]].concat())?;
             job.run(&mut user::docs().map_err(|error| error.to_string())?)?;
             passed()
         },
@@ -105,10 +121,6 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         passed()
     });
     ladder.step("orderings", "does a model need each ordering of what has changed?", |job| {
-        // The whole comes first: docs/orderings.md is its table.
-        if !Path::new("docs/orderings.md").exists() {
-            return Ok(Done::Skipped("the whole has not been run yet".into()));
-        }
         command(job, &["run", "--quiet", "--package", "xtask", "--", "orderings", "--changed"])
     });
     ladder.step("shuttle", "pools in random schedules, their canaries", |job| {
@@ -165,13 +177,16 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         }
         passed()
     });
-    ladder.step("shim", "the drop-in rayon-core, a workspace of its own", |job| {
-        if !root().join(commands::SHIM).exists() {
-            return Ok(Done::Skipped(format!("{} does not exist", commands::SHIM)));
+    ladder.step("shim", "the drop-in rayon-core and the facade, workspaces of their own", |job| {
+        for shim in commands::SHIMS {
+            if !root().join(shim).exists() {
+                return Ok(Done::Skipped(format!("{shim} does not exist")));
+            }
+            job.run(&mut commands::shim(shim, &["fmt", "--check"]))?;
+            let strict = ["clippy", "--all-targets", "--", "-D", "warnings"];
+            job.run(&mut commands::shim(shim, &strict))?;
+            job.run(&mut commands::shim(shim, &["test"]))?;
         }
-        job.run(&mut commands::shim(&["fmt", "--check"]))?;
-        job.run(&mut commands::shim(&["clippy", "--all-targets", "--", "-D", "warnings"]))?;
-        job.run(&mut commands::shim(&["test"]))?;
         passed()
     });
     ladder.step("programs", "the same Rayon programs on both cores: right, and on which?", |job| {
@@ -180,8 +195,14 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         let blitz = ["run", "--release", "--package", "blitz-cli", "--", "bench", "--only"];
         command(job, &[&blitz[..], &[PROGRAM_CASE]].concat())
     });
-    ladder.step("suites", "Rayon's own tests on the drop-in rayon-core", |job| {
+    ladder.step("suites", "Rayon's own tests on the drop-in rayon-core and on blitz-par", |job| {
         command(job, &["run", "--quiet", "--package", "xtask", "--", "suites", "--fast"])
+    });
+    ladder.step("crates", "crates that services use, each in a program on Blitz", |job| {
+        job.run(&mut commands::ecosystem(&["fmt", "--check"]))?;
+        command(job, &["run", "--quiet", "--package", "xtask", "--", "crates", "--fast"])?;
+        job.run(&mut commands::ecosystem(&["test", "--locked", "--doc", "--package", "light"]))?;
+        passed()
     });
     ladder.step("asan", "AddressSanitizer over the library's tests", |job| {
         sanitize(job, commands::nightly(), commands::asan(None))

@@ -8,10 +8,12 @@ use std::process::{Command, Stdio};
 /// The target for which sanitizers are built: it must be named, so that build scripts stay free.
 const SANITIZER_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Where the drop-in `rayon-core` is.
-pub const SHIM: &str = "shims/rayon-core";
+/// Where the drop-in `rayon-core` is, and the facade of our own iterators for Rayon's tests.
+pub const SHIMS: &[&str] = &["shims/rayon-core", "shims/rayon"];
 /// Where the programs are that `blitz bench` runs on both cores.
 pub const RAYON_PROGRAMS: &str = "bench/rayon-programs";
+/// Where the programs that use other crates are.
+pub const ECOSYSTEM: &str = "ecosystem";
 
 /// In the names of tests that measure or need very deep stacks: AddressSanitizer keeps frames elsewhere,
 /// and ThreadSanitizer follows calls to a depth of 64 Ki only.
@@ -77,14 +79,27 @@ fn modelled(checker: &str, package: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// A cargo command for the drop-in `rayon-core`, which is a workspace of its own.
-pub fn shim(arguments: &[&str]) -> Command {
-    elsewhere(SHIM, "shim", arguments)
+/// A cargo command for a shim, which is a workspace of its own.
+pub fn shim(folder: &str, arguments: &[&str]) -> Command {
+    elsewhere(folder, "shim", arguments)
 }
 
 /// A cargo command for the programs that use Rayon, which are a workspace of their own.
 pub fn rayon_programs(arguments: &[&str]) -> Command {
     elsewhere(RAYON_PROGRAMS, "rayon-programs/lint", arguments)
+}
+
+/// A cargo command for the programs that use other crates, which are a workspace of their own.
+pub fn ecosystem(arguments: &[&str]) -> Command {
+    elsewhere(ECOSYSTEM, "ecosystem", arguments)
+}
+
+/// Looks whether the difference that the example of a port has with it can be undone.
+pub fn undo_port() -> Command {
+    let mut command = Command::new("git");
+    command.args(["apply", "--reverse", "--check", "--directory=examples/port"]);
+    command.arg("examples/port/from-tokio.diff").current_dir(root());
+    command
 }
 
 /// A cargo command for the workspace in `folder`, which builds into a folder of its own.

@@ -1,5 +1,7 @@
 //! Whether `docs/coverage.md` tells the truth: each row names files, items and tests that exist, and no
-//! line of the documents' checklist is left out.
+//! line of the documents' checklist is left out; and whether `blitz-par` has what Rayon has.
+
+mod inventory;
 
 use crate::tree::{File, Tree};
 use std::collections::BTreeSet;
@@ -22,8 +24,10 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let colon = if self.line > 0 { format!(":{}", self.line) } else { String::new() };
-        write!(f, "{PAGE}{colon}: {}", self.message)
+        if self.line > 0 {
+            write!(f, "{PAGE}:{}: ", self.line)?;
+        }
+        f.write_str(&self.message)
     }
 }
 
@@ -35,11 +39,18 @@ struct Row<'a> {
     proofs: Vec<&'a str>,
 }
 
-/// Everything on the page that is not so.
+/// Everything on the page that is not so, and what `blitz-par` lacks.
 pub fn findings(tree: &Tree) -> Vec<Finding> {
+    let mut found = page_findings(tree);
+    found.extend(inventory::findings(tree));
+    found
+}
+
+/// Everything on the page that is not so.
+fn page_findings(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let Some(page) = tree.file(PAGE) else {
-        return vec![Finding { line: 0, message: "the page does not exist".into() }];
+        return vec![Finding { line: 0, message: format!("{PAGE} does not exist") }];
     };
     let tests: BTreeSet<&str> = tree.tests().into_iter().map(|(name, ..)| name).collect();
     let mut seen = BTreeSet::new();
@@ -71,7 +82,7 @@ pub fn findings(tree: &Tree) -> Vec<Finding> {
         for number in 1..=*lines {
             let wanted = format!("{letter}{number}.");
             if !seen.iter().any(|id| id.starts_with(&wanted)) {
-                found.push(Finding { line: 0, message: format!("no row {wanted}1 …") });
+                found.push(Finding { line: 0, message: format!("{PAGE}: no row {wanted}1 …") });
             }
         }
     }
@@ -134,13 +145,13 @@ fn code(cell: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHECKLIST, PAGE, findings};
+    use super::{CHECKLIST, PAGE, page_findings};
     use crate::tree::{Tree, root};
 
     #[test]
     fn the_coverage_page_is_true() {
         let tree = Tree::load(&root()).expect("the workspace can be read");
-        let found: Vec<String> = findings(&tree).iter().map(ToString::to_string).collect();
+        let found: Vec<String> = page_findings(&tree).iter().map(ToString::to_string).collect();
         assert!(found.is_empty(), "{} findings:\n{}", found.len(), found.join("\n"));
     }
 
@@ -155,7 +166,7 @@ mod tests {
             ("a/b.rs".into(), "struct Here;\n#[test]\nfn works() {}\nfn helper() {}".into()),
             ("bench/src/catalogue/mod.rs".into(), "\"fork-join\" \"fib-35\" \"inside\"".into()),
         ]);
-        findings(&tree).iter().map(ToString::to_string).collect()
+        page_findings(&tree).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -188,6 +199,6 @@ mod tests {
     #[test]
     fn missing_lines_are_found() {
         let tree = Tree::of(vec![(PAGE.into(), String::new())]);
-        assert_eq!(findings(&tree).len(), CHECKLIST.iter().map(|(_, n)| n).sum::<usize>());
+        assert_eq!(page_findings(&tree).len(), CHECKLIST.iter().map(|(_, n)| n).sum::<usize>());
     }
 }

@@ -5,7 +5,7 @@
 use crate::commands::cargo;
 
 /// The packages that users depend on.
-pub const PACKAGES: &[&str] = &["blitz-rt", "blitz-hyper"];
+pub const PACKAGES: &[&str] = &["blitz-rt", "blitz-hyper", "blitz-quinn"];
 
 /// What Tokio may have.
 const TOKIO_FEATURES: &[&str] = &["bytes", "default", "io-util", "sync"];

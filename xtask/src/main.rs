@@ -5,6 +5,7 @@
 mod ci;
 mod commands;
 mod coverage;
+mod crates;
 mod dependencies;
 mod ladder;
 mod modules;
@@ -33,10 +34,10 @@ cargo xtask ci --fast        only formatting, lints, tidy and documentation
 cargo xtask ci --tested      without `cargo test --workspace`, which you have run yourself
 cargo xtask tidy             the rules of the house
 cargo xtask graph [CRATE]    which module names which, and circles; --write draws the order in ARCHITECTURE.md
-cargo xtask coverage-check   whether docs/coverage.md names files and tests that exist
+cargo xtask coverage-check   whether docs/coverage.md names what exists, and blitz-par has what Rayon has
 cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
 cargo xtask orderings        weakens each ordering and fence of blitz-parts in turn: some model has to fail
-    [FOLDER…] [--changed] [--own] [--only TEXT] [--jobs N]
+    [FOLDER…] [--changed] [--own] [--listed] [--only TEXT] [--jobs N]
 cargo xtask shuttle [FILTER] pools in random schedules (the programs whose path begins with FILTER)
 cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
 cargo xtask tsan [FILTER]    the same under ThreadSanitizer; the nightly needs its component rust-src
@@ -45,8 +46,10 @@ cargo xtask compare FOLDER   this checkout's speed beside that of the checkout i
 cargo xtask attack           programs that have broken the pool, then random mixes of every operation
     [--minutes N] [--seed N] [--only NAME] [--asan]
 cargo xtask load-tools       HTTP servers driven by wrk and h2load, which have to be installed
-cargo xtask suites           Rayon's tests, and those of crates that use it, on the drop-in rayon-core
+cargo xtask suites           Rayon's tests on the drop-in rayon-core and on blitz-par, and those of crates that use it
     [--fast | --long] [--only NAME] [--repeat N] [--threads N,N]
+cargo xtask crates           crates that services use, each in a small program against real peers
+    [--fast] [--only NAME]   --write makes the table of docs/crates.md
 ";
 
 fn main() -> ExitCode {
@@ -100,6 +103,11 @@ fn main() -> ExitCode {
         },
         ["suites", options @ ..] => match suites::Options::parse(options) {
             Some(options) => suites::run(&options),
+            None => usage(),
+        },
+        ["crates", "--write"] => crates::write(),
+        ["crates", options @ ..] => match crates::Options::parse(options) {
+            Some(options) => crates::run(&options),
             None => usage(),
         },
         ["help" | "--help" | "-h"] => {

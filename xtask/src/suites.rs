@@ -1,13 +1,17 @@
-//! Other people's tests on the drop-in `rayon-core`: fetched through cargo, patched on the command
-//! line, run, counted. Nothing of them is kept in the repository.
+//! Other people's tests on the drop-in `rayon-core`, and Rayon's on our own parallel iterators:
+//! fetched through cargo, patched on the command line, run, counted. Nothing of them is kept in the
+//! repository.
 //!
 //! The shim proves that it was used in two ways: `cargo tree` names its path, and every process that
 //! used a pool appends that pool's counters to a file.
 
 mod catalogue;
+mod facade;
 mod fetch;
 mod moved;
 mod run;
+
+pub use run::{Ended, executables, wait};
 
 use crate::commands::target_dir;
 use catalogue::{SUITES, Suite};
@@ -73,12 +77,12 @@ pub fn run(options: &Options) -> io::Result<bool> {
     let folder = target_dir().join("suites");
     fetch::fetch(&folder, &wanted)?;
     let mut rows = Vec::new();
-    for suite in wanted {
+    for &suite in &wanted {
         let runner = Runner::new(&folder, suite, options)?;
-        let outcome = runner.run()?;
-        rows.push((suite.name, outcome));
+        rows.push((suite.name, runner.run()?));
     }
     print_table(&rows);
+    wanted.iter().for_each(|suite| print_left_out(suite));
     Ok(rows.iter().all(|(_, outcome)| outcome.is_good()))
 }
 
@@ -100,6 +104,7 @@ fn print_table(rows: &[(&str, Outcome)]) {
             proof.jobs,
             match (in_graph, proof.jobs) {
                 (true, 1..) => "yes",
+                (true, 0) if !proof.is_needed => "yes: there is no other core",
                 (true, 0) => "NO: no pool ran a job",
                 (false, _) => "NO: the shim is not in the graph",
             }
@@ -107,6 +112,14 @@ fn print_table(rows: &[(&str, Outcome)]) {
         for complaint in complaints {
             println!("  ! {complaint}");
         }
+    }
+}
+
+/// Says which tests of a suite are not run.
+fn print_left_out(suite: &Suite) {
+    for (file, tests, why) in suite.left_out {
+        println!("\n{}, not run: {} of {file}: {why}", suite.name, tests.len());
+        println!("  {}", tests.join(", "));
     }
 }
 
@@ -140,7 +153,7 @@ mod tests {
         assert!(names(&["--long"]).contains(&"rav1e"));
         assert_eq!(names(&["--only", "rav1e"]), ["rav1e"]);
         assert_eq!(names(&["--only", "rayon"]), ["rayon"]);
-        assert_eq!(names(&["--only", "documentation"]).len(), 2);
+        assert_eq!(names(&["--only", "documentation"]).len(), 3);
         assert!(names(&["--fast"]).len() < names(&[]).len());
     }
 }

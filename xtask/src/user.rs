@@ -6,26 +6,16 @@ use std::fs;
 use std::io;
 use std::process::Command;
 
-/// Links that a user writes, and names that a user has beside those of `blitz::io`.
+/// Links that a user writes, and a name of `blitz::io` that Tokio has here, too.
 const LIBRARY: &str = "\
 //! See [blitz::join], [`blitz::scope`], [`blitz::spawn`], [`blitz::Pool`], [`blitz::Pool::join`],
 //! [`blitz::Runtime`], [`blitz::Runtime::block_on`], [`blitz::Builder::start_paused`],
 //! [`blitz::task`], [`blitz::select`], [`blitz::macros::join`], [`blitz::main`], [`blitz::io`].
 
-mod own {
-    pub fn stdin() -> u32 {
-        7
-    }
-}
-
-mod both {
-    pub use super::own::*;
-    pub use blitz::io::*;
-}
-
-/// Is `own::stdin`: `blitz::io` has no other, although Tokio has one here.
-pub fn seven() -> u32 {
-    both::stdin()
+/// Blitz's, although Tokio has one here.
+pub fn input() -> blitz::io::Stdin {
+    use blitz::io::*;
+    stdin()
 }
 ";
 
@@ -36,7 +26,7 @@ pub fn docs() -> io::Result<Command> {
     let manifest = format!(
         "[package]\nname = \"user\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n\
          [dependencies]\n\
-         blitz-rt = {{ path = {:?}, features = [\"futures-io\", \"io-uring\", \"macros\", \"tracing\"] }}\n\
+         blitz-rt = {{ path = {:?}, features = [\"futures-io\", \"io-uring\", \"macros\", \"tokio-guest\", \"tracing\"] }}\n\
          # As another crate may ask for it.\n\
          tokio = {{ version = \"1\", default-features = false, features = [\"io-std\"] }}\n\n\
          [workspace]\n",

@@ -32,6 +32,8 @@ pub struct Options {
     changed: bool,
     /// Only models of the site's own folder, for a first impression: the table stays as it is.
     own: bool,
+    /// Also sites for which a reason is listed.
+    listed: bool,
     /// How many models run at once.
     jobs: Option<usize>,
 }
@@ -48,8 +50,8 @@ enum Verdict {
     TimedOut { model: String },
     /// The list gives a reason; it was not tried.
     Accepted,
-    /// The budget was spent.
-    Untried,
+    /// The budget was spent. `doubtful`: the model that the table names passes.
+    Untried { doubtful: bool },
 }
 
 impl Options {
@@ -61,6 +63,7 @@ impl Options {
             match *word {
                 "--changed" => options.changed = true,
                 "--own" => options.own = true,
+                "--listed" => options.listed = true,
                 "--only" => options.only = Some((*words.next()?).to_owned()),
                 "--jobs" => options.jobs = Some(words.next()?.parse().ok().filter(|n| *n > 0)?),
                 word if word.starts_with('-') => return None,
@@ -88,7 +91,13 @@ pub fn run(options: &Options) -> io::Result<bool> {
     if let Some(unknown) = options.folders.iter().find(|f| all.iter().all(|s| s.folder != **f)) {
         return Err(io::Error::other(format!("{unknown} has no ordering")));
     }
-    let changed = if options.changed { changed::folders()? } else { BTreeSet::new() };
+    let changed = match options.changed.then(changed::folders).transpose() {
+        Ok(changed) => changed.unwrap_or_default(),
+        Err(why) => {
+            println!("skipped, for it is not known what has changed: {why}");
+            return Ok(true);
+        }
+    };
     let chosen: Vec<&Site> = all.iter().filter(|site| options.chooses(site, &changed)).collect();
     if chosen.is_empty() {
         println!("no ordering to try");
@@ -100,6 +109,7 @@ pub fn run(options: &Options) -> io::Result<bool> {
         models: &models,
         page: &page,
         own: options.own,
+        listed: options.listed,
         deadline: options.changed.then(|| Instant::now() + BUDGET),
     };
     let found = court.judge_all(&chosen, options.jobs)?;
@@ -152,7 +162,7 @@ enum Round {
     Own,
     /// Those of the site's folder that come to it at all, if none does soon.
     OwnAgain,
-    /// Those of other folders that come to it soon, unless a reason is listed: it is one whatever they say.
+    /// Those of other folders that come to it soon.
     Others,
 }
 
@@ -161,6 +171,7 @@ struct Court<'a> {
     models: &'a Models,
     page: &'a Page<'a>,
     own: bool,
+    listed: bool,
     deadline: Option<Instant>,
 }
 
@@ -199,15 +210,19 @@ impl Court<'_> {
     }
 
     fn judge(&self, site: &Site) -> io::Result<Verdict> {
-        let is_listed = accepted::reason(&site.folder, &site.key()).is_some();
-        if self.deadline.is_some() && is_listed {
+        if !self.listed && accepted::reason(&site.folder, &site.key()).is_some() {
             return Ok(Verdict::Accepted);
         }
         let hint = self.page.killer(site);
         let hint = self.models.tests.iter().find(|model| hint.as_ref() == Some(&model.name));
+        let mut doubtful = false;
         if let Some(model) = hint {
-            if let Outcome::Failed(why) = self.weaken(&model.name, site)? {
-                return Ok(Verdict::Killed { model: model.name.clone(), why });
+            match self.weaken(&model.name, site)? {
+                Outcome::Passed => doubtful = true,
+                Outcome::Failed(why) => {
+                    return Ok(Verdict::Killed { model: model.name.clone(), why });
+                }
+                Outcome::TimedOut => {}
             }
         }
         let mut late = None;
@@ -216,14 +231,14 @@ impl Court<'_> {
             let is_left_out = match round {
                 Round::Own => false,
                 Round::OwnAgain => !tried.is_empty(),
-                Round::Others => self.own || is_listed,
+                Round::Others => self.own,
             };
             if is_left_out {
                 continue;
             }
             for model in self.candidates(site, round) {
                 if self.is_over() {
-                    return Ok(Verdict::Untried);
+                    return Ok(Verdict::Untried { doubtful });
                 }
                 if !tried.insert(&*model.name) {
                     continue;
@@ -238,7 +253,7 @@ impl Court<'_> {
             }
         }
         Ok(match late {
-            _ if self.is_over() => Verdict::Untried,
+            _ if self.is_over() => Verdict::Untried { doubtful },
             Some(model) => Verdict::TimedOut { model },
             None if tried.is_empty() => Verdict::Unreached,
             None => Verdict::Survived { models: tried.len() },
@@ -274,8 +289,9 @@ impl Verdict {
             Verdict::Survived { models } => format!("SURVIVED {models} models"),
             Verdict::Unreached => "UNREACHED".into(),
             Verdict::TimedOut { model } => format!("TIMEOUT in {model}"),
-            Verdict::Accepted => "accepted".into(),
-            Verdict::Untried => "not tried, the time is over".into(),
+            Verdict::Accepted => "listed".into(),
+            Verdict::Untried { doubtful: false } => "not tried, the time is over".into(),
+            Verdict::Untried { doubtful: true } => "DOUBTFUL, the time is over".into(),
         }
     }
 
@@ -283,13 +299,13 @@ impl Verdict {
     fn in_table(&self, site: &Site) -> Option<String> {
         let how = match self {
             Verdict::Killed { model, .. } => return Some(table::killed_by(model)),
-            Verdict::Survived { .. } => "survived",
+            Verdict::Survived { .. } | Verdict::Accepted => "survives",
             Verdict::Unreached => "in no model",
             Verdict::TimedOut { .. } => "timed out",
-            Verdict::Accepted | Verdict::Untried => return None,
+            Verdict::Untried { .. } => return None,
         };
         Some(match accepted::reason(&site.folder, &site.key()) {
-            Some(reason) => format!("{how}: {reason}"),
+            Some(reason) => format!("listed: {reason}"),
             None => format!("**{how}**"),
         })
     }
@@ -304,6 +320,9 @@ impl Verdict {
             {
                 Some("no model needs this ordering, and no reason is listed")
             }
+            Verdict::Untried { doubtful: true } => Some(
+                "the model that needed this ordering does not; try the folder without --changed",
+            ),
             _ => None,
         }
     }
@@ -329,13 +348,14 @@ fn reaches_only_known(models: &Models, sites: &[Site], tree: &Tree) -> bool {
 fn summary(found: &[Verdict]) {
     let count = |is: fn(&Verdict) -> bool| found.iter().filter(|verdict| is(verdict)).count();
     println!(
-        "{} sites: {} killed, {} survived, {} in no model, {} timed out, {} not tried",
+        "{} sites: {} killed, {} survived, {} in no model, {} timed out, {} not tried, {} listed",
         found.len(),
         count(|verdict| matches!(verdict, Verdict::Killed { .. })),
         count(|verdict| matches!(verdict, Verdict::Survived { .. })),
         count(|verdict| matches!(verdict, Verdict::Unreached)),
         count(|verdict| matches!(verdict, Verdict::TimedOut { .. })),
-        count(|verdict| matches!(verdict, Verdict::Accepted | Verdict::Untried)),
+        count(|verdict| matches!(verdict, Verdict::Untried { .. })),
+        count(|verdict| matches!(verdict, Verdict::Accepted)),
     );
 }
 

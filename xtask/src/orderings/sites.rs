@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_an_ordering_leaves_the_site_to_its_callers() {
+    fn a_function_with_an_ordering_leaves_the_site_to_its_callers() {
         let code = "impl State {\n#[cfg_attr(blitz_loom, track_caller)]\nfn exchange<D>(&self, order: Ordering, step: impl Fn() -> D) {\n\
                     self.word.compare_exchange(a, b, order, Acquire);\n}\n\
                     fn wake(&self) {\nself.exchange(AcqRel, |word| match word { _ => 1 })\n}\n}";

@@ -18,7 +18,8 @@ const HEAD: &str = "\
 `cargo xtask orderings` writes this table. It weakens each ordering of `blitz-parts` to `Relaxed`, or leaves the
 fence out, and runs the models that reach it: first those of the same folder, then the others. An ordering is here
 because a model fails without it, or because of the reason that
-[`accepted.rs`](../xtask/src/orderings/accepted.rs) gives. Tidy compares the table with the source.
+[`accepted.rs`](../xtask/src/orderings/accepted.rs) gives; `--listed` tries those, too. Tidy compares the table with
+the source.
 
 An exchange has two orderings: one for its success, one for its failure. `cargo xtask orderings FOLDER` tries one
 folder again, `--changed` those that differ from the main branch.

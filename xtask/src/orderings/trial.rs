@@ -4,7 +4,7 @@ use crate::commands;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
@@ -94,8 +94,10 @@ impl Models {
             Extent::Whole => (&model.whole, "whole"),
         };
         known.get_or_init(|| {
-            let path = self.log(&model.name, name);
-            let text = self.remembered(&path).unwrap_or_else(|| {
+            // Another run may still note what an older program reaches.
+            let built = self.built.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let path = self.log(&model.name, &format!("{name}-{}", built.as_millis()));
+            let text = fs::read_to_string(&path).ok().unwrap_or_else(|| {
                 let text = self.look(model, extent);
                 // A cache that cannot be written costs time only.
                 let _ = fs::write(&path, &text);
@@ -103,12 +105,6 @@ impl Models {
             });
             Reach::parse(&text)
         })
-    }
-
-    /// The text of a file that is newer than the program.
-    fn remembered(&self, path: &Path) -> Option<String> {
-        let written = fs::metadata(path).ok()?.modified().ok()?;
-        (written > self.built).then(|| fs::read_to_string(path).ok())?
     }
 
     /// Runs `model` as it is: first the time in milliseconds, then a site per line.
@@ -150,7 +146,7 @@ impl Models {
         command.current_dir(crate::tree::root());
         command.args(["--exact", model, "--test-threads", "1", "--nocapture"]);
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        // What fails has many threads to tell of; where each of them is helps nobody here.
+        // Only the complaint is read.
         command.env("RUST_BACKTRACE", "0").stdin(Stdio::null());
         let mut child = command.stdout(output.try_clone()?).stderr(output).spawn()?;
         let begin = Instant::now();

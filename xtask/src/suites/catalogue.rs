@@ -1,6 +1,6 @@
 //! Which suites there are.
 
-use super::moved;
+use super::{facade, moved};
 use std::io;
 use std::path::Path;
 
@@ -8,20 +8,32 @@ use std::path::Path;
 pub struct Suite {
     pub name: &'static str,
     pub source: Source,
+    /// Folders of `shims` that stand in for published packages of the same name.
+    pub shims: &'static [&'static str],
     /// Options of `cargo test`; without `--doc` also of `cargo test --no-run`.
     pub options: &'static [&'static str],
     /// Test files that `--fast` leaves out.
     pub slow: &'static [&'static str],
+    /// Tests that are not run: their file, their names, and why.
+    pub left_out: &'static [LeftOut],
     /// Variables of the tests.
     pub variables: &'static [(&'static str, &'static str)],
     pub fast: bool,
     pub long: bool,
 }
 
+/// Tests that are not run: their file, their names, and why.
+pub type LeftOut = (&'static str, &'static [&'static str], &'static str);
+
 /// Where a suite comes from.
 pub enum Source {
-    /// A published package, and what has to be changed in a copy of it.
-    Package { name: &'static str, version: &'static str, prepare: fn(&Path) -> io::Result<()> },
+    /// A published package, the name of a copy of it, and what has to be changed there.
+    Package {
+        name: &'static str,
+        version: &'static str,
+        copy: &'static str,
+        prepare: fn(&Path) -> io::Result<()>,
+    },
     /// A folder of the repository.
     Folder(&'static str),
     /// The same, a program to run instead of tests.
@@ -29,18 +41,32 @@ pub enum Source {
 }
 
 const fn package(name: &'static str, version: &'static str) -> Source {
-    Source::Package { name, version, prepare: |_| Ok(()) }
+    Source::Package { name, version, copy: name, prepare: |_| Ok(()) }
 }
 
 /// rayon-core's own tests, from outside.
-const MOVED: Source =
-    Source::Package { name: "rayon-core", version: "1.13.0", prepare: moved::move_tests_out };
+const MOVED: Source = Source::Package {
+    name: "rayon-core",
+    version: "1.13.0",
+    copy: "rayon-core",
+    prepare: moved::move_tests_out,
+};
+
+/// rayon's own tests, from outside, on the facade over Blitz's own iterators.
+const FACADE: Source = Source::Package {
+    name: "rayon",
+    version: "1.12.0",
+    copy: "rayon-on-blitz-par",
+    prepare: facade::move_tests_out,
+};
 
 const PLAIN: Suite = Suite {
     name: "",
     source: Source::Folder(""),
+    shims: &["rayon-core"],
     options: &["--tests"],
     slow: &[],
+    left_out: &[],
     variables: &[],
     fast: false,
     long: false,
@@ -50,7 +76,13 @@ const PLAIN: Suite = Suite {
 pub const SUITES: &[Suite] = &[
     Suite { name: "drop-in", source: Source::Program("examples/drop-in"), fast: true, ..PLAIN },
     Suite { name: "shim", source: Source::Folder("shims/rayon-core"), fast: true, ..PLAIN },
-    Suite { name: "rayon-core, moved", source: MOVED, fast: true, ..PLAIN },
+    Suite {
+        name: "rayon-core, moved",
+        source: MOVED,
+        left_out: moved::LEFT_OUT,
+        fast: true,
+        ..PLAIN
+    },
     Suite {
         name: "rayon-core, descendants",
         source: MOVED,
@@ -79,6 +111,23 @@ pub const SUITES: &[Suite] = &[
         ..PLAIN
     },
     Suite {
+        name: "blitz-par",
+        source: FACADE,
+        shims: &["rayon-core", "rayon"],
+        slow: &["octillion", "par_bridge_recursion", "sort-panic-safe"],
+        left_out: facade::LEFT_OUT,
+        fast: true,
+        ..PLAIN
+    },
+    Suite {
+        name: "blitz-par, documentation",
+        source: FACADE,
+        shims: &["rayon-core", "rayon"],
+        options: &["--doc"],
+        fast: true,
+        ..PLAIN
+    },
+    Suite {
         name: "hashbrown",
         source: package("hashbrown", "0.17.1"),
         options: &["--tests", "--features", "rayon"],
@@ -95,6 +144,7 @@ pub const SUITES: &[Suite] = &[
         source: Source::Package {
             name: "ndarray",
             version: "0.16.1",
+            copy: "ndarray",
             // It needs a helper that is not published.
             prepare: |folder| without_test(folder, "oper"),
         },

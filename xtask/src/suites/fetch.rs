@@ -2,53 +2,59 @@
 
 use super::catalogue::{Source, Suite};
 use crate::commands::cargo;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Written into a copy that is complete.
+/// Holds what a copy was made by, once it is complete.
 const READY: &str = ".ready";
+
+/// The source of what makes copies: those of another one are made anew.
+const MADE_BY: &str =
+    concat!(include_str!("fetch.rs"), include_str!("moved.rs"), include_str!("facade.rs"));
 
 /// Copies every package of `suites` that is not there yet into `folder`.
 pub fn fetch(folder: &Path, suites: &[&Suite]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut missing = BTreeMap::new();
     for suite in suites {
-        if let Source::Package { name, version, prepare } = suite.source {
-            if !place(folder, name, version).join(READY).exists() {
-                missing.insert((name, version), prepare);
+        if let Source::Package { name, version, copy, prepare } = suite.source {
+            let made_by = fs::read_to_string(place(folder, copy, version).join(READY));
+            if made_by.ok().as_deref() != Some(MADE_BY) {
+                missing.insert(copy, (name, version, prepare));
             }
         }
     }
     if missing.is_empty() {
         return Ok(());
     }
-    let packages: Vec<_> = missing.keys().copied().collect();
+    let packages: BTreeSet<_> =
+        missing.values().map(|&(name, version, _)| (name, version)).collect();
     let described = describe(folder, &packages)?;
-    for ((name, version), prepare) in missing {
+    for (copy, (name, version, prepare)) in missing {
         let source = manifest_folder(&described, name, version).ok_or_else(|| {
             io::Error::other(format!("cargo does not say where {name} {version} is"))
         })?;
-        let copy = place(folder, name, version);
+        let copy = place(folder, copy, version);
         if copy.exists() {
             fs::remove_dir_all(&copy)?;
         }
         copy_folder(&source, &copy)?;
         own_workspace(&copy.join("Cargo.toml"))?;
         prepare(&copy)?;
-        fs::write(copy.join(READY), "")?;
+        fs::write(copy.join(READY), MADE_BY)?;
     }
     Ok(())
 }
 
-/// Where the copy of a package is.
-pub fn place(folder: &Path, name: &str, version: &str) -> PathBuf {
-    folder.join(format!("{name}-{version}"))
+/// Where the copy of this name is.
+pub fn place(folder: &Path, copy: &str, version: &str) -> PathBuf {
+    folder.join(format!("{copy}-{version}"))
 }
 
 /// What `cargo metadata` says about a scratch package that depends on `packages`, and so downloads.
-fn describe(folder: &Path, packages: &[(&str, &str)]) -> io::Result<String> {
+fn describe(folder: &Path, packages: &BTreeSet<(&str, &str)>) -> io::Result<String> {
     let scratch = folder.join("scratch");
     fs::create_dir_all(scratch.join("src"))?;
     fs::write(scratch.join("src/lib.rs"), "")?;

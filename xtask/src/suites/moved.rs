@@ -1,6 +1,7 @@
 //! Turns a copy of rayon-core into a package that holds its tests and depends on it, so that the tests
 //! judge whichever core is patched in.
 
+use super::catalogue::LeftOut;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -30,8 +31,11 @@ fn halt_unwinding<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
 }
 ";
 
-/// They look at the pool from the inside; the shim has tests of its own for what they check.
 const INSIDERS: &[&str] = &["workers_stop", "sleeper_stop"];
+
+/// Tests that are not run, and why.
+pub const LEFT_OUT: &[LeftOut] =
+    &[("test.rs", INSIDERS, "they look at the pool from the inside; see the tests of the shim")];
 
 /// Does so in `folder`.
 pub fn move_tests_out(folder: &Path) -> io::Result<()> {
@@ -59,7 +63,7 @@ pub fn move_tests_out(folder: &Path) -> io::Result<()> {
 }
 
 /// The comments for documentation that hold code.
-fn examples(text: &str) -> Vec<String> {
+pub fn examples(text: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     for line in text.lines().map(str::trim_start) {
         let documentation = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
@@ -95,7 +99,7 @@ fn from_outside(text: &str) -> String {
 }
 
 /// `text` without the test function `name`, if it has it.
-fn without_test(text: &str, name: &str) -> String {
+pub fn without_test(text: &str, name: &str) -> String {
     let Some(at) = text.find(&format!("\nfn {name}() {{")) else {
         return text.to_owned();
     };

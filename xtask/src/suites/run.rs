@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// The shim that has our own parallel iterators.
+const FACADE: &str = "rayon";
+
 /// A program that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
 /// So does a build.
@@ -56,13 +59,16 @@ impl Counts {
 /// What the shim wrote down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
+    /// Whether programs might have run on another core. Those on the facade of our own iterators
+    /// cannot, and their global pool is not one that the shim starts and counts.
+    pub is_needed: bool,
     pub pools: u64,
     pub jobs: u64,
 }
 
 impl Proof {
     fn read(text: &str) -> Proof {
-        let mut proof = Proof::default();
+        let mut proof = Proof { is_needed: true, ..Proof::default() };
         for word in
             text.lines().filter(|line| line.starts_with("blitz ")).flat_map(str::split_whitespace)
         {
@@ -94,7 +100,7 @@ impl Outcome {
             && self.counts.failed == 0
             && self.counts.passed > 0
             && self.in_graph
-            && self.proof.jobs > 0
+            && (self.proof.jobs > 0 || !self.proof.is_needed)
     }
 }
 
@@ -112,7 +118,7 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     pub fn new(folder: &Path, suite: &'a Suite, options: &'a Options) -> io::Result<Runner<'a>> {
         let package = match suite.source {
-            Source::Package { name, version, .. } => place(folder, name, version),
+            Source::Package { copy, version, .. } => place(folder, copy, version),
             Source::Folder(path) | Source::Program(path) => root().join(path),
         };
         let name: String =
@@ -128,7 +134,8 @@ impl<'a> Runner<'a> {
     /// Builds and runs the suite.
     pub fn run(&self) -> io::Result<Outcome> {
         println!("\n── {}", self.suite.name);
-        let mut outcome = Outcome { in_graph: self.shim_is_in_the_graph()?, ..Outcome::default() };
+        let mut outcome =
+            Outcome { in_graph: self.shims_are_in_the_graph()?, ..Outcome::default() };
         let Some(commands) = self.commands(&mut outcome)? else {
             return Ok(outcome);
         };
@@ -154,7 +161,8 @@ impl<'a> Runner<'a> {
             }
         }
         let proof = fs::read_to_string(self.proof_file()).unwrap_or_default();
-        outcome.proof = Proof::read(&proof);
+        outcome.proof =
+            Proof { is_needed: !self.suite.shims.contains(&FACADE), ..Proof::read(&proof) };
         Ok(outcome)
     }
 
@@ -162,14 +170,16 @@ impl<'a> Runner<'a> {
         self.logs.join("proof.txt")
     }
 
-    /// `cargo` in the package, with the shim in place of the published core.
+    /// `cargo` in the package, with the shims in place of published packages.
     fn patched_cargo(&self, words: &[&str]) -> Command {
         let mut command = cargo();
         command.current_dir(&self.package).args(words);
         if let Source::Package { .. } = self.suite.source {
-            let shim = root().join("shims/rayon-core");
-            let path = shim.to_string_lossy().replace('\\', "/");
-            command.args(["--config", &format!("patch.crates-io.rayon-core.path=\"{path}\"")]);
+            for shim in self.suite.shims {
+                let path = root().join("shims").join(shim);
+                let path = path.to_string_lossy().replace('\\', "/");
+                command.args(["--config", &format!("patch.crates-io.{shim}.path=\"{path}\"")]);
+            }
         }
         command
             .env("CARGO_TARGET_DIR", &self.build)
@@ -179,9 +189,18 @@ impl<'a> Runner<'a> {
         command
     }
 
-    /// Asks cargo which rayon-core it builds.
-    fn shim_is_in_the_graph(&self) -> io::Result<bool> {
-        let mut words = vec!["tree", "--invert", "rayon-core", "--depth", "0", "--prefix", "none"];
+    /// Asks cargo whether it builds all of the shims.
+    fn shims_are_in_the_graph(&self) -> io::Result<bool> {
+        for shim in self.suite.shims {
+            if !self.is_in_the_graph(shim)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_in_the_graph(&self, shim: &str) -> io::Result<bool> {
+        let mut words = vec!["tree", "--invert", shim, "--depth", "0", "--prefix", "none"];
         let mut options = self.suite.options.iter();
         while let Some(option) = options.next() {
             match *option {
@@ -196,7 +215,7 @@ impl<'a> Runner<'a> {
         if !output.status.success() {
             println!("{}", String::from_utf8_lossy(&output.stderr));
         }
-        Ok(text.trim_end().ends_with("shims/rayon-core)"))
+        Ok(text.trim_end().ends_with(&format!("shims/{shim})")))
     }
 
     /// What to run, by name; built first, as far as that can be done. `None` if it cannot be built.
@@ -244,7 +263,10 @@ impl<'a> Runner<'a> {
         command.envs(self.suite.variables.iter().copied());
         let mut log = format!("{name}-{turn}");
         if let Some(threads) = threads {
-            command.env("RAYON_NUM_THREADS", threads.to_string());
+            // Whichever pool is used: that of a shim, or that of our own iterators.
+            for variable in ["RAYON_NUM_THREADS", "BLITZ_WORKERS"] {
+                command.env(variable, threads.to_string());
+            }
             log.push_str(&format!("-threads-{threads}"));
         }
         let log = self.logs.join(log + ".txt");
@@ -295,7 +317,7 @@ fn again(template: &Command) -> Command {
 }
 
 /// The programs that `cargo test --no-run` says it has built, by the names of their files.
-fn executables(text: &str) -> Vec<(String, String)> {
+pub fn executables(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for line in text.lines().filter_map(|line| line.trim().strip_prefix("Executable ")) {
         let Some((source, program)) = line.strip_suffix(')').and_then(|line| line.split_once(" ("))
@@ -308,14 +330,18 @@ fn executables(text: &str) -> Vec<(String, String)> {
     found
 }
 
-enum Ended {
+/// How a program has ended.
+pub enum Ended {
+    /// With success.
     Well,
+    /// With what the system says of it.
     Badly(String),
+    /// Not in time: it was killed.
     Not,
 }
 
 /// Runs `command`, with its output in `log`, and ends it after `limit`.
-fn wait(command: &mut Command, log: &Path, limit: Duration) -> io::Result<Ended> {
+pub fn wait(command: &mut Command, log: &Path, limit: Duration) -> io::Result<Ended> {
     let file = File::create(log)?;
     let begin = Instant::now();
     let mut child = command.stdout(file.try_clone()?).stderr(file).spawn()?;
@@ -350,7 +376,7 @@ mod tests {
     fn what_the_shim_wrote_adds_up() {
         let text =
             "blitz program=a pools=2 workers=4 jobs=10\nother jobs=5\nblitz pools=1 jobs=1\n";
-        assert_eq!(Proof::read(text), Proof { pools: 3, jobs: 11 });
+        assert_eq!(Proof::read(text), Proof { is_needed: true, pools: 3, jobs: 11 });
     }
 
     #[test]

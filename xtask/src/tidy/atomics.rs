@@ -38,6 +38,14 @@ const OUTSIDE: &[(&str, &str)] = &[
         "crates/blitz-io/src/timers/mod.rs",
         "a tick that is never later than now; an old one will do",
     ),
+    ("crates/blitz-par/src/plan.rs", "a pace that was measured, and a count of what may fork"),
+    ("crates/blitz-par/src/adapt/any.rs", "a count that exchanges lower, and hints to end"),
+    ("crates/blitz-par/src/adapt/fuse.rs", "a hint to end; the panic itself goes through joins"),
+    ("crates/blitz-par/src/adapt/watched.rs", "a statistic, and a hint to end"),
+    ("crates/blitz-par/src/collect/from.rs", "set once, and read after the loop has ended"),
+    ("crates/blitz-par/src/end/find.rs", "hints to end; results go through joins"),
+    ("crates/blitz-par/src/end/try_reduce.rs", "a hint to end; results go through joins"),
+    ("crates/blitz-par/src/source/bridge.rs", "a hint to end; the iterator is behind a lock"),
 ];
 
 /// The checkers, and the files that may name them.

@@ -7,9 +7,11 @@ use crate::tree::Tree;
 
 const ALLOWED: &[&str] = &[
     "crates/blitz-io/src/transfer.rs",
+    "crates/blitz-io/src/net/options.rs",
     "crates/blitz-io/src/net/unix/peer.rs",
     "crates/blitz-io/src/process/pidfd.rs",
     "crates/blitz-io/src/poll/selector.rs",
+    "crates/blitz-io/src/poll/timer.rs",
     "crates/blitz-io/src/uring/mod.rs",
     "crates/blitz-parts/src/barrier/mod.rs",
     "crates/blitz-parts/src/cycles/mod.rs",
@@ -17,6 +19,8 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-parts/src/park/futex/mod.rs",
     "crates/blitz-parts/src/prim.rs",
     "crates/blitz-parts/src/stack/mod.rs",
+    "crates/blitz-parts/src/thread/mod.rs",
+    "crates/blitz-parts/src/thread/unknown.rs",
     "bench/contestant/src/os/mod.rs",
     "bench/contestant/src/os/unix.rs",
     "tools/blitz-attack/src/os/mod.rs",

@@ -3,6 +3,7 @@
 mod atomics;
 mod cfgs;
 mod direction;
+mod ecosystem;
 mod invariants;
 mod leftovers;
 mod length;
@@ -13,6 +14,7 @@ mod order;
 mod orderings;
 mod parts;
 mod threads;
+mod tokio;
 mod unsafety;
 
 pub use direction::{draw, graphs};
@@ -56,9 +58,11 @@ pub const RULES: &[(&str, &str, Rule)] = &[
         atomics::check,
     ),
     ("threads", "blitz-core takes locks, threads and time from prim.rs", threads::check),
+    ("tokio", "in blitz-io two files name Tokio: what is borrowed, what is shown", tokio::check),
     ("cfg", "platforms and the model checker are told apart in few files", cfgs::check),
     ("unsafe", "unsafe stays in blitz-parts and in listed files of blitz-core", unsafety::check),
     ("direction", "calls go down inside of a crate, by the table in order.rs", direction::check),
+    ("ecosystem", "docs/crates.md says what the programs of ecosystem/ show", ecosystem::check),
     ("links", "relative links in Markdown files lead somewhere", links::check),
     ("leftovers", "no todo!, unimplemented!, dbg!; no sleeping in tests", leftovers::check),
     ("manifests", "every manifest inherits lints, licence and rust-version", manifests::check),

@@ -24,6 +24,7 @@ pub(super) const PROTOCOLS: &[(&str, bool)] = &[
     ("queue", true),
     ("readiness", true),
     ("ring", true),
+    ("seats", true),
     ("sleep", true),
     ("task", true),
     ("trail", true),

@@ -1,0 +1,118 @@
+//! `docs/crates.md`: its table is made of the catalogue and of the versions that the programs are
+//! locked to.
+
+use super::catalogue::{ENTRIES, Entry};
+use super::{promised, ways};
+use crate::tree::{Tree, root};
+use std::fmt::Write;
+use std::fs;
+use std::io;
+
+const PAGE: &str = "docs/crates.md";
+const LOCK: &str = "ecosystem/Cargo.lock";
+const BEGIN: &str = "<!-- crates: begin, written by `cargo xtask crates --write` -->";
+const END: &str = "<!-- crates: end -->";
+
+/// The version of a crate that the programs are locked to.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn version(name: &str) -> io::Result<Option<String>> {
+    Ok(locked(&fs::read_to_string(root().join(LOCK))?, name))
+}
+
+/// The newest version of `name` in the text of a lock file: the last one.
+fn locked(lock: &str, name: &str) -> Option<String> {
+    let header = format!("\nname = \"{name}\"\nversion = \"");
+    let (_, rest) = lock.rsplit_once(&header)?;
+    Some(rest.split('"').next()?.to_owned())
+}
+
+/// The page with the table between its marks.
+fn rewritten(page: &str, lock: &str) -> Option<String> {
+    let (before, rest) = page.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n\n{}\n{END}{after}", table(lock)))
+}
+
+fn table(lock: &str) -> String {
+    let mut text = String::from(
+        "| crate | tried | as it is | by a trait or hook of the crate | with the guest |\n\
+         |---|---|---|---|---|\n",
+    );
+    for entry in ENTRIES {
+        let tried = match entry.package {
+            "" => "no: source read".to_owned(),
+            _ => locked(lock, entry.name).unwrap_or_else(|| "?".to_owned()),
+        };
+        let [(_, as_is), (_, by_trait), (_, guest)] = ways(entry);
+        let _ = writeln!(text, "| {} | {tried} | {as_is} | {by_trait} | {guest} |", entry.name);
+    }
+    text
+}
+
+/// Writes the table into the page.
+///
+/// # Errors
+/// If a file cannot be read or written, or if the page lacks its marks.
+pub fn write() -> io::Result<bool> {
+    let path = root().join(PAGE);
+    let (page, lock) = (fs::read_to_string(&path)?, fs::read_to_string(root().join(LOCK))?);
+    let missing = || io::Error::other(format!("{PAGE} lacks `{BEGIN}` or `{END}`"));
+    fs::write(&path, rewritten(&page, &lock).ok_or_else(missing)?)?;
+    Ok(true)
+}
+
+/// What page, catalogue and programs do not agree on.
+pub fn findings(tree: &Tree) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let lock = fs::read_to_string(root().join(LOCK)).unwrap_or_default();
+    let page = tree.file(PAGE).map_or("", |file| file.text.as_str());
+    if rewritten(page, &lock).as_deref() != Some(page) {
+        let message = "the table is old: `cargo xtask crates --write` writes it";
+        found.push((PAGE.to_owned(), message.to_owned()));
+    }
+    for entry in ENTRIES.iter().filter(|entry| !entry.package.is_empty()) {
+        let path = program(entry);
+        let text = tree.file(&path).map_or("", |file| file.text.as_str());
+        for (_, test) in promised(entry.package).filter(|(other, _)| *other == entry) {
+            let name = test.rsplit("::").next().unwrap_or_default();
+            if !text.contains(&format!("async fn {name}()")) {
+                found.push((
+                    path.clone(),
+                    format!("lacks the test `{name}`, which the catalogue promises"),
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Where the tests of a crate are.
+fn program(entry: &Entry) -> String {
+    format!("ecosystem/{}/tests/{}.rs", entry.package, entry.name.replace('-', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BEGIN, END, locked, rewritten};
+
+    const LOCK: &str = "version = 4\n\n[[package]]\nname = \"axum\"\nversion = \"0.7.1\"\n\n\
+                        [[package]]\nname = \"axum\"\nversion = \"0.8.9\"\n";
+
+    #[test]
+    fn the_newest_version_counts() {
+        assert_eq!(locked(LOCK, "axum").as_deref(), Some("0.8.9"));
+        assert_eq!(locked(LOCK, "xum"), None);
+    }
+
+    #[test]
+    fn the_table_is_written_between_its_marks() {
+        let page = format!("# Crates\n{BEGIN}\nold\n{END}\nthe end\n");
+        let new = rewritten(&page, LOCK).unwrap();
+        assert!(new.starts_with("# Crates\n") && new.ends_with("the end\n"));
+        assert!(new.contains("| axum | 0.8.9 |") && !new.contains("old"));
+        assert_eq!(rewritten(&new, LOCK).as_deref(), Some(new.as_str()));
+        assert_eq!(rewritten("no marks", LOCK), None);
+    }
+}
