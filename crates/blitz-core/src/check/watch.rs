@@ -1,13 +1,13 @@
-//! The watch comes by although nobody is stuck: it takes tasks out of LIFO slots that their owners
-//! use.
+//! The watch comes by although no worker is blocked: it takes tasks out of LIFO slots that their
+//! owners use.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, canary, check, spawn};
 use crate::block_on;
 use blitz_parts::prim::Step;
 
-/// Two pairs of tasks open gates for each other; each lands in the LIFO slot of who opened its
-/// gate.
+/// Two pairs of tasks open gates for each other. A task lands in the LIFO slot of the worker that
+/// opened its gate.
 fn eager() {
     let runtime = Runtime::new(2);
     let pairs = [0, 1].map(|_| {
@@ -37,9 +37,31 @@ fn lifo_1_the_watch_takes_tasks_beside_their_owners() {
     check(4_000, eager);
 }
 
+/// One poll fills the slot again and again: each task evicts the one before it. So the watch finds
+/// the owner in the same poll at two looks, and takes a task beside the next eviction.
+fn evicting() {
+    let runtime = Runtime::new(2);
+    let root = runtime.spawn(async {
+        let gates: [Gate; 4] = std::array::from_fn(|_| Gate::new());
+        let partners = gates.clone().map(|gate| spawn(async move { gate.passed().await }));
+        yield_now().await;
+        gates.iter().for_each(Gate::open);
+        for partner in partners {
+            partner.await.unwrap();
+        }
+    });
+    block_on(root).unwrap();
+    runtime.shut_down();
+}
+
+#[test]
+fn lifo_1_the_watch_takes_a_task_beside_an_eviction() {
+    check(4_000, evicting);
+}
+
 #[test]
 fn canary_a_task_is_evicted_without_an_exchange() {
-    canary(Step::LifoEvictExchange, eager);
+    canary(Step::LifoEvictExchange, evicting);
 }
 
 #[test]
