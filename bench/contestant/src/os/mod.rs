@@ -13,9 +13,9 @@ mod slice;
 mod unix;
 
 #[cfg(not(target_os = "linux"))]
-pub use no_slice::{sharpen_timers, shorten_slice};
+pub use no_slice::{go_before_all, sharpen_timers, shorten_slice};
 #[cfg(target_os = "linux")]
-pub use slice::{sharpen_timers, shorten_slice};
+pub use slice::{go_before_all, sharpen_timers, shorten_slice};
 
 #[cfg(not(unix))]
 pub use other::{affinity, apart, cpu_time, die_with_parent, end, hold, release, thread_cpu_time};

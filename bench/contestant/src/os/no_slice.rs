@@ -15,6 +15,15 @@ pub fn shorten_slice(_slice: Duration) -> io::Result<()> {
 ///
 /// # Errors
 ///
+/// Always, as [`shorten_slice`] does.
+pub fn go_before_all() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Does nothing.
+///
+/// # Errors
+///
 /// Never.
 pub fn sharpen_timers() -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! The kernel's slice of a thread, where it can be asked for.
+//! How promptly the kernel runs a thread, where it can be asked for.
 
 use std::{io, num::NonZeroU64, time::Duration};
 
@@ -10,23 +10,42 @@ use std::{io, num::NonZeroU64, time::Duration};
 /// # Errors
 ///
 /// Returns the system's error.
-#[allow(unsafe_code)]
 pub fn shorten_slice(slice: Duration) -> io::Result<()> {
-    let size = size_of::<libc::sched_attr>();
-    let attributes = libc::sched_attr {
-        size: size as u32,
+    set(libc::sched_attr {
         sched_policy: libc::SCHED_OTHER as u32,
-        sched_flags: 0,
-        sched_nice: 0,
-        sched_priority: 0,
         sched_runtime: u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX),
-        sched_deadline: 0,
-        sched_period: 0,
-    };
+        ..NOTHING
+    })
+}
+
+/// Has the kernel run the calling thread before every thread of the ordinary policy.
+///
+/// # Errors
+///
+/// Returns the system's error: most users may not ask for this.
+pub fn go_before_all() -> io::Result<()> {
+    set(libc::sched_attr { sched_policy: libc::SCHED_FIFO as u32, sched_priority: 1, ..NOTHING })
+}
+
+const SIZE: u32 = size_of::<libc::sched_attr>() as u32;
+
+const NOTHING: libc::sched_attr = libc::sched_attr {
+    size: SIZE,
+    sched_policy: 0,
+    sched_flags: 0,
+    sched_nice: 0,
+    sched_priority: 0,
+    sched_runtime: 0,
+    sched_deadline: 0,
+    sched_period: 0,
+};
+
+#[allow(unsafe_code)]
+fn set(attributes: libc::sched_attr) -> io::Result<()> {
     let calling_thread: libc::pid_t = 0;
     let flags: libc::c_uint = 0;
     let attributes: *const libc::sched_attr = &attributes;
-    // SAFETY: the call reads `size` bytes behind the pointer, which is to a live `sched_attr`, and
+    // SAFETY: the call reads `SIZE` bytes behind the pointer, which is to a live `sched_attr`, and
     // keeps nothing of it.
     let failed =
         unsafe { libc::syscall(libc::SYS_sched_setattr, calling_thread, attributes, flags) };
@@ -51,5 +70,8 @@ mod tests {
         shorten_slice(Duration::from_micros(300)).unwrap();
         sharpen_timers().unwrap();
         assert_eq!(rustix::thread::current_timer_slack().unwrap(), 1);
+        if let Err(error) = go_before_all() {
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        }
     }
 }
