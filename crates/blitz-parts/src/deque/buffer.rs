@@ -9,8 +9,8 @@ use core::ptr::null_mut;
 pub(super) struct Buffer<T> {
     slots: Box<[AtomicPtr<T>]>,
     /// The ring that this one replaced: a thief may have read its address just before (DEQUE-5).
-    /// Used by whoever may change the deque's buffer. A raw pointer, because a `Box` would claim
-    /// that nobody else reads it.
+    /// Used by the thread that may change the deque's buffer. A raw pointer, because a `Box` would
+    /// claim that no other thread reads it.
     retired: Cell<*mut Buffer<T>>,
     /// Of `slots`, the box itself: made and freed by one thread, read by others.
     uses: Witness,

@@ -50,7 +50,7 @@
 //! - **DEQUE-1** Every item is handed out exactly once, by `take_back` or `pop`, or by `steal`.
 //! - **DEQUE-2** Items leave the owner's end newest first and the thieves' end oldest first.
 //! - **DEQUE-3** A thief only takes items below `end`; the owner takes a fork without an exchange
-//!   only if it was the newest, nobody forced and `published` was another.
+//!   only if it was the newest, no thief forced and `published` was another.
 //! - **DEQUE-4** What the owner wrote before `fork` or `push` is visible to the thief that gets the
 //!   item.
 //! - **DEQUE-5** A buffer that is not large lives as long as the deque: a slow thief may still read
@@ -68,7 +68,7 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | `newest` stores | Release | O7 | forks and their links are written before they count; who sees an older one because a newer was taken back sees that one's link, too |
+//! | O1 | `newest` stores | Release | O7 | forks and their links are written before they count; a thief that sees an older one because a newer was taken back sees the older one's link, too |
 //! | O2 | `end` stores | Release | O5 | the slots below `end` are written |
 //! | O3 | pop: fence between `end` store and `top` load | SeqCst | O4 | owner and thief cannot both miss each other |
 //! | O4 | steal: fence between `top` load and `end` load | SeqCst | O3 | the same; it acquires what the load read, which is Relaxed |
@@ -82,7 +82,7 @@
 //! | O12 | `buffer` store / load | Release / Acquire | – | a thief sees the copied slots |
 //! | O13 | `top` exchange | SeqCst | O14 | one winner per index; what a thief has read of a slot it read before the slot is free |
 //! | O14 | `top` load before a slot is written again | Acquire | O13 | the same. In pop it is Relaxed: an owner that finds an item taken has armed it itself, or has waited for the thief that did (O11) |
-//! | O15 | `published` store, after that of `end` | Release | O16 | who finds nothing private sees what became public |
+//! | O15 | `published` store, after that of `end` | Release | O16 | a thread that finds nothing private sees what became public |
 //! | O16 | `published` load in is_empty, before those of `newest`, `end` and `top` | Acquire | O15 | the same. The other three are Relaxed, in any order: if `published` is older than a fork, then `newest` is that fork or its owner has it back |
 //! | O17 | `busy` store 0 / load in force | Release / Acquire | itself | the thief sees what the owner did while busy |
 //! | O18 | steal: fence between adding to `readers` and loading `buffer` again | after_exchange | O19 | DEQUE-5: either the thief sees the other buffer or the owner sees the thief |
@@ -92,10 +92,10 @@
 //! | O22 | `buffer` exchange in shrink | Relaxed | O12 | O19 follows. A thief that finds the small ring acquires the store of the large one, whose release sequence the exchange continues and which is younger than the small ring |
 //!
 //! # What this does not do
-//! It wakes nobody and does not decide when to publish, nor when to shrink. The owner waits for a
-//! forcing thief if it leaves a fork's frame meanwhile: for the fence, microseconds, and for a walk
-//! over its private forks. Who makes items public has to tell somebody, a forcing thief too, for
-//! the owner takes what is public as told.
+//! It wakes no worker and does not decide when to publish, nor when to shrink. The owner waits for
+//! a forcing thief if it leaves a fork's frame meanwhile: for the fence, microseconds, and for a
+//! walk over its private forks. Every publisher, a forcing thief included, must notify a worker:
+//! the owner assumes that public items were announced.
 //!
 //! # Lineage
 //! Chase and Lev 2005 with the fences of Lê, Pop, Cohen and Zappa Nardelli 2013 for the public
@@ -131,14 +131,14 @@ pub unsafe trait Linked {
     /// Writes the link.
     ///
     /// # Safety
-    /// 1. `this` is alive, and nobody else uses its link at the same time.
+    /// 1. `this` is alive, and no other thread uses its link at the same time.
     unsafe fn set_older(this: NonNull<Self>, older: *mut Self);
 
     /// Reads the link.
     ///
     /// # Safety
     /// 1. `this` is alive, and `set_older` was called before.
-    /// 2. Nobody writes the link at the same time.
+    /// 2. No thread writes the link at the same time.
     unsafe fn older(this: NonNull<Self>) -> *mut Self;
 }
 
@@ -190,7 +190,7 @@ unsafe impl<T> Send for Deque<T> {}
 pub enum Steal<T> {
     /// The public part was empty.
     Empty,
-    /// Somebody else took the item first; there may be more.
+    /// Another thread took the item first; there may be more.
     Retry,
     /// The oldest public item, now the caller's.
     Success(NonNull<T>),

@@ -548,8 +548,8 @@ fn deque_6_a_vain_force_does_not_hinder_the_next() {
     });
 }
 
-/// Somebody looks whether there is anything while the owner makes its fork public: it never looks
-/// empty.
+/// A thread asks whether there is anything while the owner publishes its fork: the deque never
+/// looks empty.
 fn look_against_publish() {
     let rig = Rig::new();
     let place = rig.fork(0);
@@ -572,7 +572,7 @@ fn canary_a_fork_is_said_to_be_public_too_early() {
     canary(&[Step::DequePublishedRelease, Step::BarrierLight], None, look_against_publish);
 }
 
-/// Somebody counts while the owner takes a fork back and forks again.
+/// A thread counts while the owner takes a fork back and forks again.
 fn count_against_take_back() {
     let rig = Rig::new();
     let place = rig.fork(0);

@@ -92,14 +92,14 @@ impl<'a, T: Linked> Owner<'a, T> {
     /// # Safety
     /// 1. The fork stays alive and in place until the owner has taken it back, or found it public
     ///    and then popped it or seen that its taker is done with it; its link stays as it is even
-    ///    if somebody else runs it.
+    ///    if another thread runs it.
     /// 2. Forks are taken back newest first, each once, with the place they got here: `take_back`
     ///    and `take_back_public` rest on this.
     #[inline(always)]
     pub unsafe fn fork(self, fork: NonNull<T>) -> Place<T> {
         let own = &*self.deque.own;
         let older = own.newest.load(Relaxed);
-        // SAFETY: the fork is alive (obligation 1), and nobody else knows it yet.
+        // SAFETY: the fork is alive (obligation 1), and no other thread knows it yet.
         unsafe { T::set_older(fork, older) };
         let order = if broken(Step::DequeForkRelease) { Relaxed } else { Release };
         own.newest.store(fork.as_ptr(), order); // O1

@@ -1,5 +1,6 @@
-//! Readiness: what the system has said about one descriptor, and who waits to hear it. A task that
-//! waits for an event is woken by it, whether it began to wait before or after.
+//! Keeps what the system has said about one descriptor, and the tasks that wait for it.
+//!
+//! A task that waits for an event is woken by it, whether it began to wait before or after.
 //!
 //! # Who calls it
 //! The driver, one thread at a time: `set`, `end`. Tasks that use the descriptor, any thread:
@@ -11,16 +12,16 @@
 //! |---|---|---|---|---|
 //! | word | 0 READABLE, 1 WRITABLE | an attempt is worth it | `set` | `clear` |
 //! | word | 2 READ_CLOSED, 3 WRITE_CLOSED, 4 ERROR | an attempt says how it ended | `set` | `clear`, of an attempt that would block |
-//! | word | 5 URGENT | a read may end early, before urgent data | `set` | nobody |
+//! | word | 5 URGENT | a read may end early, before urgent data | `set` | never |
 //! | word | 6 PRIORITY | an attempt at what is urgent is worth it | `set` | `clear` |
-//! | word | 7 ENDED | no more events come | `end` | nobody |
-//! | word | 8..64 | tick: how many events there were | `set` | nobody |
+//! | word | 7 ENDED | no more events come | `end` | never |
+//! | word | 8..64 | tick: how many events there were | `set` | never |
 //! | waiters | `reader`, `writer` | the newest task that polls each direction | `poll` | `set`, `end`, by waking |
 //! | waiters | `crowd`, apart | any number of tasks, each with its interest | `poll_listed` | `set`, `end`, by waking; `unlist` |
 //!
 //! # Transitions
 //! ```text
-//!  driver:  word |= event, tick + 1 ──▶ lock: take whom it concerns out
+//!  driver:  word |= event, tick + 1 ──▶ lock: take the tasks it concerns out
 //!              ──▶ (later, no lock) wake them
 //!  task:    look at the word ──ready──▶ attempt ──would block──▶ clear, unless the tick is another
 //!              │    ▲                                            │
@@ -32,19 +33,19 @@
 //! ```
 //!
 //! # Invariants
-//! - **READINESS-1** No event is missed: once `set` has returned, whoever was pending for it has
-//!   its waker in the batch, and whoever polls finds the descriptor ready until it clears that very
-//!   event.
+//! - **READINESS-1** No event is missed: once `set` has returned, every task that was pending for
+//!   it has its waker in the batch, and a task that polls finds the descriptor ready until it
+//!   clears that very event.
 //! - **READINESS-2** A clear undoes what its sight has seen and nothing newer: if an event came
 //!   meanwhile it does nothing.
 //! - **READINESS-3** An event wakes every task that waits for its direction, in the list or not,
 //!   and none that waits for the other only. An error concerns both.
-//! - **READINESS-4** After `end` nobody is pending, and nobody becomes so.
+//! - **READINESS-4** After `end` no task is pending, and none becomes so.
 //! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, leaves nothing
 //!   there.
 //! - **READINESS-6** After a short transfer the clear leaves closed directions and errors, which
 //!   say no more of themselves; after an attempt that would block it clears all of its direction,
-//!   so nobody spins on them.
+//!   so no task spins on them.
 //! - **READINESS-7** Once there was urgent data a short transfer clears nothing: a read ends where
 //!   the urgent data is, and of what lies behind it no event tells again.
 //!
@@ -57,9 +58,9 @@
 //! | O4 | `clear`: exchange of the word | Relaxed | – | READINESS-2: an exchange compares the tick with the newest; no thread reads anything on the strength of a clear, and O3 reads O1's release through it |
 //!
 //! # What this does not do
-//! It wakes nobody itself: wakers go into a batch, for whoever has let go of all locks. It does not
-//! know the descriptor. It may say ready when an attempt would block; it never says nothing when
-//! one would not.
+//! It wakes no task itself: wakers go into a batch, which the caller wakes when it holds no lock.
+//! It does not know the descriptor. It may report readiness when an attempt would block; it never
+//! withholds readiness when an attempt would not block.
 //!
 //! # Lineage
 //! A readiness word with a tick against late clears is what runtimes on edge-triggered queues have,
@@ -98,7 +99,7 @@ pub struct Readiness {
 
 const _: () = assert!(crate::prim::MODELLED || size_of::<Readiness>() == 64);
 
-/// What somebody saw of a descriptor's readiness, to be named when it turns out to be over.
+/// A descriptor's readiness as a task saw it, to be named when it turns out to be over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     word: u64,
@@ -231,9 +232,9 @@ impl Readiness {
         self.look_locked(interest, spare, |waiters, spare| waiters.list(interest, spare, place))
     }
 
-    /// The last look; `wait` leaves a waker of `spare` if nothing is ready. Clones of wakers are
-    /// somebody else's code, so they are made before the lock is taken, and what is left of them is
-    /// dropped after it.
+    /// The last look; `wait` leaves a waker of `spare` if nothing is ready. Cloning a waker runs
+    /// foreign code, so clones are made before the lock is taken, and unused ones are dropped after
+    /// it.
     fn look_locked(
         &self,
         interest: Interest,
@@ -282,7 +283,8 @@ impl Readiness {
         }
     }
 
-    /// There was an event: `ready` is worth an attempt. Whoever waits for it goes into the batch.
+    /// Records an event: `ready` is worth an attempt. Wakers of tasks that wait for it go into the
+    /// batch.
     pub fn set(&self, ready: Ready, batch: &mut VecDeque<Waker>) {
         if broken(Step::ReadinessSetFirst) {
             self.lock().wake(ready, batch);
@@ -293,7 +295,7 @@ impl Readiness {
         self.lock().wake(ready, batch);
     }
 
-    /// No more events will come: whoever waits goes into the batch.
+    /// Records that no more events will come. Wakers of all waiting tasks go into the batch.
     pub fn end(&self, batch: &mut VecDeque<Waker>) {
         if broken(Step::ReadinessEndFirst) {
             self.lock().wake(Ready::ALL, batch);

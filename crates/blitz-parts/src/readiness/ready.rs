@@ -1,4 +1,4 @@
-//! What is ready, and what somebody is interested in.
+//! What is ready, and what a task is interested in.
 
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign, Sub};
@@ -138,7 +138,7 @@ impl fmt::Debug for Ready {
     }
 }
 
-/// What somebody wants a descriptor to be ready for.
+/// What a task wants a descriptor to be ready for.
 ///
 /// ```
 /// use blitz_parts::readiness::Interest;

@@ -180,7 +180,7 @@ fn readiness_7_a_short_transfer_beside_urgent_data_says_nothing() {
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
     readiness.clear(sight, Evidence::WouldBlock);
     assert_eq!(seen(&readiness, BOTH), Ready::EMPTY);
-    // Nobody knows where it was, so it is remembered.
+    // Its place is unknown, so it is remembered.
     set(&readiness, Ready::READABLE);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
     readiness.clear(sight, Evidence::ShortTransfer);

@@ -30,16 +30,17 @@ struct Listed {
     waker: Waker,
 }
 
-/// A place in the list of waiting tasks. Whoever was woken has lost it, and may still give it back.
+/// A place in the list of waiting tasks. A task that was woken has lost it, and may still give it
+/// back.
 #[derive(Debug)]
 pub struct Place {
     index: usize,
     number: u64,
 }
 
-/// A waker's clones, one for each direction that it is to wait for: made where no lock is held, for
-/// a clone is somebody else's code. What is in here afterwards was replaced, or is not needed, and
-/// is dropped there, too.
+/// A waker's clones, one for each direction that it is to wait for. They are made where no lock is
+/// held, for cloning runs foreign code. Clones that remain in here were replaced or are not needed;
+/// they are dropped without a lock, too.
 pub(super) struct Spare {
     reader: Option<Waker>,
     writer: Option<Waker>,

@@ -3,14 +3,14 @@
 /// A reading of the head: `steal` in the upper half, `real` in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    /// Slots before it are free: their tasks have left, and nobody reads them any more.
+    /// Slots before it are free: their tasks have left, and no thread reads them any more.
     pub(super) steal: u32,
-    /// The oldest task that nobody has claimed.
+    /// The oldest task that is not claimed.
     pub(super) real: u32,
 }
 
 impl Head {
-    /// Both at `index`: nobody steals.
+    /// Both at `index`: no thief steals.
     pub(super) fn at(index: u32) -> Head {
         Head { steal: index, real: index }
     }
@@ -27,8 +27,8 @@ impl Head {
         Head { steal: if self.is_claimed() { self.steal } else { real }, real }
     }
 
-    /// A thief claims the oldest `count` tasks: nobody else takes them, and nobody writes their
-    /// slots.
+    /// A thief claims the oldest `count` tasks: no other thread takes them, and the owner does not
+    /// write their slots.
     pub(super) fn claimed(self, count: u32) -> Head {
         Head { steal: self.steal, real: self.real.wrapping_add(count) }
     }

@@ -11,8 +11,8 @@
 //!
 //! | word | meaning | who writes |
 //! |---|---|---|
-//! | `head.steal` | slots before it are free | owner, if nobody steals; the thief, when it is done |
-//! | `head.real` | oldest task that nobody has claimed | owner and thieves, by exchange of both halves |
+//! | `head.steal` | slots before it are free | owner, if no thief steals; the thief, when it is done |
+//! | `head.real` | oldest task that is not claimed | owner and thieves, by exchange of both halves |
 //! | `tail` | end of the tasks | owner |
 //! | `slots` | the tasks from `real` to `tail`; from `steal` to `real` those that a thief still copies | owner |
 //!
@@ -25,12 +25,12 @@
 //!             │                    │                   │
 //!    steal ───┴── being copied ── real ── tasks ───── tail ── free ─▶ steal + N
 //!
-//!  claim    (s, s) ──▶ (s, s + n)     n = half, rounded up; only if nobody is inside
+//!  claim    (s, s) ──▶ (s, s + n)     n = half, rounded up; only if no thief is inside
 //!  release  (s, r) ──▶ (r, r)         whatever r is by now; never given up
-//!  pop      (s, r) ──▶ (s, r + 1), or (r + 1, r + 1) if nobody is inside
+//!  pop      (s, r) ──▶ (s, r + 1), or (r + 1, r + 1) if no thief is inside
 //!  push     room (tail - s < N): slot, tail + 1
 //!             of a chain as many slots as there is room for, then tail
-//!           full, nobody inside: (s, s) ──▶ (s + N/2, s + N/2), these and the new one overflow
+//!           full, no thief inside: (s, s) ──▶ (s + N/2, s + N/2), these and the new one overflow
 //!           full, a thief inside: busy
 //! ```
 //!
@@ -39,15 +39,15 @@
 //! - **RING-2** A thief delivers all that it claimed: one task to its caller, the others to its
 //!   ring.
 //! - **RING-3** Tasks leave oldest first; a thief's ring gets them in their order.
-//! - **RING-4** What was written before `push` is visible to whoever gets the task.
-//! - **RING-5** A slot is written only when nobody reads it any more: not before its thief has
+//! - **RING-4** What was written before `push` is visible to the thread that gets the task.
+//! - **RING-5** A slot is written only when no thief reads it any more: not before its thief has
 //!   released it.
 //! - **RING-6** At most one thief at a time is inside a ring; another finds nothing then.
-//! - **RING-7** A ring overflows only if it is full and nobody steals: `N / 2` oldest tasks and the
-//!   new one, in their order, in one piece.
+//! - **RING-7** A ring overflows only if it is full and no thief steals: `N / 2` oldest tasks and
+//!   the new one, in their order, in one piece.
 //! - **RING-8** All of this holds when the indices wrap around.
 //! - **RING-9** `is_empty` is right at the moment of its last load: a task that was pushed before,
-//!   and that nobody has taken or claimed, is seen.
+//!   and that was neither taken nor claimed, is seen.
 //! - **RING-10** A task that is still in a ring when it is dropped is cancelled.
 //!
 //! # Orderings
@@ -55,7 +55,7 @@
 //! |---|---|---|---|---|
 //! | O1 | `tail` store in push and in the thief's own ring | Release | O2 | RING-4: the slots below `tail` are written |
 //! | O2 | `tail` load in steal | Acquire | O1 | RING-4 |
-//! | O3 | `head` exchange | Release | O4 | whoever sees the new head sees the tail of then, or a newer one: `tail - real` is a length |
+//! | O3 | `head` exchange | Release | O4 | a thread that sees the new head sees the tail of then, or a newer one: `tail - real` is a length |
 //! | O4 | `head` load in steal, also by an exchange that failed; in len, before the tail | Acquire | O3 | the same; RING-9 |
 //! | O5 | `head` exchange that releases | Release | O6 | RING-5: the thief has read the slots |
 //! | O6 | `head` load in push, room | Acquire | O5 | RING-5 |
@@ -64,9 +64,9 @@
 //! O5 and O6 are for; each slot has a [`Witness`], which tells it.
 //!
 //! # What this does not do
-//! It wakes nobody. While a thief copies, what it has claimed is in no ring: whoever steals into
-//! its ring tells the sleep protocol afterwards, by `work_found` if it is counted as inactive and
-//! by `new_task` otherwise. It never grows.
+//! It wakes no worker. While a thief copies, what it has claimed is in no ring. So a thief that
+//! steals into its ring notifies the sleep protocol afterwards: by `work_found` if it is counted as
+//! inactive, by `new_task` otherwise. It never grows.
 //!
 //! # Lineage
 //! Seed 003, with the claim and the release as this project's models corrected them: the document
@@ -185,8 +185,8 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// How many tasks nobody has claimed, at some recent moment; never fewer than at the moment of
-    /// the last load.
+    /// How many tasks were not claimed at some recent moment; never fewer than at the moment of the
+    /// last load.
     #[inline]
     pub fn len(&self) -> usize {
         if broken(Step::RingLenHeadFirst) {
@@ -200,7 +200,7 @@ impl<const N: usize> Ring<N> {
         (tail.wrapping_sub(real) as usize).min(N)
     }
 
-    /// Whether there is no task that nobody has claimed (RING-9).
+    /// Whether every task is claimed or gone (RING-9).
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -236,7 +236,7 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// Phase one: claims up to `limit` of the oldest tasks, if nobody else is inside.
+    /// Phase one: claims up to `limit` of the oldest tasks, if no other thief is inside.
     fn claim(&self, limit: u32) -> Option<(Head, u32)> {
         let mut head = self.load_head(); // O4
         loop {
@@ -259,7 +259,7 @@ impl<const N: usize> Ring<N> {
     }
 
     /// Phase three: the claimed slots are read. The owner may have popped meanwhile, so the
-    /// exchange is tried until it succeeds (RING-2); nobody else changes `steal`.
+    /// exchange is tried until it succeeds (RING-2); no other thread changes `steal`.
     fn release(&self, claimed: Head) -> bool {
         let mut head = claimed;
         while let Err(now) = self.exchange(head, head.released()) {
@@ -328,7 +328,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         self.advance_tail(count as u32);
     }
 
-    /// Puts a task behind the newest, if there is room; makes room if nobody else does.
+    /// Puts a task behind the newest, if there is room; makes room if no thief is about to.
     pub fn push(self, task: Runnable) -> Pushed {
         match self.try_push(task) {
             Ok(()) => Pushed::Ok,
@@ -367,7 +367,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
                 return None;
             }
             match ring.exchange(head, head.popped(1)) {
-                // Nobody but the owner writes slots, so the task is still there.
+                // Only the owner writes slots, so the task is still there.
                 Ok(()) => {
                     ring.prefetch(head.real.wrapping_add(1));
                     return taken(ring.slot(head.real).read());
@@ -383,7 +383,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         self.room_beyond(self.head()) as usize // O6
     }
 
-    /// Takes the older half of a full ring, unless somebody else took a task first.
+    /// Takes the older half of a full ring, unless a thief took a task first.
     #[cold]
     fn pop_half(self, head: Head) -> Option<Chain> {
         let half = Ring::<N>::SLOTS / 2;
@@ -448,7 +448,7 @@ impl<const N: usize> Drop for Ring<N> {
         if model_has_failed() {
             return;
         }
-        // SAFETY: nobody else has the ring any more.
+        // SAFETY: no other thread has the ring any more.
         let own = unsafe { self.owner() };
         core::iter::from_fn(|| own.pop()).for_each(drop);
     }

@@ -25,7 +25,7 @@ pub struct Bed {
     /// Rounds until sleepy; the worker's own, atomic only to be shareable.
     patience: AtomicU32,
     /// What this worker last waited for happened in the driver: it did not sleep there in vain
-    /// until somebody had work for it. The worker's own, too.
+    /// until another worker had work for it. Only this worker uses the flag, too.
     driver_pays: atomic::AtomicBool,
     stats: SleepStats,
 }
@@ -148,7 +148,7 @@ impl Bed {
         let mut by_event = false;
         while self.core.is_sleeping() {
             if driver.block() && self.core.notify() == Notice::MustWake {
-                // Nobody else woke us, so the books are ours to keep (SLEEP-2).
+                // No waker took us out of SLEEPING, so we decrement ourselves (SLEEP-2).
                 self.counters.sub_sleeping();
                 by_event = true;
             }

@@ -55,13 +55,13 @@ impl Counts {
         self.inactive().saturating_sub(self.sleeping())
     }
 
-    /// The jobs event counter: even, somebody is sleepy; odd, something was posted since.
+    /// The jobs event counter: even, a worker is sleepy; odd, something was posted since.
     #[inline]
     pub fn jec(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// Whether somebody announced to be sleepy and nothing was posted since.
+    /// Whether a worker announced that it is sleepy and nothing was posted since.
     #[inline]
     pub fn is_sleepy(self) -> bool {
         self.jec() & 1 == 0
@@ -69,7 +69,7 @@ impl Counts {
 }
 
 impl Counters {
-    /// All zero: nobody idle, and, the JEC being even, nothing posted yet.
+    /// All zero: no worker is idle and, the JEC being even, nothing was posted yet.
     pub fn new() -> Counters {
         Counters { word: AtomicU64::new(0) }
     }
@@ -126,7 +126,7 @@ impl Counters {
         debug_assert!(old.inactive() < WORKERS_MAX);
     }
 
-    /// Undoes [`Counters::add_parked`] for a worker that nobody woke.
+    /// Undoes [`Counters::add_parked`] for a worker that no waker woke.
     pub fn sub_parked(&self) {
         let old = Counts(self.word.fetch_sub(ONE_INACTIVE + ONE_SLEEPING, Relaxed)); // O13
         debug_assert!(old.sleeping() > 0 && old.inactive() > 0, "{old:?}");

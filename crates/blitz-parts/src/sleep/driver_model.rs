@@ -15,8 +15,8 @@ const EVENT: u32 = 2;
 /// The smallest driver there is: events are one bit.
 struct Window {
     word: AtomicU32,
-    /// Something happened that nobody has seen to. Whoever has the lease touches it, so it needs no
-    /// ordering but the lease's.
+    /// Something happened that no worker has handled. Only the lease's holder touches it, so it
+    /// needs no ordering but the lease's.
     noted: AtomicBool,
 }
 

@@ -1,23 +1,25 @@
-//! When a worker sleeps and whom a poster wakes: no posted job is ever left while all who could run
-//! it sleep.
+//! Decides when a worker sleeps and which worker a poster wakes.
+//!
+//! A posted job is never left while every worker that could run it sleeps.
 //!
 //! # Who calls it
 //! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
 //! `work_found`, `wait_parked`, `new_task`, `try_lease`. Posters, any thread: `new_jobs`,
 //! `Bed::notify`. The pool's watch: `lease_free_since`, `relieve`, `end_relief`. Spares:
-//! `enter_service`, `leave_service`, `begin_relief`, `wait_on_relief`. Whoever signals a task:
-//! `somebody_looks`, `wake_one`. Whoever brings a driver: `plug`. The pool's end: `stop`.
+//! `enter_service`, `leave_service`, `begin_relief`, `wait_on_relief`. Wakers of the bitmap
+//! scheduler: `somebody_looks`, `wake_one`. The thread that starts the driver: `plug`. The pool's
+//! end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
 //! |---|---|---|---|---|
 //! | counters | sleeping, 0-15 | registered sleepers | the sleeper | its waker; itself if it never slept |
 //! | counters | inactive, 16-31 | workers that run nothing | the worker | the worker |
-//! | counters | JEC, 32-63 | even: somebody is sleepy; odd: posted since | poster even→odd | sleeper odd→even |
+//! | counters | JEC, 32-63 | even: a worker is sleepy; odd: posted since | poster even→odd | sleeper odd→even |
 //! | parked | bit i | worker i may be SLEEPY or SLEEPING | worker i | worker i |
 //! | bed i | core word | see `latch` | worker i | notifiers |
-//! | lease | worker, 0-16 | who waits in the driver, or may | that worker | that worker |
-//! | lease | visits, the rest | how often somebody did | who leaves | never |
+//! | lease | worker, 0-16 | the worker that waits in the driver, or may | that worker | that worker |
+//! | lease | visits, the rest | how often a worker did | the worker that leaves | never |
 //! | bed i | in_driver | worker i blocks in the driver, not on its word | worker i | worker i |
 //! | stopping | flag | the pool ends | `stop` | never |
 //! | in_service | number | workers that may run work, resting spares not counted | the spare | the spare |
@@ -37,18 +39,18 @@
 //!     └──────────────────────────┴── 6 the lease, if it is free; SLEEPY→SLEEPING
 //!                                    7 block, with the lease in the driver
 //! ```
-//! The driver is where workers wait for the outside world: for sockets and timers. There is none
-//! until one is plugged in. Who comes back from it keeps the lease until it has queued the tasks
-//! for which something happened there. Wakers that may do more than that, and so may block, it
-//! calls later: without the lease, and after `work_found`, since a worker that runs something is
-//! not inactive.
+//! The driver is where workers wait for the outside world: for sockets and timers. A pool has no
+//! driver until one is plugged in. A worker that comes back from the driver keeps the lease until
+//! it has queued the tasks whose events arrived there. It calls other wakers later, because they
+//! may block: without the lease, and after `work_found`, since a worker that runs something is not
+//! inactive.
 //!
 //! # Invariants
 //! - **SLEEP-1** A job that was posted (pushed where others see it, then `new_jobs`) is found: by a
 //!   worker awake, by a sleeper in its last look, or by a sleeper that the poster woke.
 //! - **SLEEP-2** `sleeping` is the number of registered sleepers: it never goes below zero and is
-//!   zero when nobody sleeps. The waker of a SLEEPING worker decrements it, nobody else but a
-//!   sleeper that leaves before it slept.
+//!   zero when no worker sleeps. The waker of a SLEEPING worker decrements it. A sleeper that
+//!   leaves before it slept decrements it itself. No other thread does.
 //! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it
 //!   runs what it found; so one posted job's wake-up is never spent on another job.
 //! - **SLEEP-4** A worker that is not idle forks privately and only reads the counters relaxed; a
@@ -59,19 +61,20 @@
 //!   pool stop sees what was done before `stop`.
 //! - **SLEEP-7** Bit i of the parked bitmap is written by worker i only, and is set whenever worker
 //!   i is counted as a sleeper that takes posted work.
-//! - **SLEEP-8** A task that a worker put where others can take it, and told of by `new_task`, is
+//! - **SLEEP-8** A task that a worker put where others can take it, and announced by `new_task`, is
 //!   found as a posted job is, although the worker only reads the counters relaxed and leaves the
-//!   JEC alone. So whoever moves tasks from one queue to another tells of them again: while they
-//!   were on their way no last look could see them.
-//! - **SLEEP-9** A worker may keep a job private although somebody is idle, as long as one of the
-//!   idle is awake: that one finds the job before it sleeps, or passes on when it leaves (SLEEP-3).
-//! - **SLEEP-10** If there is a driver and every worker sleeps, one of them sleeps in the driver. While one
-//!   is on relief it is that one.
+//!   JEC alone. So a worker that moves tasks from one queue to another announces them again: while
+//!   they moved, no last look could see them.
+//! - **SLEEP-9** A worker may keep a job private although others are idle, as long as one idle
+//!   worker is awake: that worker finds the job before it sleeps, or wakes another when it leaves
+//!   (SLEEP-3).
+//! - **SLEEP-10** If there is a driver and every worker sleeps, one of them sleeps in the driver.
+//!   While a worker is on relief, the relief worker does.
 //! - **SLEEP-11** A worker that sleeps in the driver is woken like any other, and wakes itself if
 //!   something happens there.
-//! - **SLEEP-12** Whoever had the lease is handed it when it is awake again, even if it did not get
-//!   to sleep: one that found the lease taken sleeps elsewhere, and somebody has to say that it is
-//!   free.
+//! - **SLEEP-12** A worker that took the lease on its way to sleep gets it back awake, even if it
+//!   did not fall asleep: another worker that found the lease taken sleeps elsewhere, and the
+//!   holder has to announce that the lease is free.
 //! - **SLEEP-13** A worker whose [`Demand`] other counters tell of reads these, some time from then
 //!   on.
 //! - **SLEEP-14** A holder of the lease sees what the holders before it did in the driver, and what
@@ -90,17 +93,17 @@
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
 //! | O3 | exchange that registers | AcqRel | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another private one behind it |
 //! | O4 | parked bit | set Relaxed, for O3 and O2 come after it; cleared AcqRel; loaded Relaxed | load after O1, O5, O7 or `relieve`'s of the counters | a poster that is not seen sees the bit, and the word SLEEPY |
-//! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job tells nobody, and that job may go between two loads of the first look |
+//! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job notifies no worker, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
 //! | O8 | lease freed when a driver is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
 //! | O9 | lease: taken, given back | AcqRel, Release | each other, O8 | SLEEP-14: what happened in the driver is seen to by one after the other |
-//! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: who takes a worker out of SLEEPING knows where it blocks. One that reads a later sleep's choice is late: the sleep that it ended is over |
+//! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: the waker that takes a worker out of SLEEPING knows where it blocks. A waker that reads a later sleep's choice is late: the sleep that it ended is over |
 //! | O11 | demand store, load | Relaxed | – | SLEEP-13: it says where to look, and both places are there as long as the worker; what an owner that reads it late does, `barrier` says (After a refusal) |
 //! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: it sees what each of them has put before it became so |
 //! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and a thread that acts on a count does so after a fence (O1, O2, O5, O7); one that counts less only looks more |
 //! | O14 | `in_service`: up before the spare passes the counters, down after it has passed them; load after the sleeper has | Relaxed | O12, O5 | SLEEP-15: a sleeper behind the spare in the order of the counters sees it counted; a spare behind the sleeper sees the sleeper |
-//! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. What is waited for lies in queues of its own, and who is told has passed the driver |
+//! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. What is waited for lies in queues of its own, and a worker that is notified has passed the driver |
 //! | O16 | fence after the relief's end, before looking for sleepers | SeqCst | O2 | SLEEP-10: a sleeper that leaves the driver to the relief worker is seen by the end of the relief |
 //!
 //! No fence is needed after waking, although a poster that finds a worker notified already leaves
@@ -202,8 +205,8 @@ impl Idle {
     }
 
     /// Whether the worker should search the queues of all others: not if half of the workers do so
-    /// already, unless it is about to sleep. Then it has to, for what it sees in its last look
-    /// somebody must take.
+    /// already, unless it is about to sleep. Then it has to search: a worker must take what the
+    /// last look shows.
     pub fn may_search(&self) -> bool {
         self.searches || self.is_sleepy()
     }
@@ -274,8 +277,9 @@ impl Sleep {
         self.parked.get(word).map_or(0, |bits| bits.load(Relaxed))
     }
 
-    /// Whether every worker is registered as a sleeper and none of them was notified: nobody runs
-    /// anything, and without a wake-up from outside nobody will.
+    /// Whether every worker is registered as a sleeper and none was notified.
+    ///
+    /// Then no worker runs anything, nor will without a wake-up from outside.
     pub fn all_sleep(&self) -> bool {
         let waits = usize::from(self.relief.waits());
         if self.counters.load().sleeping() + waits < self.in_service() {
@@ -335,9 +339,9 @@ impl Sleep {
     }
 
     /// As `start_looking`, for a worker that waits for nothing in particular. If experience says
-    /// that its work comes from the driver, and the lease is free, it goes straight there: what
-    /// happens wakes it as soon as it would notice by looking, and meanwhile others, perhaps
-    /// whoever is to cause it, have the core.
+    /// that its work comes from the driver, and the lease is free, it goes straight there: an event
+    /// wakes it as soon as it would notice by looking. Meanwhile other threads have the core,
+    /// perhaps the thread that will cause the event.
     pub fn start_looking_outside(&self, bed: &Bed) -> Idle {
         let mut idle = self.start_looking(bed);
         idle.outside = true;
@@ -385,9 +389,9 @@ impl Sleep {
     }
 
     /// Whether there is more than the first look showed. A worker that has a public job pushes
-    /// others behind it with a light fence and tells nobody. If we took the public one, or saw that
-    /// it was taken, then the worker relies on our seeing what is behind it: after a fence that is
-    /// a partner of its own, and after we saw the public one gone.
+    /// others behind it with a light fence and notifies no worker. If we took the public job, or
+    /// saw that it was taken, then that worker relies on us to see what is behind it: after a fence
+    /// that pairs with its own, and after we saw the public job gone.
     fn more_in_private(&self, before: Counts, more: impl Fn() -> bool) -> bool {
         let private = self.is_asymmetric() && before.inactive() < self.in_service(); // O14
         if !private || broken(Step::SleepCascadeAgain) {
@@ -410,7 +414,7 @@ impl Sleep {
     ) -> Option<DriverLease<'_>> {
         let round = idle.rounds;
         idle.rounds += 1;
-        // Who goes straight to the driver is sleepy before it would spin.
+        // A worker that goes straight to the driver is sleepy before it would spin.
         if round < self.policy.spins.min(idle.sleepy_at) {
             spin_loop();
         } else if round < idle.sleepy_at {
@@ -474,7 +478,7 @@ impl Sleep {
         };
         if !broken(Step::SleepLookFence) {
             // If every worker is inactive then each has passed through an exchange on the counters
-            // since its last push, and whoever becomes active will see our registration.
+            // since its last push, and a worker that becomes active will see our registration.
             if self.is_asymmetric() && registered.inactive() < self.in_service() {
                 barrier::heavy(); // O2, O14
             } else {
@@ -497,7 +501,7 @@ impl Sleep {
             bed.choose(lease.is_some()); // O10
         }
         if stay || !bed.core().fall_asleep() {
-            // Nobody saw us SLEEPING, so nobody decrements for us (SLEEP-2).
+            // No waker saw us SLEEPING, so none decrements for us (SLEEP-2).
             if !broken(Step::SleepWakerDecrements) {
                 self.counters.sub_sleeping();
             }
@@ -535,33 +539,35 @@ impl Sleep {
         self.slot.driver()
     }
 
-    /// The lease, if no worker has it, there is a driver, and no other worker is on relief: that one comes
-    /// back to the driver, and those who have seats shall compute.
+    /// Takes the lease, if there is a driver, no worker has it, and no other worker is on relief.
+    ///
+    /// The relief worker comes back to the driver, so workers that have seats may compute.
     fn take_lease(&self, index: usize) -> Option<DriverLease<'_>> {
         let relief = self.relief.worker(); // O16
         let is_left = relief.is_none_or(|on_relief| on_relief == index) || self.is_stopping();
         if is_left { self.slot.try_take(index) } else { None }
     }
 
-    /// The lease for a worker that is awake, if nobody has it and there is a driver.
+    /// Takes the lease for a worker that is awake, if it is free and there is a driver.
     pub fn try_lease(&self, bed: &Bed) -> Option<DriverLease<'_>> {
         self.take_lease(bed.index())
     }
 
-    /// Whether there is a driver, and nobody in it.
+    /// Whether there is a driver, and no worker in it.
     pub fn lease_is_free(&self) -> bool {
         self.lease_free_since().is_some()
     }
 
-    /// If there is a driver and nobody in it: since which visit. The same twice means that nobody
-    /// was there between.
+    /// The number of visits to the driver, if there is a driver and no worker in it.
+    ///
+    /// The same number twice means that no worker was there in between.
     pub fn lease_free_since(&self) -> Option<usize> {
         self.slot.visits_if_free()
     }
 
-    /// Wakes a sleeper: for when whoever left the driver does not come back, or does not get to its
-    /// tasks. If the one that is woken finds no work it sits down in the driver. Returns how many
-    /// it woke.
+    /// Wakes a sleeper, when the worker that left the driver does not come back or does not get to
+    /// its tasks. A woken worker that finds no work sits down in the driver. Returns how many it
+    /// woke.
     pub fn relieve(&self) -> usize {
         let woken = if self.counters.load().sleeping() > 0 { self.wake_any(1) } else { return 0 };
         let of_parked = || usize::from(self.beds.iter().any(|bed| bed.notify()));
@@ -575,10 +581,11 @@ impl Sleep {
         }
     }
 
-    /// Blocks until `latch` is set or somebody notifies the worker, without taking part in finding
-    /// work: the worker waits for descendants only. Not for workers that are counted as inactive.
-    /// `more` says whether there is work that others could take. Returns how many it woke, and the
-    /// lease if it was in the driver or about to be.
+    /// Blocks until `latch` is set or the worker is notified, and looks for no work meanwhile.
+    ///
+    /// The worker waits for descendants only. Not for workers that are counted as inactive. `more`
+    /// says whether there is work that others could take. Returns how many it woke, and the lease
+    /// if it was in the driver or about to be.
     pub fn wait_parked(
         &self,
         bed: &Bed,
@@ -608,9 +615,11 @@ impl Sleep {
         (woken, lease)
     }
 
-    /// Worker `index` goes on relief, unless one is: it sees to the driver and to tasks while those
-    /// who have seats compute. It is in service, and no sleeper of the counters while it waits: so
-    /// no fork takes it for a worker that wants jobs.
+    /// Puts worker `index` on relief, unless another is: it serves the driver and tasks while
+    /// workers that have seats compute.
+    ///
+    /// It is in service. While it waits, the counters do not count it as a sleeper, so no fork
+    /// takes it for a worker that wants jobs.
     pub fn begin_relief(&self, index: usize) -> bool {
         self.relief.begin(index)
     }
@@ -680,12 +689,12 @@ impl Sleep {
         self.wake_any(wanted.min(sleeping))
     }
 
-    /// Tells a sleeper of a task that the calling worker has just put where others can take it,
-    /// unless somebody looks for work already (SLEEP-8). Returns how many workers it woke.
+    /// Wakes a sleeper for a task that the calling worker has just put where others can take it,
+    /// unless a worker looks for work already (SLEEP-8). Returns how many workers it woke.
     ///
-    /// The jobs event counter stays as it is. It is there for what one public job hides: a private
-    /// one behind it, of which nobody was told. Tasks that others can take are never private, so a
-    /// last look sees them, and each of them was told of.
+    /// The jobs event counter stays as it is. It exists for what a public job hides: a private job
+    /// behind it that was never announced. Tasks that others can take are never private, so a last
+    /// look sees them, and each was announced.
     #[inline]
     pub fn new_task(&self) -> usize {
         if self.is_asymmetric() {
@@ -712,8 +721,9 @@ impl Sleep {
         self.wake_any(1)
     }
 
-    /// Notifies up to `count` parked workers, lowest index first, but the one in the driver last:
-    /// whoever takes its place there has to be woken, too. Returns how many.
+    /// Notifies up to `count` parked workers, lowest index first. Returns how many.
+    ///
+    /// The worker in the driver comes last: another has to be woken to take its place there.
     fn wake_any(&self, count: usize) -> usize {
         if count == 0 {
             return 0;

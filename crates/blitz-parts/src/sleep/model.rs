@@ -1,7 +1,7 @@
 //! The sleep protocol under the model checker, with the smallest queue there is: a number.
 //!
 //! The queue has no orderings of its own, so that nothing but the protocol can make a sleeper see a
-//! job. A lost job shows as a deadlock: somebody waits for it while all workers sleep.
+//! job. A lost job shows as a deadlock: a thread waits for it while all workers sleep.
 
 use super::{Bed, Counters, Idle, Sleep, SleepPolicy};
 use crate::barrier;
@@ -287,7 +287,7 @@ fn public_task() {
 #[test]
 fn sleep_8_a_task_is_found() {
     check(11_000, Some(3), public_task);
-    // Nobody has stepped the event counter, so nobody can rest on it.
+    // No poster has stepped the event counter, so no worker can rely on it.
     check_without(Step::SleepJecRecheck, 11_000, Some(3), public_task);
 }
 
@@ -382,7 +382,7 @@ fn sleep_5_the_setter_wakes_a_parked_worker() {
     check(100, None, waits_parked_for_a_latch);
 }
 
-/// Worker 0 is parked for a latch that nobody sets, and gets mail.
+/// Worker 0 is parked for a latch that is never set, and gets mail.
 fn mail_for_a_parked_worker() {
     let rig = Rig::new(1, 1);
     let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
@@ -533,7 +533,7 @@ fn canary_stop_wakes_nobody() {
     canary(&[Step::SleepStopWakes], Some(2), stop_against_sleep);
 }
 
-/// Whoever sees a sleeper counted sees its bit, or finds that the sleeper has left.
+/// A thread that sees a sleeper counted sees its bit, or finds that the sleeper has left.
 fn a_counted_sleeper_has_its_bit() {
     let rig = Rig::new(1, 1);
     let sleeper = thread::spawn({

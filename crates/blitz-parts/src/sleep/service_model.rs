@@ -197,8 +197,8 @@ fn sleep_6_the_relief_worker_leaves_after_stop() {
     check(10, Some(3), an_end_for_relief);
 }
 
-/// A worker goes to sleep beside the relief worker, which leaves: either the worker sits down in the
-/// driver, or it is seen, and woken for that.
+/// A worker goes to sleep beside the relief worker, which leaves: either the worker sits down in
+/// the driver, or the relief worker sees it and wakes it for that.
 fn the_driver_is_left_to_a_sleeper() {
     let rig = Rig::new(2, 0);
     assert!(rig.sleep.plug(Arc::new(Still(AtomicU32::new(0)))));

@@ -302,7 +302,7 @@ fn at_most_half_search_unless_they_are_about_to_sleep() {
     let mut idle: Vec<_> = (0..4).map(|index| sleep.start_looking(sleep.bed_of(index))).collect();
     let searching: Vec<_> = idle.iter().map(super::Idle::may_search).collect();
     assert_eq!(searching, [true, true, false, false]);
-    // What a worker sees in its last look somebody must take, so before that it searches, too.
+    // A worker must take what its last look shows, so it searches before that look, too.
     let last = idle.last_mut().expect("four");
     while !last.is_sleepy() {
         assert!(!last.may_search());
