@@ -1,7 +1,7 @@
-//! Until when the one who waits for timers may sleep: nobody adds an earlier timer unnoticed.
+//! Keeps until when the driver may sleep for timers: no thread adds an earlier one unnoticed.
 //!
 //! # Who calls it
-//! Whoever puts a timer into a wheel, or moves one, any thread: [`Earliest::lower`] under the
+//! A thread that puts a timer into a wheel, or moves one, any: [`Earliest::lower`] under the
 //! wheel's lock, then [`Alarm::is_early`] if that says so. The driver: [`Alarm::set`] before it
 //! blocks, [`Alarm::clear`] afterwards; [`Earliest::set`] under the wheel's lock.
 //!
@@ -27,8 +27,8 @@
 //! # Invariants
 //! - **ALARM-1** The driver announces no tick later than one that some wheel's `earliest` has been
 //!   lowered to, unless the one who lowered it is told to wake the driver.
-//! - **ALARM-2** Whoever adds a timer that is not the earliest of its wheel needs neither fence nor
-//!   wake-up.
+//! - **ALARM-2** A thread that adds a timer that is not the earliest of its wheel needs neither
+//!   fence nor wake-up.
 //! - **ALARM-3** Of those who add timers of one tick while the driver blocks, one is told to wake
 //!   it.
 //! - **ALARM-4** A driver that blocks for `slack` ticks beyond what it announces is late by `slack`
@@ -45,8 +45,8 @@
 //! | O3 | `earliest`, `until` | Relaxed | – | they carry no data: timers are handed over by the wheel's lock |
 //!
 //! # What this does not do
-//! It knows no clock, and wakes nobody itself. `earliest` may be too early, if a timer was
-//! cancelled: the driver then wakes for nothing, once, which is cheaper than to tell it of every
+//! It knows no clock, and wakes no thread itself. `earliest` may be too early if a timer was
+//! cancelled: the driver then wakes for nothing, once. That is cheaper than to notify it of every
 //! cancellation.
 //!
 //! # Lineage

@@ -7,7 +7,7 @@ use std::sync::Arc;
 const LATE: u64 = 90;
 
 /// One adder per wheel, while the driver decides until when to sleep. At the end the driver still
-/// sleeps, unless somebody was told to wake it.
+/// sleeps, unless an adder was told to wake it.
 fn add_against_set(ticks: &'static [u64], swept: u64, slack: u64) {
     let alarm = Arc::new(Alarm::new());
     let wheels: Arc<Vec<Earliest>> = Arc::new(ticks.iter().map(|_| Earliest::new()).collect());

@@ -81,9 +81,10 @@ pub(super) struct Leaf {
 /// One signal word and its slots.
 #[derive(Default)]
 pub(super) struct Word {
-    /// Bit i: the task in slot i is runnable, and whoever clears the bit has its queue entry.
+    /// Bit i: the task in slot i is runnable, and the thread that clears the bit has its queue
+    /// entry.
     pub(super) signals: Bits,
-    /// Bit i: slot i is a task's, or in somebody's stock.
+    /// Bit i: slot i is a task's, or in a worker's stock.
     reserved: Bits,
     /// Made when the first of them is reserved.
     slots: OnceLock<Box<[Slot; BITS]>>,
@@ -92,7 +93,7 @@ pub(super) struct Word {
 /// A place for one task.
 #[derive(Default)]
 pub(super) struct Slot {
-    /// The task; null while the slot is nobody's.
+    /// The task; null while the slot has no tenant.
     task: AtomicPtr<Header>,
     generation: AtomicU32,
     uses: Witness,
@@ -153,7 +154,8 @@ impl Slot {
         self.task.load(Relaxed)
     }
 
-    /// The task moves out, if it is the tenant that is meant. For whoever has run it to its end.
+    /// Moves the task out, if it is the tenant that is meant. For the worker that has run it to its
+    /// end.
     #[inline]
     pub(super) fn move_out(&self, generation: u32) -> bool {
         let is_meant = self.generation() == generation;

@@ -10,7 +10,7 @@ const SLEEPER: u64 = 1;
 const SLEEPERS: u64 = 0xffff_ffff;
 const PERMIT: u64 = 1 << 32;
 const PERMITS: u64 = 0x7fff_ffff << 32;
-/// Nobody looks for tasks any more.
+/// No worker looks for tasks any more.
 const CLOSED: u64 = 1 << 63;
 
 /// The word, shared.
@@ -60,11 +60,11 @@ pub struct Marked(pub(super) ());
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Told {
-    /// Nothing: somebody is awake who will look, or on the way.
+    /// Nothing: a worker is awake and will look, or is on its way.
     Nobody,
     /// Wake one sleeper: there is a permit for it.
     WakeOne,
-    /// Nobody will look any more: take what is there, and end it.
+    /// No worker will look any more: take what is there, and end it.
     Closed,
 }
 
@@ -74,7 +74,7 @@ pub enum Told {
 #[derive(Debug)]
 pub struct Sleeper(());
 
-/// A permit that a worker has taken: there was a task for which somebody was to get up.
+/// A permit that a worker has taken: there was a task for which a sleeper was to get up.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Permit(());
 
@@ -121,7 +121,8 @@ impl Crew {
         if seen.is_closed() { Told::Closed } else { Told::Nobody }
     }
 
-    /// One sleeper more. What it looks at next it sees, or whoever changes that sees the sleeper.
+    /// Counts one sleeper more. Either the sleeper's next look sees a signal, or the signaller sees
+    /// the sleeper.
     pub(super) fn lie_down(&self) -> Sleeper {
         self.turns.take();
         self.word.fetch_add(SLEEPER, AcqRel); // O10
@@ -159,7 +160,7 @@ impl Crew {
         (seen.permits() > 0).then_some(Permit(()))
     }
 
-    /// From now on nobody looks for tasks.
+    /// From now on no worker looks for tasks.
     pub(super) fn close(&self) {
         self.turns.take();
         self.word.fetch_or(CLOSED, Relaxed); // O8

@@ -1,8 +1,9 @@
-//! Tasks as bits: each runnable task is one bit, and no task is left while all who could run it
-//! sleep.
+//! Keeps each runnable task as one bit.
+//!
+//! No task is left while every worker that could run it sleeps.
 //!
 //! # Who calls it
-//! Whoever makes a task runnable, any thread: `signal`. Workers: `take_own`, `take_behind`,
+//! A thread that makes a task runnable, any: `signal`. Workers: `take_own`, `take_behind`,
 //! `take_any`, `take_beside`, `take_in_turn`, `reserve`, `free`, and around their sleep `lie_down`,
 //! `has_task`, `get_up`, `try_acquire`. The pool's end: `close`, `take_left`. Dumps: the rest.
 //!
@@ -11,12 +12,12 @@
 //! |---|---|---|---|---|
 //! | root word r | bit l | leaf 64 r + l may have tasks | setters | scanners that find none |
 //! | leaf word l | bit w | signal word w of leaf l may have tasks | setters | scanners that find none |
-//! | signal word | bit b | the task in slot b is runnable; the bit is its queue entry | who makes it runnable | who takes it |
+//! | signal word | bit b | the task in slot b is runnable; the bit is its queue entry | the setter | the taker |
 //! | reserved word | bit b | slot b is a task's or in a stock | reserving | giving back |
-//! | slot | task, generation | the tenant, and how many there were before | who reserves | who frees |
+//! | slot | task, generation | the tenant, and how many there were before | the thread that reserves it | the thread that frees it |
 //! | crew | sleepers, 0-31 | workers that sleep, are about to, or get up | the worker | the worker |
-//! | crew | permits, 32-62 | sleepers that are to get up | who signals | who gets up |
-//! | crew | closed, 63 | nobody looks any more | `close` | never |
+//! | crew | permits, 32-62 | sleepers that are to get up | setters | the worker that gets up |
+//! | crew | closed, 63 | no worker looks any more | `close` | never |
 //!
 //! # Transitions
 //! ```text
@@ -32,30 +33,32 @@
 //!  sleep:  lie_down: +1 sleeper ─▶ last look from the roots down ─▶ block
 //!          … woken ─▶ get_up: -1 sleeper, -1 permit ─▶ look
 //! ```
-//! Summary bits are cleared by who finds nothing below, not by who takes the last task: a word that
-//! is used again and again keeps its summaries, and signalling into it changes one word.
+//! A scanner that finds nothing below a summary bit clears it. The taker of the last task does not:
+//! a word that is used again and again keeps its summaries, and signalling into it changes one
+//! word.
 //!
 //! Bits come from tasks only, since a bit is set by giving up a [`Runnable`]; permits from the tree
-//! only, since [`Marked`] is made where a bit was set; and only who was a [`Sleeper`], or was
-//! awake, takes one.
+//! only, since [`Marked`] is made where a bit was set; and only a worker that was a [`Sleeper`], or
+//! was awake, takes one.
 //!
 //! # Invariants
 //! - **BITMAP-1** A task that was signalled leaves once: by one `take`, or with the arena, and is
 //!   cancelled then.
-//! - **BITMAP-2** What was written before `signal` is visible to whoever takes the task.
+//! - **BITMAP-2** What was written before `signal` is visible to the taker of the task.
 //! - **BITMAP-3** A bit in a signal word is in its leaf and in the root, unless a setter or a
 //!   scanner is about to see to it: no clearing loses a bit.
 //! - **BITMAP-4** A task that was signalled is taken by a worker that is awake, seen by a sleeper
 //!   in its last look, or its setter is told to wake one. That setter sees what the sleepers wrote
 //!   before they lay down.
 //! - **BITMAP-5** There are never more permits than sleepers.
-//! - **BITMAP-6** While there is a permit somebody is about to get up or to be woken, and looks
-//!   after that: a setter may leave its task to it.
-//! - **BITMAP-7** Who finds nothing below a summary bit clears it: an idle tree is empty.
+//! - **BITMAP-6** While there is a permit, a sleeper is about to get up or to be woken, and looks
+//!   after that: a setter may leave its task to that sleeper.
+//! - **BITMAP-7** A scanner that finds nothing below a summary bit clears it: an idle tree is
+//!   empty.
 //! - **BITMAP-8** A slot has one tenant at a time, and is freed once by the identity of its tenant.
 //! - **BITMAP-9** Slots and words never move; the arena grows by whole leaves, and a task keeps its
 //!   place.
-//! - **BITMAP-10** A task that is signalled after `close` is taken by who closed, or its setter is
+//! - **BITMAP-10** A task that is signalled after `close` is taken by the closer, or its setter is
 //!   told.
 //! - **BITMAP-11** Of the words that say what a worker has (see [`SignalWaker`]) only that worker
 //!   writes any, and nothing but its own next look rests on them.
@@ -77,8 +80,8 @@
 //! | O10 | exchanges of the crew: lying down, a permit, getting up | AcqRel | each other | BITMAP-4: a setter that grants a permit sees what the sleeper did to be found before it lay down |
 //!
 //! # What this does not do
-//! It wakes nobody and knows no thread: callers do, through `sleep`. It gives no order among tasks
-//! but BITMAP-12. A task in a worker's yield queue or LIFO slot is not in here.
+//! It wakes no worker and knows no thread: callers do, through `sleep`. It gives no order among
+//! tasks but BITMAP-12. A task in a worker's yield queue or LIFO slot is not in here.
 //!
 //! # Lineage
 //! Seed 004, as its errata have it: setters look at every level, who clears looks again and tells,
@@ -135,7 +138,7 @@ pub struct Signalled {
 pub struct Scan {
     /// A task, to be run.
     pub task: Option<Runnable>,
-    /// Others that somebody has to be told of: see [`Bitmap::tell`].
+    /// Others that have to be announced: see [`Bitmap::tell`].
     pub again: Option<Marked>,
 }
 
@@ -216,7 +219,8 @@ impl Bitmap {
         }
     }
 
-    /// The identity of the tenant of a slot. For whoever has its queue entry or runs it.
+    /// The identity of the tenant of a slot. For the holder of its queue entry, or the worker that
+    /// runs it.
     #[inline]
     pub fn identity(&self, place: Place) -> SlotId {
         let (leaf, at) = self.find(place);
@@ -297,8 +301,8 @@ impl Bitmap {
 
     /// Takes the tasks that follow, in the same signal word, the one that this cursor has met last,
     /// and `most` at most: for an owner, which otherwise takes the word from setters for each of
-    /// them. Returns how many. While they are on their way nobody sees them, so the caller tells of
-    /// them where it has put them.
+    /// them. Returns how many. While they are on their way no worker sees them, so the caller
+    /// announces them where it has put them.
     pub fn take_behind(&self, cursor: &Cursor, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (word, skipped) = (cursor.slot.get() / BITS, cursor.slot.get() % BITS);
         let leaf = self.leaves.get(cursor.leaf.get());
@@ -320,17 +324,17 @@ impl Bitmap {
     }
 
     /// The task behind the one that this cursor has met last, of all partitions: so that each is
-    /// met, whoever's it is.
+    /// met, in whatever partition it lies.
     pub fn take_in_turn(&self, cursor: &Cursor) -> Scan {
         self.take(cursor, cursor.leaf.get() + 1, |_| true)
     }
 
-    /// One of the tasks that are left, for who ends them all. After the last of them there may
-    /// still be some of which another one that looks, or who has signalled it, knows.
+    /// Takes one of the tasks that are left, for the thread that ends them all. After the last of
+    /// them there may still be tasks that another scanner, or their setter, knows of.
     pub fn take_left(&self) -> Option<Runnable> {
         loop {
             let scan = self.take_any(&Cursor::default(), 0);
-            // What was hidden for a moment nobody else may have seen.
+            // A task that was hidden for a moment may be unseen by every other scanner.
             if scan.again.is_none() || scan.task.is_some() {
                 return scan.task;
             }
@@ -421,9 +425,9 @@ impl Bitmap {
         self.tree.has_any()
     }
 
-    /// Whether there is a task that is signalled, or was a moment ago. For a last look, and for who
-    /// would wake somebody for what it leaves: what the summaries still say of tasks that are gone
-    /// keeps nobody awake.
+    /// Whether there is a task that is signalled, or was a moment ago. For a last look, and for a
+    /// worker that would wake another for what it leaves: what the summaries still say of tasks
+    /// that are gone keeps no worker awake.
     #[inline]
     pub fn has_task(&self) -> bool {
         self.has_any() && self.is_any_signalled()
@@ -486,7 +490,7 @@ impl Bitmap {
         self.tree.try_acquire()
     }
 
-    /// Nobody looks for tasks any more, but for the caller, who does so once after this.
+    /// Closes the tree: no worker looks for tasks any more but the caller, once after this.
     pub fn close(&self) {
         self.tree.close();
     }

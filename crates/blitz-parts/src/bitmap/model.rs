@@ -1,7 +1,7 @@
 //! The arena and the tree under the model checker.
 //!
-//! The workers of these models sleep in beds of a lock and a condition variable. Whoever is told to
-//! wake somebody takes the lock, and nobody else does but sleepers, so that nothing but the tree
+//! The workers of these models sleep in beds of a lock and a condition variable. A setter that is
+//! told to wake a worker takes the lock. Besides it only sleepers do, so that nothing but the tree
 //! can make a worker see a task. A task that is lost shows as a deadlock, or as one that the last
 //! look does not find.
 
@@ -67,8 +67,8 @@ impl Rig {
         rig
     }
 
-    /// Writes a task's word, signals the task and wakes whom it has to. Says whether nobody looks
-    /// any more.
+    /// Writes a task's word, signals the task and wakes the worker it has to. Returns whether the
+    /// tree is closed.
     fn signal(&self, number: usize) -> bool {
         self.written[number].store(1, Relaxed);
         let told = self.signals.signal(self.tasks.give(number), || false).told;
@@ -194,7 +194,8 @@ impl Rig {
         words.map(|word| word.signals.load(Relaxed).count_ones()).sum()
     }
 
-    /// Each bit is in its leaf and in the root, now that nobody is about to see to it (BITMAP-3).
+    /// Each bit is in its leaf and in the root, now that no setter or scanner is about to see to it
+    /// (BITMAP-3).
     fn assert_summaries(&self) {
         for (index, leaf) in self.signals.leaves.iter().enumerate() {
             for (word, row) in leaf.words.iter().enumerate() {
@@ -482,7 +483,7 @@ fn canary_a_setter_leaves_the_root_to_others() {
 }
 
 /// Two setters. A worker that does not count as a sleeper is woken, takes the permit and looks; the
-/// one that does count sleeps on unless it is woken, too. Somebody else may have taken the task
+/// one that does count sleeps on unless it is woken, too. Another worker may have taken the task
 /// that the permit was for.
 fn a_permit_is_taken_by_another() {
     let rig = Rig::new(&[FIRST, BESIDE]);

@@ -87,7 +87,7 @@ impl SummaryTree {
         self.first.load(Relaxed) != 0 || self.more.iter().any(|word| word.load(Relaxed) != 0)
     }
 
-    /// The root words at about one moment, for those who want to know why nobody works.
+    /// The root words at about one moment, to find out why no worker works.
     ///
     /// ```
     /// use blitz_parts::bitmap::SummaryTree;
@@ -133,8 +133,8 @@ impl SummaryTree {
         self.crew.load().sleepers()
     }
 
-    /// Says what who has marked a task has to do: perhaps wake somebody. `somebody_looks`: a worker
-    /// is awake and looks for work; it finds the task, or sees it when it stops looking.
+    /// Returns what the setter of a task has to do: perhaps wake a sleeper. `somebody_looks`: a
+    /// worker is awake and looks for work; it finds the task, or sees it when it stops looking.
     #[inline]
     pub(super) fn release(&self, task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
         self.crew.release(task, somebody_looks)
@@ -176,8 +176,8 @@ impl Branch {
     }
 
     /// Signal word `word` has got a bit, by an exchange of the caller: makes both levels say so.
-    /// Every setter looks, and relies on nobody's having begun. Says whether the leaf was not in
-    /// the root.
+    /// Every setter looks, and relies on no other setter that has begun. Returns whether the leaf
+    /// was not in the root.
     #[inline]
     pub(super) fn mark_signal_active(&self, word: usize) -> bool {
         let bit = 1 << word;
@@ -207,8 +207,8 @@ impl Branch {
     }
 
     /// Signal word `word` was seen without a bit: clears it in the leaf, unless `is_set` says that
-    /// it has got one meanwhile. Then who set it may have relied on the bit that was gone for a
-    /// moment, and somebody may have gone to sleep in that moment.
+    /// it has got one meanwhile. Then its setter may have relied on the leaf bit that was gone for
+    /// a moment, and a worker may have gone to sleep in that moment.
     #[cold]
     pub(super) fn mark_signal_inactive(
         &self,

@@ -1,4 +1,4 @@
-//! A job that nobody waits for in a frame: a closure with memory of its own.
+//! A job that no frame waits for: a closure with memory of its own.
 
 use super::{Header, Work};
 use crate::latch::Runner;

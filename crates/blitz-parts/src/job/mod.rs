@@ -1,7 +1,7 @@
 //! Jobs: closures behind one word, run exactly once.
 //!
 //! # Who calls it
-//! `blitz-core/ops` makes jobs; whoever takes a [`Work`] out of a queue runs it.
+//! `blitz-core/ops` makes jobs; the worker that takes a [`Work`] out of a queue runs it.
 //!
 //! # State
 //! | where | value | meaning |
@@ -64,7 +64,7 @@ type RunFn = unsafe fn(NonNull<Header>, Option<Runner>);
 #[repr(C)]
 pub struct Header {
     run: RunFn,
-    /// For injectors and for the list of forks; nobody else need even clear it.
+    /// For injectors and for the list of forks; no other user need even clear it.
     next: UnsafeCell<MaybeUninit<*mut Header>>,
     /// Only forks that others see use it, so it is written when they are published.
     latch: UnsafeCell<MaybeUninit<JobLatch>>,
@@ -83,11 +83,11 @@ impl Header {
     /// Gives the job its latch, on which the worker that sleeps in `bed` may wait.
     ///
     /// # Safety
-    /// 1. Nobody else sees the job, or nobody has its latch yet and the caller publishes it.
+    /// 1. No other thread sees the job, or none has its latch yet and the caller publishes it.
     pub unsafe fn arm(this: NonNull<Header>, bed: NonNull<Bed>) {
         // SAFETY: the job is alive until it has run.
         let cell = unsafe { &raw const (*this.as_ptr()).latch };
-        // SAFETY: nobody else touches the latch yet (obligation 1).
+        // SAFETY: no other thread touches the latch yet (obligation 1).
         unsafe { cell.cast_mut().cast::<JobLatch>().write(JobLatch::new(bed)) };
     }
 
@@ -106,7 +106,7 @@ impl Header {
     /// Links the job to `next`.
     ///
     /// # Safety
-    /// 1. Nobody else uses the link.
+    /// 1. No other thread uses the link.
     #[inline(always)]
     pub(crate) unsafe fn set_next(&self, next: *mut Header) {
         // SAFETY: obligation 1.
@@ -116,7 +116,7 @@ impl Header {
     /// The job that this one is linked to.
     ///
     /// # Safety
-    /// 1. Nobody writes the link.
+    /// 1. No thread writes the link.
     /// 2. `set_next` was called before.
     pub(crate) unsafe fn next(&self) -> *mut Header {
         // SAFETY: obligation 1.
@@ -132,24 +132,24 @@ unsafe impl Linked for Header {
     unsafe fn set_older(this: NonNull<Header>, older: *mut Header) {
         // SAFETY: the job is alive (obligation 1).
         let header = unsafe { this.as_ref() };
-        // SAFETY: nobody else has the job yet (obligation 1).
+        // SAFETY: no other thread has the job yet (obligation 1).
         unsafe { header.set_next(older) };
     }
 
     unsafe fn older(this: NonNull<Header>) -> *mut Header {
         // SAFETY: the job is alive (obligation 1).
         let header = unsafe { this.as_ref() };
-        // SAFETY: the link was written (obligation 1), and nobody writes it now (obligation 2).
+        // SAFETY: the link was written (obligation 1), and no thread writes it now (obligation 2).
         unsafe { header.next() }
     }
 }
 
-/// A job in one word. Whoever holds it must run it, once.
+/// A job in one word. Its holder must run it, once.
 #[must_use = "a job that is not run leaves its waiter waiting"]
 #[derive(Debug, PartialEq, Eq)]
 pub struct Work(NonNull<Header>);
 
-// SAFETY: jobs demand `Send` closures of whoever makes them.
+// SAFETY: the makers of jobs have to pass `Send` closures.
 unsafe impl Send for Work {}
 
 impl Work {

@@ -103,10 +103,10 @@ where
     /// Runs the closure on the spot.
     ///
     /// # Safety
-    /// 1. The job's word was taken back, so nobody else runs it.
+    /// 1. The job's word was taken back, so no other thread runs it.
     #[inline(always)]
     pub unsafe fn run_inline(&self) -> R {
-        // SAFETY: nobody else touches the closure (obligation 1).
+        // SAFETY: no other thread touches the closure (obligation 1).
         let slot = unsafe { &mut *self.closure.get() };
         // SAFETY: it is taken once, here.
         let closure = unsafe { ManuallyDrop::take(slot) };
@@ -119,7 +119,7 @@ where
     /// 1. The latch was seen set.
     /// 2. It is called once.
     pub unsafe fn take_result(&self) -> thread::Result<R> {
-        // SAFETY: after the latch nobody else touches the result (JOB-3).
+        // SAFETY: after the latch no other thread touches the result (JOB-3).
         let slot = unsafe { &*self.result.get() };
         // SAFETY: the runner wrote it before the latch (JOB-3), and it is read once.
         unsafe { slot.assume_init_read() }
@@ -142,12 +142,12 @@ where
             // SAFETY: the latch is live.
             unsafe { L::signal(header, latch) };
         }
-        // SAFETY: by JOB-1 nobody else touches the closure.
+        // SAFETY: by JOB-1 no other thread touches the closure.
         let slot = unsafe { &mut *job.closure.get() };
         // SAFETY: as above; this is the only taking.
         let closure = unsafe { ManuallyDrop::take(slot) };
         let result: thread::Result<R> = catch_unwind(AssertUnwindSafe(|| closure(true)));
-        // SAFETY: nobody reads the result before the latch (JOB-3).
+        // SAFETY: no thread reads the result before the latch (JOB-3).
         let slot = unsafe { &mut *job.result.get() };
         slot.write(result);
         if !broken(Step::JobResultFirst) {

@@ -74,7 +74,7 @@ fn job_5_an_armed_fork_notes_its_runner_and_sets_the_latch() {
         // What a waiter that follows the runner would see.
         17
     });
-    // SAFETY: nobody else sees the job.
+    // SAFETY: no other thread sees the job.
     unsafe { Header::arm(job.header(), bed) };
     // SAFETY: the job was armed above and lives until the end.
     let latch = unsafe { Header::latch(job.header()) };

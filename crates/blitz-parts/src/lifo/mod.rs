@@ -1,12 +1,12 @@
 //! One task, the newest that a worker scheduled: its data are still in the cache, so it runs next.
 //!
 //! # Who calls it
-//! Its worker: `put`, `take`. Whoever relieves a worker that is stuck in one poll: `take`.
+//! Its worker: `put`, `take`. The thread that relieves a worker stuck in one poll: `take`.
 //!
 //! # State
 //! | value | meaning | who sets |
 //! |---|---|---|
-//! | null | nothing | whoever takes a task, by exchange |
+//! | null | nothing | the taker of a task, by exchange |
 //! | a task | runs next | the owner only |
 //!
 //! # Transitions
@@ -18,7 +18,7 @@
 //! # Invariants
 //! - **LIFO-1** Every task that was put leaves once: taken, or evicted by the next.
 //! - **LIFO-2** Only the owner fills the slot: what it saw empty is empty when it fills it.
-//! - **LIFO-3** What was written before `put` is visible to whoever takes the task.
+//! - **LIFO-3** What was written before `put` is visible to the taker of the task.
 //! - **LIFO-4** A task that is still in the slot when it is dropped is cancelled.
 //!
 //! # Orderings
@@ -28,8 +28,8 @@
 //! | O2 | exchange in `take` | Acquire | O1 | LIFO-3 |
 //!
 //! # What this does not do
-//! It wakes nobody, and workers that go to sleep do not look into others' slots: its owner runs the
-//! task before it does anything else, or somebody relieves the owner.
+//! It wakes no worker, and workers that go to sleep do not look into others' slots: the owner runs
+//! the task before it does anything else, or another thread relieves the owner.
 //!
 //! # Lineage
 //! Seed 003, corrected: there another thread may fill the slot of a worker that is about to park,

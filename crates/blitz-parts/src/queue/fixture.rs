@@ -4,8 +4,8 @@ use crate::task::{self, Header, Owned, Payload, Place, Ran, Runnable, Scheduler}
 use core::ops::Range;
 use core::ptr::NonNull;
 
-/// A task that calls `work` in its only poll, or drops it uncalled if it is cancelled. Nobody waits
-/// for it.
+/// A task that calls `work` in its only poll, or drops it uncalled if it is cancelled. No thread
+/// waits for it.
 pub(crate) fn task(work: impl FnOnce() + Send + 'static) -> Runnable {
     task::new(async move { work() }, Nobody).0
 }
@@ -36,13 +36,13 @@ unsafe impl Scheduler for Nobody {
 
 /// Tasks that do nothing and are known by their numbers, from zero on.
 ///
-/// They are plain addresses here: a task that nobody got, or that two got, makes a test fail before
-/// it is dropped twice or while the model checker is no longer there.
+/// They are plain addresses here: a task that no taker got, or that two got, makes a test fail
+/// before it is dropped twice or while the model checker is no longer there.
 #[derive(Clone)]
 pub(crate) struct Numbered(Vec<NonNull<Header>>);
 
-// SAFETY: the addresses are only compared, and made tasks where a test says that nobody else has
-// them.
+// SAFETY: the addresses are only compared, and made tasks where a test says that no other thread
+// has them.
 unsafe impl Send for Numbered {}
 // SAFETY: as above.
 unsafe impl Sync for Numbered {}
@@ -52,7 +52,7 @@ impl Numbered {
         Numbered((0..count).map(|_| task(|| ()).into_raw()).collect())
     }
 
-    /// The task of this number, for whoever puts it into a queue.
+    /// The task of this number, for the caller to put into a queue.
     pub(crate) fn give(&self, number: usize) -> Runnable {
         // SAFETY: `new` or `take` made it an address, and tests give each task to one queue.
         unsafe { Runnable::from_raw(self.0[number]) }

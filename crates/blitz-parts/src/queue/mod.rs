@@ -7,9 +7,9 @@
 //! # State
 //! | where | meaning | who writes |
 //! |---|---|---|
-//! | `tasks.chain` | the tasks, oldest first, in one piece of memory | whoever holds the lock |
+//! | `tasks.chain` | the tasks, oldest first, in one piece of memory | the holder of the lock |
 //! | `tasks.closed` | the queue takes no more | `close`, under the lock |
-//! | `len` | length of the chain | whoever holds the lock; read without it |
+//! | `len` | length of the chain | the holder of the lock; read without it |
 //!
 //! # Invariants
 //! - **QUEUE-1** Every task that `push` or `push_chain` took leaves once, by `pop_batch` or by
@@ -17,9 +17,9 @@
 //! - **QUEUE-2** Tasks leave oldest first, in batches of at most the size asked for.
 //! - **QUEUE-3** After `close` nothing enters: the task goes back to who wanted to push it, and
 //!   `len` stays 0.
-//! - **QUEUE-4** `len` is the number of tasks whenever nobody holds the lock; a push says whether
-//!   it was zero before.
-//! - **QUEUE-5** What was written before `push` is visible to whoever gets the task.
+//! - **QUEUE-4** `len` is the number of tasks whenever no thread holds the lock; a push returns
+//!   whether it was zero before.
+//! - **QUEUE-5** What was written before `push` is visible to the taker of the task.
 //! - **QUEUE-6** A task in a chain or a queue that is dropped is cancelled.
 //!
 //! # Orderings
@@ -29,7 +29,7 @@
 //! | O2 | `len` store, under the lock | Relaxed | `len` load | order comes from the fences of who pushes and of who goes to sleep (`sleep` O1, O2); tasks come through O1 |
 //!
 //! # What this does not do
-//! It wakes nobody, and it has no limit. It never runs, polls or drops a task while it holds the
+//! It wakes no worker, and it has no limit. It never runs, polls or drops a task while it holds the
 //! lock. A push may have to move the row to a larger place; each time it is twice as large.
 //!
 //! # Lineage

@@ -92,7 +92,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// # Safety
     /// 1. `header` begins a live `Cell<F, S>`.
     unsafe fn scheduler(header: NonNull<Header>) -> S {
-        // SAFETY: the cell is live, and nobody writes the scheduler after it was made.
+        // SAFETY: the cell is live, and no thread writes the scheduler after it was made.
         unsafe { Header::part::<S>(header, offset_of!(Self, scheduler)).read() }
     }
 
@@ -213,7 +213,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     unsafe fn place_of(header: NonNull<Header>) -> Option<Place> {
         // SAFETY: the run's reference keeps the cell alive.
         let place = unsafe { header.as_ref() }.place.get();
-        // SAFETY: nobody but the runner is at the place.
+        // SAFETY: only the runner is at the place.
         unsafe { place.read() }
     }
 
@@ -224,7 +224,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     unsafe fn unsettle(header: NonNull<Header>) {
         // SAFETY: the run's reference keeps the cell alive.
         let place = unsafe { header.as_ref() }.place.get();
-        // SAFETY: nobody but the runner is at the place.
+        // SAFETY: only the runner is at the place.
         if let Some(settled) = unsafe { place.replace(None) } {
             // SAFETY: the cell is live.
             unsafe { Self::scheduler(header) }.unsettle(settled);
@@ -246,7 +246,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
                 let (place, owned) = scheduler.settle(header);
                 // SAFETY: the run's reference keeps the cell alive.
                 let at = unsafe { header.as_ref() }.place.get();
-                // SAFETY: nobody but the runner is at the place.
+                // SAFETY: only the runner is at the place.
                 unsafe { at.write(Some(place)) };
                 owned
             }
@@ -330,7 +330,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
                 Complete::Done => return,
                 // SAFETY: the exchange kept one reference for this.
                 Complete::WakeJoin => return unsafe { Self::wake_join(header) },
-                // SAFETY: the task is still RUNNING: nobody else has read what is in place, nor
+                // SAFETY: the task is still RUNNING: no other thread has read what is in place, nor
                 // will.
                 Complete::Unwanted => unsafe { Self::drop_unwanted(header, ended) },
             }
@@ -371,7 +371,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         unsafe { Header::release(header) };
     }
 
-    /// Drops what came of the task, since nobody wants it.
+    /// Drops the task's outcome, since no handle wants it.
     ///
     /// # Safety
     /// 1. The task is RUNNING, run by the caller, and what came of it is in place.
@@ -394,7 +394,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         }
     }
 
-    /// Tells the scheduler of a panic that nobody waits for.
+    /// Reports a panic that no handle waits for to the scheduler.
     ///
     /// # Safety
     /// 1. The cell is live, and run by the caller.

@@ -15,7 +15,7 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
 /// The join side of a task: one per task. Dropping it lets the task go on; an output that is there
-/// already is dropped on the spot, and a panic that nobody has asked for is reported.
+/// already is dropped on the spot, and a panic that was not asked for is reported.
 ///
 /// It is one word, so that handles are moved in registers: a flag beside the pointer would be
 /// written as one byte and read with its neighbours, for which the processor waits until the byte
@@ -126,7 +126,7 @@ impl<T> Join<T> {
 
     /// The same if a waker was there.
     fn register_again(&mut self, waker: &Waker) -> JoinSlot {
-        // SAFETY: while JOIN_WAKER is set the waker is there, and nobody writes it.
+        // SAFETY: while JOIN_WAKER is set the waker is there, and no thread writes it.
         if unsafe { self.registered() }.is_of_same_task(waker) {
             return JoinSlot::Yes;
         }
@@ -170,7 +170,7 @@ impl<T> Join<T> {
     /// 1. JOIN_WAKER is set.
     unsafe fn registered(&self) -> &JoinWaker {
         self.as_header().uses.join_waker.read();
-        // SAFETY: nobody writes the place while JOIN_WAKER is set.
+        // SAFETY: no thread writes the place while JOIN_WAKER is set.
         let slot = unsafe { &*self.as_header().join_waker.get() };
         // SAFETY: a waker was written before JOIN_WAKER was set.
         unsafe { slot.assume_init_ref() }
@@ -217,7 +217,7 @@ impl<T> Join<T> {
     /// large.
     ///
     /// # Safety
-    /// 1. The outcome is there, and nobody uses it after.
+    /// 1. The outcome is there, and no caller uses it afterwards.
     unsafe fn drop_untaken(&self) {
         self.as_header().uses.stage.write();
         let unheard = match self.as_header().state.load().ended() {

@@ -37,8 +37,8 @@ impl JoinWaker {
         JoinWaker { word: waker.cast().map_addr(|address| address | BOXED) }
     }
 
-    /// Whether it is the waker of the same task: not of another waker, which is in a box. For who
-    /// does not own it: while it is looked at somebody may use it up, and the box with it.
+    /// Whether it is the waker of the same task: not of another waker, which is in a box. For a
+    /// thread that does not own the waker: meanwhile its owner may use it up, and the box with it.
     #[inline]
     pub(super) fn is_of_same_task(&self, waker: &Waker) -> bool {
         waker::header_of(waker) == Some(self.word)

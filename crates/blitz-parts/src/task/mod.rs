@@ -25,21 +25,21 @@
 //! | memory | whose |
 //! |---|---|
 //! | future, then output or failure (the outcome) | the runner's; after COMPLETE the join handle's |
-//! | join waker: a word, the address of the task to wake or of a box with another waker | the handle's while JOIN_WAKER is not set, else nobody's to write; after COMPLETE with JOIN_WAKER the runner's to take |
+//! | join waker: a word, the address of the task to wake or of a box with another waker | the handle's while JOIN_WAKER is not set, else no thread's to write; after COMPLETE with JOIN_WAKER the runner's to take |
 //! | place | the runner's or the queue entry's |
-//! | neighbours in the list | whoever holds the list's lock; after it was closed and the task taken out, the closer's |
+//! | neighbours in the list | the holder of the list's lock; after it was closed and the task taken out, the closer's |
 //!
 //! # Transitions
 //! ```text
 //!  new ──▶ SCHEDULED ──run──▶ RUNNING ──ready, panicked, cancelled──▶ COMPLETE
-//!            ▲    ▲              │ │ ▲                   what nobody wants is dropped just before;
+//!            ▲    ▲              │ │ ▲                   an unwanted outcome is dropped just before;
 //!            │    └────again──────┘ │ └──list closed──┐   who waits is woken just after
 //!            │                     └────pending────▶ IDLE ◀── the list has a reference
 //!            └──wake, abort or last shield removed───┘
 //! ```
 //! A task is to run again if it was woken meanwhile (NOTIFIED), or has yielded, which its own
-//! thread knows. Whoever makes a task SCHEDULED has the duty to queue it. An entry that is dropped
-//! instead of run takes the same way: RUNNING, cancelled, COMPLETE.
+//! thread knows. The thread that makes a task SCHEDULED has the duty to queue it. An entry that is
+//! dropped instead of run takes the same way: RUNNING, cancelled, COMPLETE.
 //!
 //! # Invariants
 //! - **TASK-1** At most one thread runs a task: the one that made it RUNNING. It sees all that the
@@ -141,15 +141,16 @@ use state::State;
 pub struct Header {
     state: State,
     vtable: &'static Vtable,
-    /// For whoever holds the task's [`Runnable`]: when it was scheduled, or zero.
+    /// For the holder of the task's [`Runnable`]: when it was scheduled, or zero.
     stamp: UnsafeCell<u32>,
     /// Where its scheduler keeps it, and so which list it is in. For the runner and the holder of
     /// its [`Runnable`].
     place: UnsafeCell<Option<Place>>,
-    /// Guarded by the list's lock; of a task that was taken out by whoever closes the list, that
-    /// one's.
+    /// Guarded by the list's lock. Once the closer of the list has taken the task out, it is the
+    /// closer's.
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
-    /// The join handle's, until JOIN_WAKER is set; then nobody's, and the runner's after COMPLETE.
+    /// The join handle's, until JOIN_WAKER is set; then no thread's, and the runner's after
+    /// COMPLETE.
     join_waker: UnsafeCell<MaybeUninit<JoinWaker>>,
     uses: Uses,
 }
@@ -229,10 +230,10 @@ impl Header {
     /// Frees the allocation.
     ///
     /// # Safety
-    /// 1. Nobody has a reference any more.
+    /// 1. No thread has a reference any more.
     unsafe fn free(this: NonNull<Header>) {
-        // SAFETY: nobody else has the task (obligation 1). A complete task has neither future nor
-        // waker, and whoever could want its outcome has taken it, so there is nothing to drop.
+        // SAFETY: no other thread has the task (obligation 1). A complete task has neither future
+        // nor waker, and its outcome was taken or dropped, so there is nothing to drop.
         let header = unsafe { &mut *this.as_ptr() };
         let memory = &header.vtable.memory;
         header.state.poison();

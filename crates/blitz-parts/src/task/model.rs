@@ -64,7 +64,7 @@ fn task_3_who_yields_and_is_woken_has_one_queue_entry() {
     check(3_000, Some(5), || a_wake_meets_a_run(by_reference, true));
 }
 
-/// Nobody wakes a task that yields; it runs again.
+/// A task that yields is not woken, and runs again.
 fn a_yield_alone() {
     let (rig, gate, join, waker) = waiting();
     waker.wake_by_ref();
@@ -395,7 +395,7 @@ fn ready_with_drops(rig: &Rig) -> (Join<Drops>, Drops) {
     (rig.spawn(ready(drops.clone())), drops)
 }
 
-/// Somebody polls the handle while the task ends.
+/// A thread polls the handle while the task ends.
 fn a_join_meets_the_end() {
     let rig = Rig::new();
     let (mut join, drops) = ready_with_drops(&rig);
@@ -708,7 +708,7 @@ fn task_10_an_aborted_task_is_left_to_its_queue_or_ended() {
     check(4_000, Some(5), closing_meets_an_abort);
 }
 
-/// Somebody polls the handle while the task is aborted and run.
+/// A thread polls the handle while the task is aborted and run.
 fn a_join_meets_an_abort_and_a_run() {
     let (rig, gate, mut join, waker) = waiting();
     waker.wake();

@@ -51,8 +51,8 @@ impl Owned {
 
     /// Closes the list and cancels every task in it, whatever its shields.
     ///
-    /// A task that waits is ended here. One that is in a queue, or on its way there, or being
-    /// polled, is marked and left to whoever has it; the number of those is returned, and
+    /// A task that waits is ended here. A task that is in a queue, or on its way there, or being
+    /// polled, is marked and left to the thread that has it. Returns the number of those;
     /// [`len`](Owned::len) says how many of them have not ended yet. A task that would join later
     /// is cancelled instead.
     pub fn close_and_cancel(&self) -> usize {
@@ -209,7 +209,7 @@ impl List {
 unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
     // SAFETY: a task in a list is alive, and so is one that is run.
     let place = unsafe { task.as_ref() }.neighbours.get();
-    // SAFETY: nobody else is at the place (obligation 1).
+    // SAFETY: no other thread is at the place (obligation 1).
     let place = unsafe { place.read() };
     // SAFETY: it was set (obligation 2).
     unsafe { place.assume_init() }
@@ -223,6 +223,6 @@ unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
 unsafe fn set_neighbours(task: NonNull<Header>, place: Neighbours) {
     // SAFETY: obligation 1.
     let cell = unsafe { task.as_ref() }.neighbours.get();
-    // SAFETY: nobody else is at the place (obligation 1).
+    // SAFETY: no other thread is at the place (obligation 1).
     unsafe { cell.write(MaybeUninit::new(place)) };
 }

@@ -13,8 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::task::Wake;
 
-/// Whoever runs tasks, reduced to a queue. Tasks point to it, so it stays in its box until they
-/// have ended.
+/// A runtime, reduced to a queue. Tasks point to it, so it stays in its box until they have ended.
 pub(crate) struct Rig {
     queue: Mutex<VecDeque<Runnable>>,
     pub(crate) owned: Owned,
@@ -22,7 +21,7 @@ pub(crate) struct Rig {
     late: Arc<Mutex<Vec<Payload>>>,
     /// How often a task was put into the queue while it was in it.
     mistakes: AtomicUsize,
-    /// Somebody aborts each task in the middle of its being settled.
+    /// Each task is aborted while it is being settled.
     pub(crate) aborts_settling: AtomicBool,
     /// The next poll that leaves its task waiting yields.
     pub(crate) yields: AtomicBool,

@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 /// A queue entry: a task that is SCHEDULED, and one reference to it. There is at most one per task.
 ///
 /// Dropping it unrun cancels the task on the spot, whatever its shields: the future is dropped, and
-/// whoever waits for the task is told.
+/// the task that waits for it is notified.
 #[must_use = "a task that is dropped instead of run is cancelled"]
 pub struct Runnable(NonNull<Header>);
 
@@ -55,7 +55,8 @@ impl Runnable {
     pub fn set_stamp(&self, stamp: u32) {
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.stamp.get();
-        // SAFETY: there is one entry per task, and it is not `Sync`: nobody else is at the stamp.
+        // SAFETY: there is one entry per task, and it is not `Sync`: no other thread is at the
+        // stamp.
         unsafe { cell.write(stamp) };
     }
 
@@ -64,7 +65,8 @@ impl Runnable {
     pub fn stamp(&self) -> u32 {
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.stamp.get();
-        // SAFETY: there is one entry per task, and it is not `Sync`: nobody else is at the stamp.
+        // SAFETY: there is one entry per task, and it is not `Sync`: no other thread is at the
+        // stamp.
         unsafe { cell.read() }
     }
 
@@ -73,8 +75,8 @@ impl Runnable {
     pub fn place(&self) -> Option<Place> {
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.place.get();
-        // SAFETY: there is one entry per task, and nobody runs a task that has one: nobody else is
-        // at the place.
+        // SAFETY: there is one entry per task, and no worker runs a task that has one: no other
+        // thread is at the place.
         unsafe { cell.read() }
     }
 
@@ -85,8 +87,8 @@ impl Runnable {
         debug_assert!(self.place().is_none(), "a task keeps its place");
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.place.get();
-        // SAFETY: there is one entry per task, and nobody runs a task that has one: nobody else is
-        // at the place.
+        // SAFETY: there is one entry per task, and no worker runs a task that has one: no other
+        // thread is at the place.
         unsafe { cell.write(Some(place)) };
     }
 

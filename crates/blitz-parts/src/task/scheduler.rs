@@ -1,4 +1,4 @@
-//! What a task needs from whoever runs it.
+//! What a task needs from its runtime.
 
 use super::{Header, Owned, Payload, Place, Runnable};
 use core::ptr::NonNull;
@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 /// Reports a panic after its task has ended, when the scheduler may be gone.
 pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 
-/// What a task needs from whoever runs it: a pointer, as a rule. Every task has a copy.
+/// What a task needs from its runtime: a pointer, as a rule. Every task has a copy.
 ///
 /// # Safety
 /// 1. What a copy points to is alive until every task of it has ended, and the call that ended it
@@ -54,8 +54,8 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// thread.
     ///
     /// When the call begins the task has not ended. As soon as `task` is handed on it may end on
-    /// another thread, and with the last task whoever runs them may go. An implementation that
-    /// touches more than the queue after that has to see to it that it may.
+    /// another thread, and the runtime may go with its last task. An implementation that touches
+    /// more than the queue after that has to keep it alive.
     fn schedule(&self, task: Runnable);
 
     /// Whether the poll that has just left its task waiting has asked for another, on its own
@@ -80,7 +80,7 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// The list of those tasks that are kept in `place`.
     fn owned(&self, place: Place) -> &Owned;
 
-    /// User code panicked and nobody waits to hear of it.
+    /// Reports a panic of user code that no handle waits for.
     fn report_panic(&self, payload: Payload);
 
     /// A task panicked and its join handle may be told; this is for the case that the handle is

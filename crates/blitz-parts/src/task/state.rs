@@ -30,7 +30,7 @@ const JOIN_INTEREST: u64 = 1 << 26;
 const JOIN_WAKER: u64 = 1 << 27;
 /// The task is in an owned list, which has a reference of its own.
 const LINKED: u64 = 1 << 28;
-/// To be cancelled whatever the shields: whoever runs tasks is going away.
+/// To be cancelled whatever the shields: the runtime is going away.
 const KILLED: u64 = 1 << 29;
 /// The task has ended without an output.
 const FAILED: u64 = 1 << 30;
@@ -41,7 +41,7 @@ const RUNNING: u64 = 2 << 16;
 const COMPLETE: u64 = 3 << 16;
 const LIFE: u64 = 0xff << 16;
 
-/// A task that nobody has run, woken or aborted.
+/// A task that was never run, woken or aborted.
 const NEW: u64 = SCHEDULED | JOIN_INTEREST | (2 * REF);
 /// No task has this word: the model checker finds it in one that was freed.
 const FREED: u64 = !0;
@@ -98,7 +98,8 @@ pub(super) enum Complete {
     Done,
     /// Wake the waker in the header, then release the one reference that is left.
     WakeJoin,
-    /// The task is still RUNNING, and nobody wants the outcome: drop it, then complete without it.
+    /// The task is still RUNNING, and no handle wants the outcome: drop it, then complete without
+    /// it.
     Unwanted,
 }
 
@@ -120,7 +121,7 @@ pub(super) enum Wake {
 pub(super) enum Kill {
     /// Drop its future: the closer runs the task now, with the list's reference.
     Cancel,
-    /// Nothing: whoever has it will.
+    /// Nothing: the thread that has it will.
     Left,
 }
 
@@ -219,7 +220,7 @@ impl Word {
         }
     }
 
-    /// Whether somebody waits for the output, or may.
+    /// Whether a handle waits for the output, or may.
     pub(super) fn is_wanted(self) -> bool {
         self.has(JOIN_INTEREST)
     }
@@ -239,7 +240,7 @@ impl Word {
         if self.has(FAILED) { Ended::Failure } else { Ended::Output }
     }
 
-    /// Whether whoever runs the task has to cancel it.
+    /// Whether the runner has to cancel the task.
     pub(super) fn cancel_is_due(self) -> bool {
         self.has(KILLED) || self.has(CANCELLED) && !self.is_shielded()
     }
@@ -291,7 +292,7 @@ impl State {
         }
     }
 
-    // What whoever has the queue entry does.
+    // What the holder of the queue entry does.
 
     /// SCHEDULED to RUNNING.
     #[inline]
@@ -299,7 +300,7 @@ impl State {
         let acquire = !broken(Step::TaskStartAcquire);
         let mut word = self.look(if acquire { Acquire } else { Relaxed }); // O1
         if word.refs() == 1 || broken(Step::TaskStartExchange) {
-            // Nobody else can reach the task.
+            // No other thread can reach the task.
             self.turns.take();
             self.word.store(word.to(RUNNING).0, Relaxed);
         } else {

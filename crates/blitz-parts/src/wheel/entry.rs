@@ -123,7 +123,7 @@ impl Entry {
     #[inline]
     pub(super) fn begin(&self, wheel: &'static Wheel, waker: Waker) -> NonNull<Entry> {
         self.wheel.set(Some(wheel));
-        // SAFETY: the entry is idle, so the node is the owner's, and nobody else is asked.
+        // SAFETY: the entry is idle, so the node is the owner's, and no other thread is asked.
         unsafe { self.node() }.waker = Some(waker);
         self.state.store(WAITING, Relaxed); // O4
         NonNull::from(self)
@@ -140,7 +140,7 @@ impl Entry {
     /// Calls `f` under the wheel's lock, if the entry waits then.
     #[inline]
     fn in_wheel<R>(&self, f: impl FnOnce(&'static Wheel, &mut super::Timers) -> R) -> Option<R> {
-        // O3: unless it waits nobody else touches it, and no lock is needed.
+        // O3: unless it waits, no other thread touches it, and no lock is needed.
         if self.state() != Waiting::Yes {
             return None;
         }

@@ -83,7 +83,7 @@ struct Search {
     least: u64,
 }
 
-// SAFETY: the entries that it points to may be touched by whoever holds the wheel's lock (WHEEL-4).
+// SAFETY: the holder of the wheel's lock may touch the entries that it points to (WHEEL-4).
 unsafe impl Send for Levels {}
 
 /// The slot that is due first.

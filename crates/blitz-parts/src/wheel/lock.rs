@@ -1,7 +1,7 @@
 //! A lock for a few instructions at a time: one exchange to take it, one store to give it back.
 //!
-//! A wheel's lock is taken twice per timer, nearly always by one thread, so what counts is that
-//! case. Whoever finds it taken yields soon: the holder may have lost its core.
+//! A wheel's lock is taken twice per timer, nearly always by one thread, so that case is the one to
+//! make fast. A thread that finds it taken yields soon: the holder may have lost its core.
 
 use crate::prim::{
     Acquire, AtomicBool, Relaxed, Release, Step, Witness, broken, spin_loop, yield_now,
@@ -75,15 +75,15 @@ impl<T> Deref for Guard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: whoever has the guard has the lock.
+        // SAFETY: the holder of the guard has the lock.
         unsafe { &*self.lock.value.get() }
     }
 }
 
 impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: whoever has the guard has the lock, and no other reference lasts longer than the
-        // guard's.
+        // SAFETY: the holder of the guard has the lock, and no other reference lasts longer than
+        // the guard's.
         unsafe { &mut *self.lock.value.get() }
     }
 }

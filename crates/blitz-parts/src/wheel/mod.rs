@@ -1,10 +1,10 @@
-//! A timer wheel: timers wait in slots by when they are due, and whoever drives the wheel takes
-//! those whose time has come. Putting one in and taking one out cost the same however many there
-//! are.
+//! Keeps timers in slots by when they are due, and hands those that are due to the driver.
+//!
+//! Inserting a timer and taking one out cost the same however many there are.
 //!
 //! # Who calls it
-//! Whoever owns a timer, any thread: [`Wheel::insert`], and [`Entry`]'s methods. The driver, one
-//! thread at a time: [`Wheel::open`], [`Wheel::expire`], [`Wheel::close`], [`Wheel::give_back`].
+//! A timer's owner, any thread: [`Wheel::insert`], and [`Entry`]'s methods. The driver, one thread
+//! at a time: [`Wheel::open`], [`Wheel::expire`], [`Wheel::close`], [`Wheel::give_back`].
 //!
 //! # State
 //! An [`Entry`] lies in the future that sleeps, so that a timer costs no allocation.
@@ -12,7 +12,7 @@
 //! | entry's state | meaning | who sets | who may touch the node |
 //! |---|---|---|---|
 //! | IDLE 0 | in no wheel | its owner | its owner |
-//! | WAITING 1 | in a slot of its wheel | its owner, under the lock | whoever holds the wheel's lock |
+//! | WAITING 1 | in a slot of its wheel | its owner, under the lock | the holder of the wheel's lock |
 //! | FIRED 2 | its time has come | the driver, under the lock, as its last access | its owner |
 //! | CLOSED 3 | its wheel was closed | as FIRED | its owner |
 //!
@@ -45,12 +45,12 @@
 //! - **WHEEL-5** `elapsed` is before the beginning of every slot in use above level 0, but for the
 //!   slot that is being cleared, and not after any tick of an entry. So the level of an entry stays
 //!   what it was.
-//! - **WHEEL-6** Nobody but its owner touches an entry that is FIRED or CLOSED: it may be freed
-//!   without a lock.
+//! - **WHEEL-6** Only its owner touches an entry that is FIRED or CLOSED: it may be freed without a
+//!   lock.
 //! - **WHEEL-7** The waker of an entry is called once if the entry is fired or its wheel closed,
 //!   and not if it was cancelled before. None is called, cloned or dropped under the lock.
-//! - **WHEEL-8** `earliest` is not after the tick of any entry, and whoever lowers it tells the
-//!   wheel's [`OnEarlier`].
+//! - **WHEEL-8** `earliest` is not after the tick of any entry, and a thread that lowers it
+//!   notifies the wheel's [`OnEarlier`].
 //! - **WHEEL-9** A closed wheel takes no entry. Its memory stays a wheel's for ever, so that one
 //!   that finds its entry WAITING may take the lock, whatever has happened to the wheel since.
 //! - **WHEEL-10** A slot that is being cleared is the first slot until it is empty: `elapsed` is
@@ -72,8 +72,8 @@
 //!
 //! # What this does not do
 //! It knows no clock: a tick is a number. It calls no waker: `expire` hands them out. An `earliest`
-//! that belongs to a cancelled entry stays until the driver comes by, so cancelling tells nobody.
-//! [`Wheel::next`] may name the tick of an entry that was cancelled during the call.
+//! that belongs to a cancelled entry stays until the driver comes by, so cancelling notifies no
+//! thread. [`Wheel::next`] may name the tick of an entry that was cancelled during the call.
 //!
 //! # Lineage
 //! Hashed hierarchical wheels (Varghese and Lauck), with occupancy bitmaps and the level taken from
@@ -191,7 +191,7 @@ impl Wheel {
     /// Puts an entry into its slot and writes the earliest tick down.
     ///
     /// # Safety
-    /// 1. The entry is in no slot, and whoever drops it takes it out before.
+    /// 1. The entry is in no slot, and its owner takes it out before it drops it.
     /// 2. The lock is held.
     #[inline]
     unsafe fn place(&self, timers: &mut Timers, entry: NonNull<Entry>, tick: u64) -> Earlier {
@@ -246,7 +246,8 @@ impl Wheel {
     /// Ends the wheel: moves the wakers of all its entries to `woken`, and takes no more.
     pub fn close(&self, woken: &mut VecDeque<Waker>) {
         let on_earlier = self.lock().on_earlier.take();
-        // Without the lock: it may be the last one of somebody else's things.
+        // Without the lock: it may be the last reference to foreign state, whose drop runs foreign
+        // code.
         drop(on_earlier);
         loop {
             woken.reserve(TIMERS_AT_ONCE);

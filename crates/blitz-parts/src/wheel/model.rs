@@ -34,7 +34,7 @@ fn counter() -> (Arc<Count>, Waker) {
     (count.clone(), Waker::from(count))
 }
 
-/// Whoever has the driver's lease fires what is due at `now`, or closes the wheel.
+/// The holder of the driver's lease fires what is due at `now`, or closes the wheel.
 fn drive(wheel: &'static Wheel, now: u64, close: bool) {
     let mut wakers = VecDeque::new();
     if close {
