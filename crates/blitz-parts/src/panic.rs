@@ -15,9 +15,9 @@ pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(f))
 }
 
-/// Drops what a panic carries, or something of the user's whose panic nobody shall hear of. Its
-/// drop may panic in turn, and that of what the panic carries as well; after a few of them the last
-/// is left alone.
+/// Drops a panic's payload, or a value of the user's whose panic shall not be reported. Its drop
+/// may panic in turn, and that of what the panic carries as well; after a few of them the last is
+/// left alone.
 ///
 /// ```
 /// struct Bomb;

@@ -286,7 +286,8 @@ mod modelled {
     #[derive(Debug, Default)]
     pub struct Witness(loom::cell::UnsafeCell<()>);
 
-    // SAFETY: there is nothing in it, and the checker notices whoever uses it at the wrong time.
+    // SAFETY: there is nothing in it, and the checker notices a thread that uses it at the wrong
+    // time.
     unsafe impl Sync for Witness {}
 
     impl Witness {
@@ -455,7 +456,7 @@ pub enum Step {
     SleepCascadeFence,
     /// `sleep`: its second look, after a heavy fence, where jobs may be private.
     SleepCascadeAgain,
-    /// `sleep`: a worker that put a task where others can take it wakes one of them if nobody
+    /// `sleep`: a worker that put a task where others can take it wakes one of them if no worker
     /// looks.
     SleepTaskWakes,
     /// `sleep`: stopping wakes every worker.

@@ -67,10 +67,10 @@ pub const FOREIGN_PATIENCE: Duration = Duration::from_micros(10);
 /// processors, mean of 8 processes: 39.0 us without, 27.5 us with it, and 35.9 us on Rayon's core.
 pub const FOREIGN_YIELDS: Duration = SLEEP_SHORT;
 
-/// A yield that takes this long has let somebody else have the core, and not just other threads
-/// that yield, as long as there are not tens of them. Such yields do not count, since the thread is
-/// in nobody's way: an empty tree of depth 15, called from outside, as above: 112 us if they do, 86
-/// us if they do not.
+/// A yield that takes this long has let a thread that computes have the core, and not just other
+/// threads that yield, as long as there are not tens of them. Such yields do not count, since the
+/// thread is in no other's way: an empty tree of depth 15, called from outside, as above: 112 us if
+/// they do, 86 us if they do not.
 pub const YIELD_SHARED: Duration = Duration::from_micros(20);
 
 /// How long a foreign thread yields with all of that: what is not done by then may take for ever.
@@ -182,7 +182,7 @@ pub const STACK_LEFT_BY_MAIL: usize = 1;
 pub const STACK_ASSUMED: usize = 512 << 10;
 
 /// Polls of a local set's tasks in one turn: half of a worker's tick, because a turn is one poll
-/// for whoever awaits the set.
+/// for the task that awaits the set.
 pub const LOCAL_POLLS_PER_TURN: u32 = BUDGET_PER_TICK / 2;
 
 /// How often the watch looks at LIFO slots: a task behind a stuck worker is late by up to twice
@@ -275,18 +275,18 @@ pub const WHEEL_SPINS: u32 = if MODELLED { 0 } else { 64 };
 /// model checker, whose stacks are small.
 pub const WHEEL_LEVELS: usize = if MODELLED { 2 } else { 11 };
 
-/// What timers count: a timer is late by less than this because of it. A shorter one has timers move
-/// through more levels. Instructions per timer of 1 to 100 ms, 10,000 of them in a wheel that is
-/// looked at every 50 us, all in all: 803 with ticks of a millisecond, 954 with 16 us, 1,072 with
-/// 1 us, 1,320 with 1 ns; a fire takes 17, 31, 40 and 61 ns. Whole microseconds are exact by a clock
-/// that stands.
+/// The unit of the timer wheel: it makes a timer late by less than this. With a shorter tick,
+/// timers move through more levels. Instructions per timer of 1 to 100 ms, 10,000 of them in a
+/// wheel that is looked at every 50 us, all in all: 803 with ticks of a millisecond, 954 with 16
+/// us, 1,072 with 1 us, 1,320 with 1 ns; a fire takes 17, 31, 40 and 61 ns. With a paused clock,
+/// whole microseconds are exact.
 pub const TICK: Duration = Duration::from_micros(1);
 
-/// By how much a timer may be late so that it fires together with others, by default. A worker that
-/// blocks until a timer is due and gets up costs some 13 us of CPU on a virtual machine, where
-/// programming the hardware's timer alone takes 3. 10,000 sleeps of 1 to 100 ms at once on two
-/// workers: p50 of the lateness, and CPU time per sleep, with 0: 15 us and 6.9 us; 20: 20 and 4.7; 50:
-/// 35 and 3.4; 100: 64 and 3.3; 1,000: 540 and 1.3. In the same runs smol took 16 us and 9.7 us, Tokio
+/// How late a timer may fire, by default, to fire together with others. A worker that blocks until
+/// a timer is due and gets up costs some 13 us of CPU on a virtual machine. Programming the
+/// hardware's timer alone takes 3 us of these. 10,000 sleeps of 1 to 100 ms at once on two workers:
+/// p50 of the lateness, and CPU time per sleep, with 0: 15 us and 6.9 us; 20: 20 and 4.7; 50: 35
+/// and 3.4; 100: 64 and 3.3; 1,000: 540 and 1.3. In the same runs smol took 16 us and 9.7 us, Tokio
 /// 1.1 ms and 2.1 us.
 pub const TIMER_SLACK: Duration = Duration::from_micros(40);
 
@@ -335,16 +335,17 @@ pub const SLOTS_PER_SIGNAL: usize = if MODELLED { 2 } else { 64 };
 /// through the shared words.
 pub const STOCK_MAX: usize = if MODELLED { 2 } else { 256 };
 
-/// How many threads beyond its workers a pool may start when these are blocked or compute, by default, at
-/// least; and as many as it has workers. Each costs a stack while it is there.
+/// The least default for the number of spares: threads that a pool may start beyond its workers
+/// when these are blocked or compute. A pool with more workers may start as many spares as it has
+/// workers. Each costs a stack while it is there.
 pub const SPARES_MIN: usize = if MODELLED { 2 } else { 32 };
 
-/// How long the relief worker may compute at a stretch before the others have their turn. Measured beside
-/// parallel sums and sorts (see `docs/stalls.md`).
+/// How long the relief worker may compute at a stretch before the others have their turn. Measured
+/// beside parallel sums and sorts (see `docs/stalls.md`).
 pub const RELIEF_SLICE: Duration = Duration::from_micros(300);
 
-/// How long the relief worker stays after it was last needed: a computation that pauses for less shall find it
-/// in the driver.
+/// How long the relief worker stays after it was last needed: after a shorter pause a computation
+/// still finds it in the driver.
 pub const RELIEF_LINGERS: Duration = Duration::from_millis(50);
 
 /// A poll of the relief worker that takes longer is left to those who have seats the next time.
@@ -353,7 +354,7 @@ pub const RELIEF_POLL_LONG: Duration = Duration::from_micros(200);
 /// Looks of the watch after which it forgets which tasks had long polls.
 pub const WATCH_LOOKS_LONG: u32 = 512;
 
-/// The processor time between two looks of the watch from which on a stuck worker counts as computing.
+/// Processor time between two looks of the watch: a stuck worker that used this much computes.
 pub const WATCH_COMPUTES: Duration = Duration::from_micros(500);
 
 /// Calls for relief, about one per look of the watch, after which another spare is called: the one
@@ -364,6 +365,6 @@ pub const RELIEF_CALLS: u32 = 100;
 /// although it had no processor.
 pub const WATCH_LOOKS_READY: u32 = 4;
 
-/// Looks of the watch, about a tenth of a second, in which no worker has come back from what it runs, after
-/// which a spare takes a seat although they compute.
+/// Looks of the watch, about a tenth of a second: if no worker has come back from what it runs in
+/// that time, a spare takes a seat although the workers compute.
 pub const WATCH_LOOKS_HOGGED: u32 = if MODELLED { 4 } else { 100 };

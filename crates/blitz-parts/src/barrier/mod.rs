@@ -14,7 +14,7 @@
 //! # Invariants
 //! - **BARRIER-1** If thread A does `x = 1; light(); read y` and thread B does
 //!   `y = 1; heavy(); read x`, at least one of the two reads sees the other's write.
-//! - **BARRIER-2** Where the system lacks the means, `available()` is false and nobody relies on
+//! - **BARRIER-2** Where the system lacks the means, `available()` is false and no thread relies on
 //!   BARRIER-1: deques then publish every job and use two ordinary fences.
 //! - **BARRIER-3** If two threads each exchange a word of their own, call `after_exchange` and read
 //!   the other's word, at least one of them sees the other's exchange.

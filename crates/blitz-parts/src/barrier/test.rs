@@ -55,7 +55,7 @@ fn assert_neither_misses_the_other(
 #[test]
 fn barrier_1_neither_side_misses_the_other_on_this_machine() {
     if !available() {
-        // BARRIER-2: nobody relies on the pair here.
+        // BARRIER-2: no thread relies on the pair here.
         return;
     }
     let frequent = |mine: &AtomicUsize| {

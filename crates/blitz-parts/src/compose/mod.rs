@@ -28,7 +28,7 @@ struct Crew {
     sleep: Sleep,
     injector: Injector,
     deques: Vec<Deque<Header>>,
-    /// Of each worker: how many jobs it had pushed when somebody last wanted to force one.
+    /// Of each worker: how many jobs it had pushed when a thief last wanted to force one.
     watched: Vec<AtomicU64>,
 }
 
@@ -84,8 +84,8 @@ impl Crew {
         self.share_if_wanted(worker);
     }
 
-    /// The same by a worker that has published in vain before, and so keeps its forks if somebody
-    /// who looks for work will find them.
+    /// The same by a worker that has published in vain before, and so keeps its forks if a worker
+    /// that looks for work will find them.
     fn fork_and_keep(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         if self.sleep.counters().load().awake_but_idle() == 0 {
@@ -115,7 +115,7 @@ impl Crew {
 
     fn arm(&self, worker: usize) -> impl Fn(NonNull<Header>) + '_ {
         let bed = NonNull::from(self.bed(worker));
-        // SAFETY: the deque calls it for a job that nobody else can see yet (JOB-5).
+        // SAFETY: the deque calls it for a job that no other thread can see yet (JOB-5).
         move |job| unsafe { Header::arm(job, bed) }
     }
 

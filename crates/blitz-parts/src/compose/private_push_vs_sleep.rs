@@ -49,7 +49,7 @@ fn sleep_4_a_job_behind_a_public_one_is_found() {
 }
 
 /// As above, but the public job goes to a worker that is busy, has never looked for work and so
-/// wakes nobody.
+/// wakes no other.
 fn a_busy_worker_takes_the_public_job() {
     let crew = Crew::new(3);
     let sleeper = crew.start(1);
@@ -162,9 +162,9 @@ fn canary_the_taker_looks_without_a_heavy_fence() {
 }
 
 /// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job, which it leaves to worker 1, and
-/// pushes a second one behind it; then a busy worker takes the first and wakes nobody. Worker 1 has
-/// found something else meanwhile: it must see the second job, although the number of jobs that it
-/// reads may be made of two moments, one before the push and one after the theft.
+/// pushes a second one behind it; then a busy worker takes the first and wakes no other. Worker 1
+/// has found something else meanwhile: it must see the second job, although the number of jobs that
+/// it reads may be made of two moments, one before the push and one after the theft.
 fn one_who_leaves_for_something_else_passes_on() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
@@ -276,8 +276,8 @@ fn canary_a_job_is_kept_from_a_sleeper() {
     canary(&[], Some(2), a_job_kept_from_a_sleeper);
 }
 
-/// Worker 0 has a private job, of which nobody was told. Worker 1 has announced that it is sleepy,
-/// and has looked in vain, when a busy worker, which never looks for work, forces that job into the
+/// Worker 0 has a private job that was not announced. Worker 1 has announced that it is sleepy, and
+/// has looked in vain, when a busy worker, which never looks for work, forces that job into the
 /// open and takes it. Worker 0 gets a second job meanwhile, and finds that there is a public one
 /// already.
 fn a_busy_worker_forces(second: fn(&Crew, usize, Work)) {

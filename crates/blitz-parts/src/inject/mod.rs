@@ -27,8 +27,9 @@
 //! | O3 | `is_empty` | Relaxed | – | it only says whether O2 is worth it; a worker that is about to sleep looks after a fence (`sleep`) |
 //!
 //! # What this does not do
-//! It wakes nobody. It never takes one job alone: a taker that pops its node with an exchange could
-//! read a node that another taker has run and freed. Taking all has no such window and no ABA.
+//! It wakes no worker. It never takes one job alone: a taker that pops its node with an exchange
+//! could read a node that another taker has run and freed. Taking all has no such window and no
+//! ABA.
 //!
 //! # Lineage
 //! Treiber 1986; taken whole as in the seeds' errata.
@@ -90,7 +91,7 @@ impl Injector {
         while let Some(node) = NonNull::new(newest) {
             // SAFETY: by INJECT-1 the list is ours now, and its jobs live until they run.
             let header = unsafe { node.as_ref() };
-            // SAFETY: nobody else has the job, and `push` wrote the link.
+            // SAFETY: no other thread has the job, and `push` wrote the link.
             let below = unsafe { header.next() };
             // SAFETY: as above.
             unsafe { header.set_next(oldest) };

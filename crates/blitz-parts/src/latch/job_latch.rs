@@ -19,8 +19,8 @@ const SET: u64 = 2;
 const RUN_SHIFT: u32 = 2;
 const INDEX_SHIFT: u32 = RUN_SHIFT + 32;
 
-/// Who runs a job: a worker, and which of its runs it is. A worker that has finished the job is in
-/// another run, so whoever follows this can tell.
+/// The worker that runs a job, and which of its runs it is. A worker that has finished the job is
+/// in another run, so a thread that follows this can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Runner {
     /// The worker's index.
@@ -30,7 +30,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// One word; never zero, so that zero can mean nobody.
+    /// One word; never zero, so that zero can mean no runner.
     pub fn to_bits(self) -> u64 {
         ((u64::from(self.index) + 1) << INDEX_SHIFT) | (u64::from(self.run) << RUN_SHIFT)
     }
@@ -64,7 +64,7 @@ impl JobLatch {
     /// SET → UNSET, for a latch that is set again and again. Only by the worker that waits, and
     /// only while it does not.
     pub fn reset(&self) {
-        // Whoever set it did so before what the worker does next.
+        // The setter set it before what the worker does next.
         self.word.swap(0, AcqRel);
     }
 

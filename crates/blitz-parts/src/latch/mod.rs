@@ -56,7 +56,7 @@
 //! (`park/habit`): a matter of speed only, so it is left out under the model checker.
 //!
 //! # What this does not do
-//! It does not count sleepers and chooses nobody to wake: that is `sleep`.
+//! It does not count sleepers, nor choose which to wake: `sleep` does.
 //!
 //! # Lineage
 //! The four states are seed 000's CoreLatch, made into the futex word and resettable.

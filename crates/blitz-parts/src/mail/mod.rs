@@ -9,7 +9,7 @@
 //! # State
 //! | word | meaning | who sets | who clears |
 //! |---|---|---|---|
-//! | `mail` | jobs that wait, an [`Injector`] | senders | the worker; whoever finds it gone |
+//! | `mail` | jobs that wait, an [`Injector`] | senders | the worker; a sender that finds it gone |
 //! | `gone` | no thread is this worker any more, or ever will be | `disown`, once | never |
 //!
 //! # Transitions

@@ -20,8 +20,9 @@ pub(crate) fn spin_until(ready: impl Fn() -> bool) -> bool {
 }
 
 /// As `spin_until`, and then for a longer moment with yields, where these have been good so far.
-/// For whoever waits for a worker that may need the very core that the thread is on: a thread that
-/// yields lets it have the core as one that blocks does, and nobody has to wake it up again.
+/// For a thread that waits for a worker that may need the very core that the thread is on: a thread
+/// that yields lets the worker have the core as one that blocks does, and needs no wake-up
+/// afterwards.
 pub(crate) fn yield_until(ready: impl Fn() -> bool) -> bool {
     spin_until(&ready) || !MODELLED && YIELDING.with(|habit| habit.try_it(|| give_way(ready)))
 }

@@ -1,10 +1,10 @@
-//! Seats: as many threads compute as the pool has seats, whoever of them is blocked.
+//! Keeps as many threads computing as the pool has seats, whichever of them are blocked.
 //!
 //! # Who calls it
 //! The pool's watch: [`Seat::lose`], [`Seat::note_long`]. The owner of a worker: [`Seat::attend`].
-//! Whoever gives a seat away knowingly: [`Seats::vacate`] and [`Seats::take_back`]. The thread that
-//! calls a spare: [`Seats::try_fill`]. A spare that could leave: [`Seats::try_leave`]. Callers:
-//! `blitz-core/worker/watch`, `relief` and `spare`.
+//! A thread that gives its seat away knowingly: [`Seats::vacate`] and [`Seats::take_back`]. The
+//! thread that calls a spare: [`Seats::try_fill`]. A spare that could leave: [`Seats::try_leave`].
+//! Callers: `blitz-core/worker/watch`, `relief` and `spare`.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |

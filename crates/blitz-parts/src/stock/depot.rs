@@ -20,7 +20,7 @@ pub(super) struct Depot {
     evicted: usize,
 }
 
-// SAFETY: what is in the depot is nobody else's.
+// SAFETY: no other owner has what is in the depot.
 unsafe impl Send for Depot {}
 
 impl Depot {

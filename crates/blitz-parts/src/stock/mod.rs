@@ -136,10 +136,11 @@ pub(crate) fn alloc(kind: Kind) -> NonNull<u8> {
 /// As [`std::alloc::dealloc`].
 ///
 /// # Safety
-/// 1. [`alloc`] returned the memory for this kind, on whatever thread, and nobody uses it any more.
+/// 1. [`alloc`] returned the memory for this kind, on whatever thread, and no thread uses it any
+///    more.
 #[inline]
 pub(crate) unsafe fn dealloc(memory: NonNull<u8>, kind: &'static Kind) {
-    // SAFETY: the block is nobody's, and of that class if it is of any (obligation 1).
+    // SAFETY: no thread uses the block, and it is of that class if it is of any (obligation 1).
     let kept = BLOCKS.with(|blocks| unsafe { blocks.put(memory.cast(), kind.class) });
     if !kept {
         // SAFETY: obligation 1.
@@ -155,7 +156,7 @@ pub(crate) unsafe fn dealloc(memory: NonNull<u8>, kind: &'static Kind) {
 #[cold]
 #[inline(never)]
 unsafe fn dealloc_beyond(memory: NonNull<u8>, kind: &'static Kind) {
-    // SAFETY: the block is nobody's, and of that class if it is of any (obligation 1).
+    // SAFETY: no thread uses the block, and it is of that class if it is of any (obligation 1).
     let kept = BLOCKS.with(|blocks| unsafe { blocks.put_beyond(memory.cast(), kind.class) });
     if !kept {
         // SAFETY: obligation 1.

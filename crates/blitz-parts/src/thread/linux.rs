@@ -59,7 +59,8 @@ pub(super) fn set_slice(slice: Option<Duration>) -> bool {
     let nanos = slice.map_or(0, |slice| u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX));
     attributes.size = SIZE;
     attributes.sched_runtime = nanos;
-    // Threads that this one starts have the usual slice. Only a privileged thread may clear the flag.
+    // Threads that this one starts have the usual slice. Only a privileged thread may clear the
+    // flag.
     attributes.sched_flags = RESET_ON_FORK;
     // SAFETY: the kernel reads the attributes, which are alive during the call.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) == 0 }

@@ -22,7 +22,7 @@ fn first_waits_for_second() -> [Runnable; 2] {
 fn someones_ring() -> Ring<4> {
     let ring = Ring::new();
     for task in first_waits_for_second().into_iter().chain([task(|| ()), task(|| ())]) {
-        // SAFETY: nobody else has the ring.
+        // SAFETY: no other thread has the ring.
         assert!(matches!(unsafe { ring.owner() }.push(task), Pushed::Ok));
     }
     ring
@@ -85,8 +85,8 @@ fn canary_a_batch_without_the_sleepers_fence() {
     canary(&[Step::SleepLookFence], Some(4), a_busy_worker_takes_a_batch);
 }
 
-/// Worker 0 counts as one that looks for work, so that nobody is woken for what it puts into its
-/// ring, until it goes to run what it has found.
+/// Worker 0 counts as looking for work, so no worker is woken for what it puts into its ring, until
+/// it goes to run what it has found.
 fn a_searcher_steals() {
     let crew = Crew::new(2);
     let ring = someones_ring();

@@ -37,7 +37,7 @@ pub fn wait(word: &AtomicU32, expected: u32) {
 /// As [`super::wake_one`].
 pub fn wake_one(word: &AtomicU32) {
     let bucket = bucket(word);
-    // O2: whoever is between its re-read and its wait holds this lock.
+    // O2: a thread between its re-read and its wait holds this lock.
     drop(bucket.lock.lock().unwrap_or_else(PoisonError::into_inner));
     bucket.changed.notify_all();
 }

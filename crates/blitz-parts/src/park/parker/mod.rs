@@ -47,7 +47,7 @@ const UNPARKED: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
 
-/// Where one thread blocks until somebody unparks it.
+/// Where one thread blocks until another unparks it.
 #[derive(Debug)]
 pub struct Parker {
     word: AtomicU32,

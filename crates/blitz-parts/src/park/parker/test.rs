@@ -23,7 +23,7 @@ fn park_3_two_threads_take_turns() {
         move || {
             for turn in 0..TURNS {
                 a.park();
-                // Nobody returns from `park` out of turn, and each sees what the other did.
+                // Neither thread returns from `park` out of turn, and each sees what the other did.
                 assert_eq!(turns.load(Relaxed), 2 * turn + 1);
                 turns.store(2 * turn + 2, Relaxed);
                 b.unpark();
