@@ -17,7 +17,7 @@ struct Window {
     state: Mutex<State>,
     news: Condvar,
     inside: AtomicBool,
-    /// Whoever is in `poll` stays there.
+    /// A worker in `poll` stays there.
     held: AtomicBool,
     polls: AtomicUsize,
     blocks: AtomicUsize,

@@ -178,7 +178,7 @@ pub(crate) fn layer() -> u32 {
 /// The task that the current thread polls. None inside `block_on`'s own future.
 pub(crate) fn task() -> Option<TaskRef> {
     let header = POLLED.try_with(|polled| polled.task.get()).ok().and_then(Current::task)?;
-    // SAFETY: whoever polls holds a reference until `Polling` is dropped.
+    // SAFETY: the worker that polls holds a reference until `Polling` is dropped.
     Some(unsafe { TaskRef::from_header(header) })
 }
 

@@ -62,7 +62,7 @@ fn canary_an_output_is_left_to_nobody() {
     canary(Step::TaskCompleteUnwanted, aborts);
 }
 
-/// A task that waits for ever is aborted, and whoever waits for its end is told.
+/// A task that waits for ever is aborted, and the task that waits for its end is notified.
 fn abort_of_one_that_waits() {
     let runtime = Runtime::new(2);
     let waits = runtime.spawn(std::future::pending::<()>());

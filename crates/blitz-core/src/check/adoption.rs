@@ -91,7 +91,7 @@ fn leaves_its_tasks() {
             spawn(async move { done.open() })
         }
     });
-    // This thread waits outside of the pool's operations: it helps nobody.
+    // This thread waits outside of the pool's operations: it helps no worker.
     while !gate.is_open() || !done.is_open() {
         thread::yield_now();
     }

@@ -57,7 +57,7 @@ fn everything_ends() {
     check(2_000, end_of_everything);
 }
 
-/// The end at once, with tasks that nobody has polled, and one that waits for another.
+/// The pool ends at once, with tasks that were never polled, and one that waits for another.
 fn end_at_once() {
     let runtime = Runtime::new(4);
     let first = runtime.spawn(std::future::pending::<()>());

@@ -98,8 +98,8 @@ fn canary_a_cleared_root_is_not_looked_below() {
     canary(Step::SignalRootClearLooks, gates);
 }
 
-/// The only worker goes to sleep while a foreign thread wakes its only task: nobody else would see
-/// to that.
+/// The only worker goes to sleep while a foreign thread wakes its only task: no other worker would
+/// poll it.
 fn alone() {
     let runtime = Runtime::new(1);
     let gate = Gate::new();

@@ -89,8 +89,8 @@ fn canary_the_latch_is_marked_first() {
     canary(Step::SleepLatchAfterWord, waiting_alone);
 }
 
-/// A job forks two others, which stay private unless somebody wants them, and blocks until they
-/// have run.
+/// A job forks two others, which stay private unless a thief wants them, and blocks until they have
+/// run.
 fn leaf() {
     let runtime = Runtime::new(3);
     let done = Gate::new();

@@ -91,7 +91,7 @@ fn any_settings(workers: usize) -> PoolBuilder {
     if any_below(2) == 0 { settings.publish_all() } else { settings }
 }
 
-/// Settings for a pool with `scheduler`, the others as they are by default; without spares, which would
+/// Settings for a pool with `scheduler` and defaults otherwise, but without spares: a spare would
 /// make up for what a worker forgets.
 fn settings(workers: usize, scheduler: Scheduler) -> PoolBuilder {
     Pool::builder()

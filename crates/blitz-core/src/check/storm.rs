@@ -187,7 +187,7 @@ fn to_the_end() {
 /// The runtime ends in the middle of a program.
 fn cut_off() {
     let runtime = Runtime::new(1 + any_below(7));
-    // Nobody blocks a worker: what it waits for may be cancelled only when the worker has left.
+    // No task blocks a worker: what it waits for may be cancelled only when the worker has left.
     let (roots, opener) = begin(&runtime, World::new(0, Gate::new()));
     if any_below(2) == 0 {
         let [first, ..] = roots;

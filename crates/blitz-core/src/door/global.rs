@@ -98,8 +98,8 @@ pub fn global_or_build(
 }
 
 impl PoolBuilder {
-    /// Builds the global pool, which the free functions use outside of any pool. If nobody does, it
-    /// is built with defaults, and `BLITZ_WORKERS` workers, when it is first used.
+    /// Builds the global pool, which the free functions use outside of any pool. Without this call,
+    /// its first use builds it with defaults and `BLITZ_WORKERS` workers.
     ///
     /// ```
     /// // First thing in `main`.

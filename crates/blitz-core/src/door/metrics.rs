@@ -101,7 +101,8 @@ pub struct PoolMetrics {
     pub tasks: TaskMetrics,
     /// Panics that went to the panic handler.
     pub panics_reported: u64,
-    /// Threads that were started beyond the workers; see [`PoolBuilder::spares`](crate::PoolBuilder::spares).
+    /// Threads that were started beyond the workers; see
+    /// [`PoolBuilder::spares`](crate::PoolBuilder::spares).
     pub spares: usize,
     /// How many of them work at the moment.
     pub spares_in_service: usize,

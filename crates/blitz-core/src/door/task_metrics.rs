@@ -96,7 +96,7 @@ impl SignalMetrics {
             metrics.taken_elsewhere += marks.taken_elsewhere.get();
             metrics.permits_taken += marks.permits_taken.get();
         }
-        // Nobody counts them: each was taken, or is still there.
+        // Setters do not count signals: each was taken, or is still there.
         metrics.signals = metrics.taken_own + metrics.taken_elsewhere + left;
         Some(metrics)
     }

@@ -134,8 +134,8 @@ impl Tasks<'_> {
         })
     }
 
-    /// Takes a task that another thread woke or spawned, if there is one, to go before own ones in a
-    /// turn of the queue.
+    /// Takes a task that another thread woke or spawned, if there is one. It goes before own tasks
+    /// in a turn of the queue.
     #[cold]
     pub(crate) fn take_foreign(self) -> Option<Runnable> {
         // In the bitmap they lie beside own tasks, and have their turn after each round of those.

@@ -1,11 +1,11 @@
-//! When a worker stops offering jobs that nobody takes in time.
+//! Decides when a worker stops offering jobs that no thief takes in time.
 
 #![forbid(unsafe_code)]
 
 use blitz_parts::tuning;
 use std::cell::Cell;
 
-/// How often the next jobs of a worker stay private although somebody looks for work.
+/// How often the next jobs of a worker stay private although another looks for work.
 ///
 /// Publishing a job and taking it back costs more than a small job itself, and while jobs are small
 /// the thief is always late. So after each publication in vain a worker keeps twice as many jobs to
@@ -50,7 +50,7 @@ mod tests {
     use super::Backoff;
     use blitz_parts::tuning::{BACKOFF_MAX, BACKOFF_MIN};
 
-    /// How many jobs stay private until one is published, while nobody steals.
+    /// How many jobs stay private until one is published, while no thief steals.
     fn kept(backoff: &Backoff, stolen: u64) -> u32 {
         (0..).take_while(|_| backoff.keeps(stolen)).count() as u32
     }

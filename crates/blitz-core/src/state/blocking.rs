@@ -1,13 +1,13 @@
 //! Threads for closures that block: started when needed, ended when idle for a while.
 //!
 //! ```text
-//!  spawn_blocking ─▶ queue ─▶ an idle thread, else a new one up to the cap, else whoever is free next
+//!  spawn_blocking ─▶ queue ─▶ an idle thread, else a new one up to the cap, else the next free thread
 //!  thread: take, run, …, wait at most `keep_alive` for more, end
 //! ```
 //!
 //! A closure that waits in the queue or runs holds the pool, as a detached job does: the pool ends
-//! after it. One that comes when the workers are leaving, from a task's last poll for example, is
-//! refused: nobody would see to what it waits for.
+//! after it. A closure that comes when the workers are leaving, from a task's last poll for
+//! example, is refused: no worker would run what it waits for.
 
 #![forbid(unsafe_code)]
 

@@ -107,7 +107,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// As `poll`, without a budget: for whoever spends it.
+    /// As `poll`, without a budget: for a caller that spends it.
     pub(crate) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         match &mut self.kind {
             Kind::Task(join) => {

@@ -201,8 +201,8 @@ impl<T: 'static> JoinSet<T> {
     /// As [`join_next`](JoinSet::join_next), with the task's id; that of one that failed is in the
     /// [error](JoinError::id).
     ///
-    /// An id may be used again as soon as the task is out of the set and nobody has an
-    /// [`AbortHandle`] for it.
+    /// An id may be used again as soon as the task is out of the set and no [`AbortHandle`] for it
+    /// is left.
     ///
     /// ```
     /// # blitz::block_on(async {

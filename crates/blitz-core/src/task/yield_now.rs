@@ -35,7 +35,8 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         self.yielded = true;
-        // Whoever polls the task sees the note; a waker that is another's has to be told.
+        // The worker that polls the task sees the note. A waker that is not the task's has to be
+        // woken.
         if !context::yield_task(cx.waker()) {
             cx.waker().wake_by_ref();
         }

@@ -219,7 +219,7 @@ impl Team {
         self.me.upgrade()
     }
 
-    /// A counted handle, for whoever has to keep the team alive.
+    /// A counted handle, for a caller that has to keep the team alive.
     pub(crate) fn arc(&self) -> Arc<Team> {
         match self.try_arc() {
             Some(team) => team,
@@ -238,8 +238,8 @@ impl Team {
         woken
     }
 
-    /// Notifies the relief worker, and the guests that hear of tasks, of one that was just put where
-    /// all workers look. The caller has fenced since.
+    /// Notifies the relief worker, and the guests that hear of tasks, of a task that was just put
+    /// where all workers look. The caller has fenced since.
     #[inline]
     pub(crate) fn notify_guests_of_task(&self) {
         if !broken(Step::RuntimeTaskGuestTold) {

@@ -19,8 +19,8 @@ impl Team {
         self.meet(self.watch.need());
     }
 
-    /// Work was just left where a worker comes to it that is busy, or will be. If that one is blocked
-    /// then, only a spare can help.
+    /// Notifies the watch of work that was just left to a worker that is busy, or will be. If that
+    /// worker blocks, only a spare can help.
     #[inline]
     pub(crate) fn watch_left(&self) {
         if self.spares.max() > 0 && !broken(Step::WatchHearsOfWork) {
@@ -28,7 +28,7 @@ impl Team {
         }
     }
 
-    /// As `watch_left`, for a caller that has passed a SeqCst fence since it has put the work there.
+    /// As `watch_left`, for a caller that has passed a SeqCst fence since it left the work.
     #[inline]
     pub(crate) fn watch_left_after_fence(&self) {
         if self.spares.max() > 0 && !broken(Step::WatchHearsOfWork) {

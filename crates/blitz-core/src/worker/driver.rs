@@ -1,4 +1,4 @@
-//! The driver slot: where what waits for the outside world, sockets and timers, is plugged into a
+//! The driver slot: where a driver for the outside world, sockets and timers, is plugged into a
 //! pool.
 //!
 //! ```text
@@ -6,18 +6,18 @@
 //!       │                              │ nothing
 //!       │ taken: sleeps on its word    ▼
 //!       │                            sleep in the driver: block
-//!       ▼                              │ something happened, or somebody woke this worker
+//!       ▼                              │ an event happened, or another thread woke this worker
 //!  busy worker ──each interval──▶ poll │
 //!                                      ▼
 //!                    dispatch: queues the tasks; gives the lease back; calls other wakers; runs
 //! ```
 //!
 //! The lease is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and
-//! if all sleep one of them sleeps in the driver. It is given back before anything runs, and any
-//! worker that runs out of work takes it. If none does, because one runs something long and the
-//! others sleep already, the watch wakes one of them after a millisecond: handing the lease on each
-//! time would cost a wake-up per event. So whoever gives the lease back tells the watch, even if it
-//! only had a look.
+//! if all sleep one of them sleeps in the driver. A worker gives it back before it runs anything,
+//! and any worker that runs out of work takes it. If none does, because one runs something long and
+//! the others sleep already, the watch wakes one of them after a millisecond. To hand the lease on
+//! each time would cost a wake-up per event. So a worker that gives the lease back notifies the
+//! watch, even if it only had a look.
 //!
 //! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on`
 //! ([`is_prompt`](crate::driver::is_prompt)). Any other waker is the user's code and may block. The
@@ -25,9 +25,10 @@
 //! calls it. Kept wakers stay in the driver until they are called, one by one: while one of them
 //! blocks, the next worker that polls the driver calls the others.
 //!
-//! Nobody sleeps while the pool ends. Whoever waits for something then polls the driver itself.
+//! No worker sleeps while the pool ends. A worker that waits for something then polls the driver
+//! itself.
 //!
-//! A pool has no driver until somebody asks for one: programs that only fork and join open no
+//! A pool has no driver until a caller asks for one: programs that only fork and join open no
 //! descriptor.
 
 #![forbid(unsafe_code)]
@@ -41,10 +42,12 @@ use blitz_parts::sleep::DriverLease;
 use std::sync::Arc;
 
 impl PoolView {
-    /// Whether nobody runs anything or is about to: every worker sleeps or has looked for the last
-    /// time, none of them was woken, and there is no closure that may block. Exact for whoever is
-    /// in `block` or [`Driver::pool_is_idle`](blitz_parts::sleep::Driver::pool_is_idle); elsewhere
-    /// it may be over when it is said.
+    /// Whether no worker runs anything or is about to.
+    ///
+    /// Every worker sleeps or has looked for the last time, none of them was woken, and there is no
+    /// closure that may block. Exact inside of `block` and
+    /// [`Driver::pool_is_idle`](blitz_parts::sleep::Driver::pool_is_idle); elsewhere the answer may
+    /// be out of date when it is returned.
     ///
     /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and one that
     /// polls the driver has nothing to do but to wait.
@@ -192,7 +195,7 @@ mod tests {
         counters.add_parked();
         assert!(word.get_sleepy() && is_asleep(&team));
         word.wake_up();
-        // It is awake, so nobody notifies it; then it is about to look for the last time.
+        // It is awake, so no poster notifies it; then it is about to look for the last time.
         post(worker, job(Hold::new(&team), || ()));
         assert!(word.get_sleepy() && !is_asleep(&team));
         disown(worker);

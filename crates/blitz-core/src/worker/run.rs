@@ -114,10 +114,11 @@ impl Owner<'_> {
         self.leave_the_rest(self.team().sleep().work_found(self.bed(), idle, more));
     }
 
-    /// This worker looks for work no more, and has woken as many as `woken`. If it has woken none,
-    /// the watch looks after what is left in the queues of the team: a poster that has seen this
-    /// worker look leaves its work to it, and what this worker found may block it. Of jobs and tasks
-    /// of one worker the watch knows already.
+    /// Notifies the watch of work in the team's queues, if this worker woke no other. `woken`: how
+    /// many it woke when it stopped looking.
+    ///
+    /// A poster that has seen this worker look leaves its work to it, and what this worker found
+    /// may block it. The watch already knows of the jobs and tasks of single workers.
     pub(super) fn leave_the_rest(self, woken: usize) {
         let team = self.team();
         self.counters.wakes_sent.add(woken as u64);

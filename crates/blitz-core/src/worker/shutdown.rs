@@ -8,8 +8,8 @@
 //!    `sched/cancel`). Jobs go on: one may wait for a task's end.
 //! 3. Every detached job gives up its count of `alive` when it has run; a job that spawns another
 //!    does so before it gives up its own, so the count is zero only if nothing is left.
-//! 4. Whoever brings that count to zero stops the sleep protocol: every worker wakes and stays
-//!    awake.
+//! 4. The thread that brings that count to zero stops the sleep protocol: every worker wakes and
+//!    stays awake.
 //! 5. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and
 //!    what that spawned, gives up its scope and counts itself out. Mail that comes later its sender
 //!    runs. The last to leave cancels the tasks that are left.

@@ -123,10 +123,10 @@ impl Owner<'_> {
                 continue;
             }
             if sleep.is_stopping() {
-                // What this waits for may itself wait for a task that nobody will poll any more.
+                // What this waits for may itself wait for a task that no worker will poll any more.
                 stop_looking(&mut idle);
                 cancel_waiting_tasks(self.team());
-                // Or for the outside world, and nobody sleeps in the driver any more.
+                // Or for the outside world, and no worker sleeps in the driver any more.
                 if broken(Step::DriverPolledAtEnd) || !self.poll_driver() {
                     yield_now();
                 }
@@ -146,8 +146,8 @@ impl Owner<'_> {
             }
         }
         stop_looking(&mut idle);
-        // A task that yielded in here is alone in the ring, of which nobody was told, and what goes
-        // on now may block.
+        // A task that yielded in here may sit unannounced in our ring, and our caller may block:
+        // announce it.
         if !broken(Step::RuntimeWaitTells) {
             self.tasks().notify_of_ring();
         }

@@ -1,5 +1,6 @@
-//! The watch: a thread that looks after what a stuck worker leaves behind: its tasks, the driver, its
-//! seat.
+//! The watch: a thread that takes over what a stuck worker leaves behind.
+//!
+//! That is its tasks, the driver and its seat.
 //!
 //! A worker is stuck if it has begun no poll and no job between two looks, which are about a
 //! millisecond apart, and is inside of one. What the watch does then:
@@ -179,8 +180,8 @@ enum Doing {
     Unknown,
 }
 
-/// Sees to what waits behind stuck workers. Says how the slowest gets on, of those that have tasks or
-/// are so fast that they may have some at any time.
+/// Takes care of what waits behind stuck workers. Returns the slowest pace among workers that have
+/// tasks, or are so fast that they may have some at any time.
 fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
     let (mut finding, mut stuck) = (Finding::Nothing, false);
     // Asked for once, since the answer takes a look at every worker.

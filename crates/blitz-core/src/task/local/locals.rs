@@ -1,7 +1,7 @@
 //! The tasks of a local set, and its inbox.
 //!
 //! A task points to the inbox and counts nothing: the set does not go before each of its tasks is
-//! complete. Whoever wakes a task may be anywhere, and keeps the inbox while at it.
+//! complete. A waker may be on any thread, and keeps the inbox alive while it wakes.
 
 use crate::base::context::{self, Polling};
 use crate::base::panic::{Payload, discard};
@@ -244,8 +244,8 @@ unsafe impl Scheduler for Home {
     }
 }
 
-/// A panic that nobody waits for is for the handler of the pool that was current. Without a pool
-/// there is none, and the panic hook has spoken.
+/// Hands a panic that no handle waits for to the handler of the pool that was current. Without a
+/// pool there is no handler, and the panic hook has reported it.
 fn report(team: Option<Arc<Team>>, payload: Payload) {
     match team {
         Some(team) => team.report_panic_of("a detached local task", payload),

@@ -1,14 +1,14 @@
 //! Tasks that stay on one thread, because their futures cannot be sent.
 //!
 //! ```text
-//!  spawn_local, a wake on any thread, an abort ─▶ the set's inbox ─▶ wakes whoever drives the set
+//!  spawn_local, a wake on any thread, an abort ─▶ the set's inbox ─▶ wakes the set's drivers
 //!  a driver is polled ─▶ its own future, then up to LOCAL_POLLS_PER_TURN tasks of the set
 //!      more are runnable: it wakes itself, so that others go first      none is: it waits for the inbox
 //! ```
 //!
-//! A set has no thread of its own. It is driven where somebody awaits it: `run_until`, `block_on`,
-//! the set as a future, and a `block_on` inside of one of its tasks. There may be several of these
-//! at once.
+//! A set has no thread of its own. It is driven where it is awaited: `run_until`, `block_on`, the
+//! set as a future, and a `block_on` inside of one of its tasks. There may be several of these at
+//! once.
 
 mod locals;
 
@@ -59,10 +59,10 @@ where
 /// Tasks whose futures need not be `Send`: all of them are polled, and dropped, on the thread of
 /// the set.
 ///
-/// They run while somebody awaits the set on that thread: inside of
-/// [`run_until`](LocalSet::run_until) and [`block_on`](LocalSet::block_on), or when the set itself
-/// is awaited, which ends with its last task. They can be woken and aborted from everywhere.
-/// Dropping the set cancels those that are left, shielded or not.
+/// They run while the set is awaited on that thread: inside of [`run_until`](LocalSet::run_until)
+/// and [`block_on`](LocalSet::block_on), or when the set itself is awaited, which ends with its
+/// last task. They can be woken and aborted from everywhere. Dropping the set cancels those that
+/// are left, shielded or not.
 ///
 /// ```
 /// use std::cell::Cell;
