@@ -49,7 +49,8 @@ pub struct Shutdown {
 
 #[derive(Default)]
 struct State {
-    /// Set once, under the lock of `tracked`: whoever registers a waker has seen it, or is woken.
+    /// Set once, under the lock of `tracked`: a task that registers a waker has seen it, or is
+    /// woken.
     draining: OnceLock<()>,
     expired: OnceLock<()>,
     tracked: Mutex<Slab<Tracked>>,
@@ -286,7 +287,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Whoever else has the place need not be woken, and must not keep the task that was.
+        // The place's other holders need no wake-up, and must not keep the waker of this task.
         if self.registered.is_some() && Arc::strong_count(&self.place) > 1 {
             let old = self.place.state.tracked()[self.place.key].waker.take();
             drop(old);

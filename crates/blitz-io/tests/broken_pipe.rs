@@ -1,5 +1,5 @@
-//! Writing to somebody who has gone is an error and nothing else. By itself: the handler is the
-//! whole process's.
+//! Writing to a peer that has gone is an error and nothing else. In a file of its own: the handler
+//! is the whole process's.
 
 use blitz_core::Pool;
 use blitz_io::net::UnixStream;

@@ -1,8 +1,8 @@
 //! QUIC with quinn on the Blitz runtime, without a Tokio guest.
 //!
-//! [`BlitzRuntime`] is what quinn asks of a runtime: tasks, timers and UDP sockets. Give it to
-//! `quinn::Endpoint::new`, or call [`endpoint`]. `ecosystem/net/tests/quinn.rs` sends four megabytes there
-//! and back.
+//! [`BlitzRuntime`] provides what quinn asks of a runtime: tasks, timers and UDP sockets. Give it
+//! to `quinn::Endpoint::new`, or call [`endpoint`]. `ecosystem/net/tests/quinn.rs` sends four
+//! megabytes there and back.
 //!
 //! ```
 //! # fn main() -> std::io::Result<()> {

@@ -141,7 +141,7 @@ impl AsyncRead for Stdin {
     }
 }
 
-/// The thread could not be started: whoever waits asks again.
+/// Wakes all readers, which ask again: the thread could not be started.
 #[cold]
 fn give_up(error: io::Error) -> io::Error {
     let mut store = store();

@@ -1,8 +1,8 @@
 //! Standard output and standard error.
 //!
-//! Each write goes to a thread of the pool that may block, with the bytes, and the next one waits for it.
-//! The pool's end waits for what was begun. So nothing of it is lost, but a reader that reads no more
-//! holds the end up.
+//! Each write goes with its bytes to a blocking thread of the pool, and the next write waits for
+//! it. The pool's end waits for writes that have begun. So no such write is lost, but a pipe's
+//! reader that stops reading delays the end.
 
 #![forbid(unsafe_code)]
 
@@ -19,8 +19,8 @@ const PIECE: usize = 64 << 10;
 
 /// Returns standard output, without blocking a worker.
 ///
-/// What is written is on its way at once, and each call waits for the one before: `flush` waits for the
-/// last. Writes of several handles at once are not mixed within one call of at most 64 KiB.
+/// A write starts at once, and each call waits for the one before: `flush` waits for the last.
+/// Writes of several handles at once are not mixed within one call of at most 64 KiB.
 ///
 /// ```
 /// use blitz::io::AsyncWriteExt;

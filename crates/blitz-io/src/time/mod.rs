@@ -26,17 +26,17 @@
 //!   comes soon after others have fired waits until the slack has passed since then: 40 us, or what
 //!   [`Builder::timer_slack`](blitz_core::PoolBuilder::timer_slack) says. So idle workers get up at
 //!   most once per slack for timers, however many there are.
-//! - What comes on top is the system's and the load's: the time until the kernel runs the worker that
-//!   got up, some ten microseconds on an idle machine, and until a worker polls the task, behind the
-//!   tasks that were queued before. If all workers compute or block, a spare thread fires timers, some
-//!   milliseconds late.
-//! - Timers fire in the order of their moments; those of one microsecond and one worker in the order
-//!   in which they were first polled.
+//! - The system and the load add to that: the time until the kernel runs the worker that got up,
+//!   some ten microseconds on an idle machine, and the time until a worker polls the task, behind
+//!   the tasks that were queued before. If all workers compute or block, a spare thread fires
+//!   timers, some milliseconds late.
+//! - Timers fire in the order of their moments. Timers of one microsecond and one worker fire in
+//!   the order in which they were first polled.
 //!
-//! On Linux a timer descriptor gets the worker up. If the system gives none away, because a filter of
-//! system calls forbids it or no descriptor is left, the timeout of `epoll_wait` does, and timers are
-//! late by up to a millisecond more. `IoMetrics::system_timer` of `blitz-io` says which it is. On
-//! other systems it is the timeout of their queue of events.
+//! On Linux a timer descriptor wakes the worker. If the system refuses one, because a filter of
+//! system calls forbids it or no descriptor is left, the timeout of `epoll_wait` wakes it, and
+//! timers are late by up to a millisecond more. `IoMetrics::system_timer` of `blitz-io` says which
+//! it is. On other systems the timeout of their event queue wakes the worker.
 //!
 //! # Tests
 //! A test can stop the clock of its runtime, and then time passes only when [`advance`] says so, or

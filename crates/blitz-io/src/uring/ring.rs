@@ -35,8 +35,8 @@ const COMPLETIONS: u32 = 1024;
 /// How often an operation is submitted to a system that has no memory for it, before the ring is
 /// given up.
 const TRIES: u32 = 1_000;
-/// How often a queue must be found empty, while the system keeps completions apart and does not hand
-/// them out, before those are taken for lost.
+/// How often a queue must be found empty, while the system holds overflowed completions back,
+/// before these count as lost.
 const LOOKS_BEFORE_LOST: u32 = 1_000;
 /// How long to sleep between looks at the completion queue where the system does not let us wait
 /// for it.
