@@ -13,7 +13,7 @@ struct Resource {
 
 impl Drop for Resource {
     fn drop(&mut self) {
-        // Nobody may listen any more.
+        // The listener may have gone.
         let _ = self.released.send(self.name);
     }
 }

@@ -184,7 +184,7 @@ pub struct InstallNeedsSend;
 /// ```
 pub struct MainIsAsync;
 
-/// There is nobody to pass arguments to it.
+/// It has no caller that could pass arguments.
 ///
 /// ```compile_fail
 /// #[blitz::main]
@@ -340,7 +340,7 @@ pub struct LocalResultsStay;
 /// ```
 pub struct LocalSetsStay;
 
-/// So does whoever awaits it.
+/// So does the task that awaits it.
 ///
 /// ```compile_fail
 /// let set = blitz::LocalSet::new();

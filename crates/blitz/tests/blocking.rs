@@ -18,7 +18,7 @@ fn threads(runtime: &Runtime) -> u64 {
 fn a_closure_that_comes_when_the_workers_leave_is_refused() {
     watched("a_closure_that_comes_when_the_workers_leave_is_refused", |_| {
         let (late, is_late) = std::sync::mpsc::channel();
-        // The pool has stopped when this is called: nobody would run the jobs of the closure.
+        // The pool has stopped when this is called: no worker would run the jobs of the closure.
         let pool = blitz::Pool::builder().workers(1).exit_handler(move |_| {
             late.send(blitz::spawn_blocking(|| blitz::join(|| 1, || 2))).unwrap();
         });

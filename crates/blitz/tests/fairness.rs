@@ -1,6 +1,6 @@
-//! Nobody waits for ever: a task that is always ready, or a job that always spawns another, keeps
-//! neither tasks nor jobs from running, wherever they come from. Mostly with one worker, so that
-//! nobody else can help. Each test ends only if what should run does.
+//! No task or job waits for ever: a task that is always ready, or a job that always spawns another,
+//! keeps neither tasks nor jobs from running, wherever they come from. Mostly with one worker, so
+//! that no other can help. Each test ends only if what should run does.
 
 mod common;
 
@@ -514,8 +514,8 @@ fn a_task_in_the_ring_waits_for_three_polls_of_the_lifo_slot_at_most() {
 
 #[test]
 fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
-    // Tasks so slow that the interval is shorter than a batch, so that batches come faster than they
-    // go; and such that the queue has its turn after each poll.
+    // Tasks so slow that the interval is shorter than a batch: batches come faster than they go.
+    // And tasks so slow that the queue has its turn after each poll.
     [500, 100, 30].into_iter().for_each(beside_a_full_queue);
 }
 

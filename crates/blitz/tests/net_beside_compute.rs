@@ -1,5 +1,5 @@
-//! Sockets beside code that computes: whoever polls a task for long does not keep events from the
-//! others.
+//! Sockets beside code that computes: a worker that polls a task for long does not keep events from
+//! the others.
 
 mod common;
 

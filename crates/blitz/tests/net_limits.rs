@@ -1,5 +1,5 @@
-//! As many connections as the system allows, and more. In processes of their own, whose limits
-//! nobody else shares.
+//! As many connections as the system allows, and more. In processes of their own, which share their
+//! limits with no other test.
 
 mod common;
 

@@ -163,7 +163,7 @@ fn any_descriptor_can_be_waited_for() {
         let (back, got) = reader.await.unwrap();
         here = back;
         assert_eq!(got.len(), 500);
-        // Whether the event of the close has come yet nobody knows; that of the last bytes has.
+        // The event of the close may or may not have come; that of the last bytes has.
         let mut guard = here.readable_mut().await.unwrap();
         assert!(guard.ready().is_readable());
         guard.retain_ready();
@@ -183,7 +183,8 @@ fn a_hang_up_that_was_cleared_is_not_told_again_and_again() {
         assert!(guard.ready().is_read_closed());
         guard.clear_ready();
         drop(guard);
-        // Nothing happens any more, so nothing is ready: whoever waited would wait and not spin.
+        // Nothing happens any more, so nothing is ready: a task that waited would wait and not
+        // spin.
         let error = here.try_io(Interest::READABLE, |_| Ok(())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
     });

@@ -1,5 +1,5 @@
 //! Panics in tasks: in a poll, in the drop of a future or an output, in a waker, in a handler. Each
-//! goes to whoever waits, else to the panic handler, and no worker ends.
+//! goes to the task that waits, else to the panic handler, and no worker ends.
 
 mod common;
 

@@ -33,7 +33,7 @@ fn is_there(pid: Pid) -> bool {
     test_kill_process(pid).is_ok()
 }
 
-/// Returns once somebody has waited for the process; a worker that is kept waiting could not.
+/// Returns once the process was waited for; a worker that is kept waiting could not.
 async fn gone(pid: Pid) {
     while is_there(pid) {
         blitz::task::yield_now().await;
@@ -276,7 +276,7 @@ fn a_child_that_outlives_its_runtime_is_seen_to_later() {
             other.block_on(async {
                 assert!(kept.wait().await.is_err());
                 drop(stdin);
-                // Whoever starts another one looks.
+                // Starting another process looks for it.
                 while is_there(number) {
                     Command::new("true").status().await.unwrap();
                 }

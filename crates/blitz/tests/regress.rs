@@ -283,7 +283,7 @@ fn tokio_4941_a_task_runs_although_the_worker_that_woke_it_blocks_on_it() {
         let pool = watch.pool(common::pool(2));
         let task = pool.spawn(async {
             let (send, receive) = std::sync::mpsc::channel();
-            // It is in this worker's LIFO slot, of which nobody is told.
+            // It is in this worker's LIFO slot, which is not announced.
             let child = blitz::spawn(async move { send.send(7).unwrap() });
             let seven = receive.recv().unwrap();
             child.await.unwrap();

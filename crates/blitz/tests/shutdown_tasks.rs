@@ -61,8 +61,7 @@ fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
     is_dropped.recv().unwrap();
 }
 
-/// Tasks in every state. Of those whose handles are returned nobody can say whether they will be
-/// finished.
+/// Tasks in every state. Those whose handles are returned may or may not be finished.
 struct Crowd {
     handles: Vec<JoinHandle<Token>>,
     /// Ends the shielded sections.
@@ -129,7 +128,7 @@ impl Crowd {
                 pending::<()>().await;
                 output
             }));
-            // One that is done, whose output nobody has fetched.
+            // One that is done, whose output was not fetched.
             let output = tally.token();
             spawn(Box::pin(async move { output }));
         }

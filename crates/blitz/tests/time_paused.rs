@@ -1,4 +1,5 @@
-//! The clock of a test: it stands while anybody runs, and moves to the next timer when nobody does.
+//! The clock of a test: it stands while anything runs, and moves to the next timer when nothing
+//! does.
 
 mod common;
 
@@ -235,7 +236,7 @@ fn closures_that_block_hold_the_clock() {
         slept.await.unwrap();
         assert_eq!(start.elapsed(), SECOND);
         helper.join().unwrap();
-        // The end of a closure that nobody waits for is noticed, too.
+        // The end of a detached closure is noticed, too.
         drop(blitz::spawn_blocking(|| ()));
         sleep(SECOND).await;
     });
@@ -247,7 +248,7 @@ fn advancing_wakes_those_whose_time_has_come() {
         let start = Instant::now();
         let ended = Arc::new(AtomicUsize::new(0));
         let (hold, held) = oneshot::channel::<()>();
-        // Somebody who computes holds the clock.
+        // A closure that computes holds the clock.
         let computes = blitz::spawn_blocking(move || held.blocking_recv());
         for n in 1..=10u32 {
             let ended = ended.clone();

@@ -205,8 +205,7 @@ fn blocking_threads_and_local_sets_can_sleep() {
     });
 }
 
-/// Nobody polls the driver but a worker that is idle: the one that computes does not delay the
-/// others.
+/// Only an idle worker polls the driver: a worker that computes does not delay the others.
 #[test]
 fn a_worker_that_computes_delays_nobody_elses_sleep() {
     watched("a_worker_that_computes_delays_nobody_elses_sleep", |watch| {

@@ -137,7 +137,7 @@ use blitz::Scheduler;
 static CHOOSE_SIGNALS: extern "C" fn() = choose_signals;
 
 extern "C" fn choose_signals() {
-    // SAFETY: there is one thread yet, and nobody keeps a pointer into the environment.
+    // SAFETY: there is one thread yet, and it keeps no pointer into the environment.
     unsafe { std::env::set_var(Scheduler::VARIABLE, "signal") };
 }
 

@@ -14,8 +14,8 @@ fn tasks_behind_one_leaf_get_as_many_workers() {
     watched("tasks behind one leaf", |watch| {
         for workers in [2, 4, 8, 64] {
             for _ in 0..rounds(100) {
-                // A new one each time: whoever has ended tasks of others has slots behind their
-                // leaves.
+                // A new one each time: a worker that has ended tasks of others has slots behind
+                // their leaves.
                 let runtime = signal_runtime(watch, workers);
                 let all_run = Arc::new(Barrier::new(workers + 1));
                 let arrived = Arc::new(AtomicUsize::new(0));
