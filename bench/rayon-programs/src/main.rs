@@ -1,5 +1,5 @@
-//! Programs that use Rayon as its users do: which core runs them, Rayon's own or Blitz's drop-in, is
-//! decided by the build. `blitz bench` builds both. The loops in [`par`] exist with the iterators of
+//! Programs that use Rayon as its users do. The build decides which core runs them: Rayon's own or
+//! Blitz's drop-in. `blitz bench` builds both. The loops in [`par`] exist with the iterators of
 //! other crates, too.
 //!
 //! Each program is a contestant of `blitz bench`; `rayon-programs check` runs all of them, at a small

@@ -55,7 +55,7 @@ pub struct Harvest {
     pub latencies: Sample,
 }
 
-/// Somebody who asks a server.
+/// A client that sends requests to a server.
 pub trait Ask {
     /// Asks for about `time`, and until the last answer has come.
     ///

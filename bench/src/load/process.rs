@@ -82,7 +82,7 @@ impl Drop for LoadProcess {
 ///
 /// # Errors
 ///
-/// Returns an error if nobody listens any more.
+/// Returns an error if the reader of `output` has gone.
 pub fn serve(load: Load, input: impl BufRead, mut output: impl Write) -> std::io::Result<()> {
     let mut clients = connect(load);
     let connected = match &mut clients {

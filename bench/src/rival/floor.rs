@@ -6,11 +6,12 @@ use super::{Build, Rival, Work};
 
 /// Forks that do no more than they must to publish their closure, on one thread: what no pool that does so gets around.
 ///
-/// The closure lies in the frame of its fork. How to run it and where it is are written to a place that another thread
-/// could read; the second of the two stores makes it known. After the first closure a load tells whether it is still
-/// there, and a store withdraws it. A deque that is correct does more: here is no fence between these two, nobody
-/// takes anything, and a place is found by the address of its frame, so that no fork waits for a count that another one
-/// changes. Nor does this look for its worker, ask whether anybody is idle, or hold a panic back.
+/// The closure lies in the frame of its fork. How to run it and where it is are written to a place
+/// that another thread could read; the second of the two stores makes it known. After the first
+/// closure a load tells whether it is still there, and a store withdraws it. A deque that is
+/// correct does more: here is no fence between these two, no thread takes anything, and a place is
+/// found by the address of its frame, so that no fork waits for a count that another one changes.
+/// Nor does this look for its worker, ask whether anybody is idle, or hold a panic back.
 #[derive(Debug)]
 pub struct Floor {
     places: Box<[Place; PLACES]>,

@@ -45,7 +45,8 @@ pub trait Rival: Build + Sync {
         T: Send,
         F: Work<Self, T>;
 
-    /// Runs both closures: `a` at once on this thread, `b` here or on whoever takes it meanwhile.
+    /// Runs both closures: `a` at once on this thread, `b` here or on the thread that takes it
+    /// meanwhile.
     fn join<A, B, RA, RB>(ctx: &mut Self::Ctx<'_>, a: A, b: B) -> (RA, RB)
     where
         RA: Send,

@@ -49,7 +49,7 @@ pub trait Tasks: Copy + Send + Sync + 'static {
     where
         F: Future<Output: Send> + Send + 'static;
 
-    /// Starts a task that nobody waits for.
+    /// Starts a detached task.
     fn detach<F>(self, future: F)
     where
         F: Future<Output = ()> + Send + 'static;

@@ -1,4 +1,4 @@
-//! Runtimes with sockets and timers, and what their servers say, whoever runs them.
+//! Runtimes with sockets and timers, and what their servers answer on every runtime.
 
 use std::{convert::Infallible, future::Future, net::TcpListener, time::Duration};
 
@@ -55,7 +55,7 @@ pub(super) async fn echo(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
                     return;
                 }
             }
-            // The clients check what they get; whoever has none any more has gone.
+            // The clients check what they get; a client without requests has gone.
             _ => return,
         }
     }
@@ -67,7 +67,7 @@ pub(super) async fn hello(stream: impl AsyncRead + AsyncWrite + Unpin) {
         Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(HELLO.as_bytes()))))
     });
     let connection = http1::Builder::new().serve_connection(BlitzIo::new(stream), service);
-    // The clients check what they get; whoever has none any more has gone.
+    // The clients check what they get; a client without requests has gone.
     let _ = connection.await;
 }
 

@@ -178,7 +178,7 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         cpu_ratio: ratio_of(Measure::Plain(Metric::Cpu)).filter(|_| is_wall),
         speed_up: speed_up.map(|speed_up| speed_up.median),
         goal: comparison.goal,
-        // Whoever drops out after some rounds has failed, whatever it measured before.
+        // A contestant that drops out after some rounds has failed, whatever it measured before.
         verdict: match outcome.failures.contains_key(&comparison.subject) {
             true => Verdict::Failed,
             false if (measure.unit() == Unit::Times || has_floor) && ratio.is_some() => {

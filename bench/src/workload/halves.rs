@@ -146,5 +146,5 @@ impl<J: InHalves> Desk<J> {
     }
 }
 
-/// The round after which nobody asks.
+/// The round after which no thread asks.
 const CLOSED: u64 = u64::MAX;

@@ -47,7 +47,7 @@ impl<R: Rival> Contest for PickUp<R> {
 }
 
 /// Forks a job and computes until it has been taken, at most for the length of the leaf. Returns
-/// how long that took; `None` if nobody took it.
+/// how long that took; `None` if no thread took it.
 fn pick_up<R: Rival>(ctx: &mut R::Ctx<'_>) -> Option<Duration> {
     let taken = AtomicBool::new(false);
     let leaf_done = AtomicBool::new(false);
@@ -63,7 +63,7 @@ fn pick_up<R: Rival>(ctx: &mut R::Ctx<'_>) -> Option<Duration> {
         |_| {
             let wait = forked.elapsed();
             taken.store(true, Ordering::Relaxed);
-            // Whoever runs this on the forking thread runs it after the leaf.
+            // If the forking thread runs this, it does so after the leaf.
             (!leaf_done.load(Ordering::Relaxed)).then_some(wait)
         },
     );
@@ -75,7 +75,7 @@ fn hopeless(waits: &[Option<Duration>]) -> bool {
     waits.len() >= 3 && waits.iter().all(Option::is_none)
 }
 
-/// A percentile that falls among the jobs nobody took is absent.
+/// A percentile that falls among the jobs that were not taken is absent.
 pub(super) fn summarise(waits: &[Option<Duration>]) -> Sample {
     let waits: Vec<f64> =
         waits.iter().map(|wait| wait.map_or(f64::INFINITY, nanoseconds)).collect();

@@ -48,7 +48,8 @@ impl Drop for Bare {
     }
 }
 
-/// Clocks are read where [`pick_up`](super::pick_up) reads them: before the fork, and by whoever has taken it.
+/// Clocks are read where [`pick_up`](super::pick_up) reads them: before the fork, and by the thread
+/// that has taken it.
 struct Words {
     epoch: Instant,
     /// When the last fork was made, in nanoseconds.

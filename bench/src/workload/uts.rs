@@ -1,5 +1,5 @@
-//! Unbalanced tree search: a tree whose shape comes out of a hash, so that nobody can know how much
-//! hangs below a node without walking it. After the benchmark of the same name (binomial trees).
+//! Unbalanced tree search: a tree whose shape comes out of a hash, so that the size of a subtree is
+//! unknown until it is walked. After the benchmark of the same name (binomial trees).
 
 use super::batch::ForkJoin;
 use crate::{rival::Rival, rng::mix};

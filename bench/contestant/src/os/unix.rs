@@ -35,8 +35,8 @@ fn read(clock: ClockId) -> Option<Duration> {
 ///
 /// Returns the system's error.
 pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
-    // The children of a process that is killed become somebody else's, who is then told what CPU time
-    // they have used: they become ours.
+    // The children of a killed process get another parent, which then hears what CPU time they have
+    // used. Here they become ours.
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok(command.process_group(0))
@@ -51,8 +51,8 @@ pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
 /// Returns the system's error, for example if none of them is left.
 pub fn end(child: &mut Child) -> io::Result<usize> {
     let group = Pid::from_child(child);
-    // Before the wait: as long as there is the process, or another of its group, nobody else has its
-    // number.
+    // Before the wait: as long as there is the process, or another of its group, no other process
+    // has its number.
     kill_process_group(group, Signal::KILL)?;
     child.wait()?;
     let mut others = 0;
@@ -81,7 +81,7 @@ pub fn release(child: &Child) -> io::Result<()> {
 }
 
 /// Asks the system to kill this process when its parent ends: a contestant that is held cannot
-/// notice by itself that nobody waits for it.
+/// notice by itself that its parent has gone.
 ///
 /// # Errors
 ///

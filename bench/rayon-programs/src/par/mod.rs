@@ -59,7 +59,8 @@ impl Iterators {
         self.run(program).is_some()
     }
 
-    /// Whose iterators the rival called `rival` has; which core is below Rayon's is another question.
+    /// Returns the iterators of the rival called `rival`. Which core runs Rayon's is another
+    /// question.
     pub fn of_rival(rival: &str) -> Option<Self> {
         match rival {
             "seq" => Some(Self::Seq),

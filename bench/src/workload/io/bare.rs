@@ -68,7 +68,7 @@ impl Desk {
             for event in &events {
                 let place = &mut self.connections[event.token().0];
                 let Some(connection) = place else { continue };
-                // The clients check what they get; whoever has none any more has gone.
+                // The clients check what they get; a client without requests has gone.
                 if !connection.echo().unwrap_or(false) {
                     *place = None;
                     open -= 1;

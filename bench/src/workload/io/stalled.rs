@@ -1,8 +1,8 @@
 //! Tasks that sleep for a short time, again and again, beside stuck ones.
 //!
 //! A stuck task computes or blocks for long. It has just slept as well, and wakes up when every
-//! worker sleeps: the worker that found its timer is busy then, and another thread has to look after
-//! the timers of the others.
+//! worker sleeps. The worker that found its timer is busy then, and another thread has to fire the
+//! other tasks' timers.
 
 use std::{
     thread,

@@ -56,7 +56,7 @@ impl Arrivals {
     fn tell(&self) {
         let complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(complete) = complete {
-            // Whoever asked may have gone.
+            // The asker may have gone.
             let _ = complete.send(());
         }
     }

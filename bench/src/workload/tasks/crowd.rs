@@ -63,7 +63,7 @@ struct Seat<M> {
 }
 
 impl<M: Member> Crowd<M> {
-    /// Nobody has come yet.
+    /// No member has come yet.
     pub(super) fn leaked(members: usize, common: M::Common) -> &'static Self {
         let seats = (0..members).map(|_| Seat::default()).collect();
         Box::leak(Box::new(Self { seats, common }))

@@ -9,10 +9,10 @@ use super::{
 };
 use crate::runtime::{Runtime, Tasks};
 
-/// Whom the tasks tell that they have run.
+/// Which task is notified that the tasks have run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fan {
-    /// Nobody; the last one tells.
+    /// None: the last task reports the end.
     Out,
     /// Another task, which each of them wakes.
     In,

@@ -28,7 +28,7 @@ pub(super) fn open<R: Runtime>(
     runtime.block_on(async move {
         tasks.detach(async move {
             while let Some(call) = called.recv().await {
-                // Nobody waits for the last answers when the contest ends.
+                // The last answers have no receiver when the contest ends.
                 let _ = ran.send(call.elapsed());
             }
         });

@@ -164,7 +164,7 @@ impl Future for Parked {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let lot = self.lot;
         let mut waker = lot.slots[self.slot].lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever opens the lot takes the waker under the same lock afterwards.
+        // The thread that opens the lot takes the waker under the same lock afterwards.
         if lot.open.load(Ordering::Relaxed) {
             return Poll::Ready(());
         }

@@ -1,6 +1,6 @@
-//! Foreign threads that wake the same tasks again and again, in bursts: most wakes come while the task is still queued
-//! because of an earlier one. After a burst all threads wait until every task has run, for otherwise whoever lets the
-//! tasks wait longest would do best.
+//! Foreign threads that wake the same tasks again and again, in bursts: most wakes come while the
+//! task is still queued because of an earlier one. After a burst all threads wait until every task
+//! has run, for otherwise the runtime that lets the tasks wait longest would do best.
 
 use std::{
     array,
