@@ -38,7 +38,7 @@ pub struct Job {
 
 /// A command that takes longer hangs and is ended; what it started itself is not.
 const LIMIT: Duration = Duration::from_secs(40 * 60);
-/// How often a step says that it is alive, where nobody watches a terminal.
+/// How often a step says that it is alive, where no terminal is watched.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 /// How often a command's state is looked at.
 const POLL: Duration = Duration::from_millis(100);

@@ -38,7 +38,7 @@ async fn ask(address: SocketAddr, names: &[&str]) -> Result<Vec<String>, BoxErro
         let body = answer.into_body().collect().await?.to_bytes();
         answers.push(String::from_utf8(body.to_vec())?);
     }
-    // The connection ends when nobody can send requests any more.
+    // The connection ends when no sender is left.
     drop(sender);
     connection.await??;
     Ok(answers)

@@ -18,7 +18,7 @@ const REQUESTS: u64 = 100;
 
 #[blitz::main]
 async fn main() -> Result<(), BoxError> {
-    // Nobody is answered before all have arrived and the end has begun.
+    // No request is answered before all have arrived and the end has begun.
     let together = Arc::new(Barrier::new(REQUESTS as usize + 1));
     let meeting = together.clone();
     let square = get(move |Path(n): Path<u64>| async move {

@@ -71,7 +71,7 @@ async fn main() -> Result<(), BoxError> {
     let answer = ask(address, client_side(key.cert.der().clone())?).await?;
     assert_eq!(answer, (Version::HTTP_2, "between you and me".to_owned()));
 
-    // Whoever trusts another certificate for the same name does not get that far.
+    // A client that trusts another certificate for the same name does not get that far.
     let other = rcgen::generate_simple_self_signed([HOST.to_owned()])?;
     let refused = ask(address, client_side(other.cert.der().clone())?).await.unwrap_err();
     assert!(refused.to_string().contains("certificate"), "{refused}");

@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pin_project! {
     /// Makes hyper's stream of one of Tokio's, and the other way round.
     ///
-    /// Blitz's sockets, TLS on top of them and whatever else has Tokio's traits can be given to
-    /// hyper; what hyper hands out after an upgrade can be given to whoever expects Tokio's traits.
+    /// Blitz's sockets, TLS on top of them and every other stream with Tokio's traits can be given
+    /// to hyper. The stream that hyper hands out after an upgrade has Tokio's traits in turn.
     ///
     /// ```
     /// use blitz::io::{AsyncReadExt, AsyncWriteExt};
@@ -46,8 +46,8 @@ impl<T> BlitzIo<T> {
         BlitzIo { stream, presence: None }
     }
 
-    /// Wraps the stream of a server's connection, which is `presence` as long as the stream is in
-    /// here, whoever has it then: hyper hands it out after an upgrade.
+    /// Wraps the stream of a server's connection, which keeps `presence` as long as the stream is
+    /// in here. Hyper may hand the stream out after an upgrade.
     pub(crate) fn of_server(stream: T, presence: Presence) -> BlitzIo<T> {
         BlitzIo { stream, presence: Some(presence) }
     }

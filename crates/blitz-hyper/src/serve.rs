@@ -201,9 +201,9 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         self.change(|settings| change(&mut settings.builder))
     }
 
-    /// Tells `handler` why a connection ended, unless it ended well, and why none could be accepted
-    /// for a moment. Clients that vanish are among the reasons, so the errors are ignored unless
-    /// somebody asks for them.
+    /// Calls `handler` with the error of a connection that did not end well, and with that of a
+    /// failed accept. Clients that vanish are among the reasons, so without a handler the errors
+    /// are ignored.
     pub fn on_error(self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
         self.change(|settings| settings.on_error = Arc::new(handler))
     }
@@ -350,7 +350,7 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
     }
 }
 
-/// Long enough not to spin while there are no descriptors, short enough for nobody to give up.
+/// Long enough not to spin while there are no descriptors, short enough for no client to give up.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Waits until the last connection is gone, those that were upgraded included, or until the time is
@@ -387,7 +387,7 @@ fn poll_reap(connections: &mut JoinSet<()>, cx: &mut Context<'_>) -> Poll<()> {
     while let Some(ended) = std::task::ready!(connections.poll_join_next(cx)) {
         // Else it was the abort that ends a server.
         if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
-            // Nobody waits for it, and it goes where such panics go.
+            // No handle waits for it, so it goes where such panics go.
             drop(blitz::spawn(async { resume_unwind(panic) }));
         }
     }

@@ -50,7 +50,8 @@ fn connections_are_kept_and_shared() {
         let request = Request::post(format!("{base}/echo")).body(Full::new(body.clone())).unwrap();
         let answer = client.request(request).await.unwrap();
         assert!(answer.into_body().collect().await.unwrap().to_bytes() == body);
-        // A connection goes back once its task has seen the end of a body: a few may be made before.
+        // A connection goes back once its task has seen the end of a body: a few more may be made
+        // before.
         assert!((1..=21).contains(&server.shutdown.running()));
         let tasks: Vec<_> = (0..20)
             .map(|_| {

@@ -59,7 +59,7 @@ fn requests_that_have_begun_are_answered() {
 
         let address = server.address;
         server.shutdown.start();
-        // Those without a request are closed at once, and nobody else comes in.
+        // Those without a request are closed at once, and no other client comes in.
         idle.closed().await;
         silent.closed().await;
         while TcpStream::connect(address).await.is_ok() || server.shutdown.running() > 2 {

@@ -106,7 +106,7 @@ where
         Ok(ThreadPool::of(pool))
     }
 
-    /// Builds the global pool. If nobody does, it is built with defaults when first used.
+    /// Builds the global pool. Without this call, its first use builds it with defaults.
     ///
     /// # Errors
     /// As [`ThreadPoolBuilder::build`], and if the global pool exists already.
@@ -160,8 +160,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called with a panic that nobody waits for. Default: the process aborts, as it does if the
-    /// handler itself panics.
+    /// Sets the handler for panics of detached jobs. By default the process aborts, as it does if
+    /// the handler itself panics.
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -206,8 +206,9 @@ impl<S> ThreadPoolBuilder<S> {
         let asked = if self.num_threads > 0 { self.num_threads } else { num_threads_from_env() };
         let mut builder =
             Pool::builder().workers(asked.min(Pool::MAX_WORKERS)).wait_policy(wait_from_env());
-        // Rayon's pools do not wait for their threads, and some programs could not bear it. Nor do they
-        // start more than were asked for: programs have a table with a row per thread index.
+        // Rayon's pools do not wait for their threads, and some programs could not bear it. Nor do
+        // they start more threads than were asked for: some programs have a table with a row per
+        // thread index.
         builder = builder.detach_on_drop().spares(0);
         if self.use_current_thread {
             builder = builder.use_current_thread();
@@ -246,7 +247,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 }
 
-/// Dropped: a panic that nobody waits for was not handled.
+/// Dropped: the panic of a detached job was not handled.
 struct AbortUnlessHandled;
 
 impl Drop for AbortUnlessHandled {

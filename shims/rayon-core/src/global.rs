@@ -61,7 +61,7 @@ where
     blitz_core::join_context(oper_a, oper_b)
 }
 
-/// Starts a job that nobody waits for; on the thread that spawned it, newest first.
+/// Starts a detached job. The spawning thread runs its jobs newest first.
 ///
 /// # Panics
 /// A panic of `func` goes to the pool's panic handler; without one the process aborts.

@@ -94,7 +94,7 @@ extern "C" fn write_down() {
          steals={steals} parks={parks}\n",
         program.to_string_lossy().replace(' ', "_"),
     );
-    // The process ends: nobody is left to be told that the file cannot be written.
+    // The process ends: no caller is left to hear that the file cannot be written.
     let _ = file()
         .and_then(|file| File::options().create(true).append(true).open(file).ok())
         .map(|mut file| file.write_all(line.as_bytes()));

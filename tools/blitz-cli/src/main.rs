@@ -54,7 +54,7 @@ impl Failure {
     }
 }
 
-/// Writes `text` to stdout. That nobody reads it any more (`blitz doctor | head -1`) is no failure.
+/// Writes `text` to stdout. A reader that has gone (`blitz doctor | head -1`) is no failure.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

@@ -1,5 +1,5 @@
-//! What Rayon 1.12 offers and `blitz-par` has, by name: every method is in its trait's body, and some
-//! law calls it and every function.
+//! What Rayon 1.12 offers and `blitz-par` has, by name. Every method is in its trait's body, and
+//! some law calls every method and every function.
 
 use super::Finding;
 use crate::source::{Token, after_group, starts_with};

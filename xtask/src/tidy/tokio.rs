@@ -1,5 +1,7 @@
-//! In `blitz-io` Tokio is named where its traits, channels and locks come in, and where its traits are
-//! shown to users: the fewer files know where they come from, the easier it is to take them from elsewhere.
+//! Checks where `blitz-io` names Tokio: only where its traits, channels and locks come in, and
+//! where its traits are shown to users.
+//!
+//! The fewer files know where they come from, the easier it is to take them from elsewhere.
 
 use super::Report;
 use crate::tree::Tree;

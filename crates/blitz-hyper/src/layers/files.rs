@@ -19,9 +19,9 @@ use tower_service::Service;
 
 /// Answers `GET` and `HEAD` with the files of a folder and of those in it.
 ///
-/// Paths that lead out of the folder are not found; symbolic links are followed. A folder is answered with
-/// its `index.html`. Types of contents are told by the ends of names. There are no ranges, no compression
-/// and no dates: a layer or a proxy adds what a service needs.
+/// Paths that lead out of the folder are not found; symbolic links are followed. A folder is
+/// answered with its `index.html`. The content type comes from the file name's extension. There are
+/// no ranges, no compression and no dates: a layer or a proxy adds what a service needs.
 ///
 /// ```
 /// use axum::Router;

@@ -90,8 +90,8 @@ impl Client {
         Client { local, sender: Sender::Http2(sender), connection }
     }
 
-    /// Waits until the connection takes another request: whoever has read an answer may be ahead of
-    /// it.
+    /// Waits until the connection takes another request: a client that has read an answer may be
+    /// ahead of it.
     pub async fn ready(&mut self) {
         let ready = match &mut self.sender {
             Sender::Http1(sender) => sender.ready().await,

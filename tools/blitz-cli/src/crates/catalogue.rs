@@ -1,7 +1,8 @@
 //! Which crates run on Blitz, and what each needs for it.
 //!
-//! `cargo xtask crates` runs a program for each entry that names a package of `ecosystem/`, and makes
-//! the table of `docs/crates.md` of the same entries. `blitz doctor --crates` looks entries up.
+//! `cargo xtask crates` runs a program for each entry that names a package of `ecosystem/`, and
+//! writes the table of `docs/crates.md` from the same entries. `blitz doctor --crates` looks
+//! entries up.
 
 /// What is known of one crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -76,8 +76,9 @@ impl Programs {
         })
     }
 
-    /// The build that `rival` is in `case`. The twin, which uses no core, is Rayon's, and so are all
-    /// iterators but Rayon's on the drop-in: they lie beside Rayon's in one program.
+    /// The program that runs `rival` in `case`. Blitz in Rayon's programs, and Rayon's iterators on
+    /// Blitz, run in the build with the drop-in. The twin, which uses no core, and all other
+    /// iterators run in the build with Rayon's core.
     pub fn of(&self, case: &Case, rival: RivalKind) -> &Path {
         match (case.workload, rival) {
             (Workload::Rayon(_), RivalKind::Blitz) | (_, RivalKind::RayonOnBlitz) => &self.on_blitz,
