@@ -32,8 +32,8 @@ pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
     }
 }
 
-/// Runs `op` once on a worker. Without its type, so that a program has the way from a foreign thread
-/// into a pool once, not once for each of its loops.
+/// Runs `op` once on a worker. `op` has no type parameter, so a program compiles the way from a
+/// foreign thread into a pool once, not once for each of its loops.
 fn enter_worker(op: &mut (dyn FnMut(Here<'_>) + Send)) {
     blitz_core::enter(|here| op(Here(Kind::Worker(here))));
 }

@@ -21,9 +21,9 @@
 //!
 //! # How it works
 //! Sources and indexed adaptors are [`Piece`](iter::Piece)s: work that can be cut, handed out in
-//! blocks that are ordinary iterators. What is done with the items is a reducer, which other adaptors
-//! wrap. There is one loop, which takes blocks of a piece into a reducer, and cuts the piece and
-//! forks where another worker could use a part.
+//! blocks that are ordinary iterators. A reducer consumes the items; other adaptors wrap it. One
+//! loop feeds blocks of a piece into a reducer. It cuts the piece and forks where another worker
+//! could use a part.
 //!
 //! # In async code
 //! Call a loop right inside of a task if it is short: idle workers take parts of it. To keep the

@@ -274,7 +274,8 @@ pub trait ParallelSliceMut<T: Send> {
         RChunksExactMut::new(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// Makes an iterator over the longest mutable slices in which `f` approves of each two neighbours.
+    /// Makes an iterator over the longest mutable slices in which `f` is true for each two
+    /// neighbours.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -383,8 +384,8 @@ pub trait ParallelSliceMut<T: Send> {
         sort::unstable(self.as_parallel_slice_mut(), f);
     }
 
-    /// As [`par_sort_unstable`](Self::par_sort_unstable), by the keys that `f` returns, any number of
-    /// times.
+    /// As [`par_sort_unstable`](Self::par_sort_unstable), by the keys that `f` returns. `f` is
+    /// called any number of times per item.
     ///
     /// ```
     /// # use blitz::prelude::*;

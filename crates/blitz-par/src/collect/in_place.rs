@@ -2,9 +2,9 @@
 //!
 //! The memory is reserved before the loop begins. Each part writes from its [`Place`] on and never
 //! behind the limit of the block that it takes in. Places of parts that run at once do not overlap,
-//! and a part's range begins behind all that was written by the part that it was cut off from:
-//! [`Place`] sees to both, whatever a [`Piece`](crate::piece::Piece) says of its length. What a part
-//! has written it owns, and drops if a panic comes.
+//! and a part's range begins behind all that was written by the part that it was cut off from.
+//! [`Place`] ensures both, whatever length a [`Piece`](crate::piece::Piece) claims. A part owns
+//! what it has written, and drops it on a panic.
 
 use crate::iter::ParallelIterator;
 use crate::place::Place;

@@ -35,8 +35,8 @@ pub trait ParallelIteratorExt: ParallelIterator {
 
     /// Lets at most `workers` workers take part. With 1 the loop is sequential.
     ///
-    /// The limit holds for this loop and for the inner loops of its `flat_map`s, not for other loops
-    /// and forks that the functions of the loop make.
+    /// The limit holds for this loop and for the inner loops of its `flat_map`s. It does not hold
+    /// for other loops and forks that the loop's functions start.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -30,10 +30,9 @@ use std::ops::ControlFlow::Continue;
 
 /// A parallel iterator: what items there are, and what is done with them.
 ///
-/// Nothing happens until a method is called that returns no iterator. Then the loop runs on the
-/// current pool, or on the global one: block by block on the worker that calls, and wherever another
-/// worker is idle it gets a part. Panics of closures continue in the caller, when all parts have
-/// ended.
+/// Nothing runs until a method is called that returns no iterator. Then the loop runs on the
+/// current pool, or on the global one: block by block on the calling worker. Another worker that is
+/// idle gets a part. A closure's panic continues in the caller when all parts have ended.
 ///
 /// The trait cannot be implemented elsewhere: see [`Piece`](super::Piece) for sources of your own.
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
@@ -615,7 +614,8 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &Find::any(|item| f(item).then_some(()))).is_some()
     }
 
-    /// Whether `f` approves of all items. The loop ends soon after one is found of which it does not.
+    /// Returns whether `f` is true for all items. The loop ends soon after an item for which it is
+    /// not.
     /// ```
     /// # use blitz::prelude::*;
     /// assert!([1, 2, 3].par_iter().all(|&n| n > 0));
@@ -624,8 +624,8 @@ pub trait ParallelIterator: Sized + Send {
         !self.any(|item| !f(item))
     }
 
-    /// Passes on what is inside of the items, until one is `None`: then all parts of the loop end, some
-    /// of them perhaps before items that lie before it.
+    /// Passes on the values inside of the items, until an item is `None`. Then all parts of the
+    /// loop end, some of them perhaps before they reach items that lie before it.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!([Some(1), Some(2)].into_par_iter().while_some().sum::<i32>(), 3);
