@@ -15,8 +15,8 @@
 //!   So small loops and loops of uneven items need no tuning.
 //! - The state of [`map_init`](iter::ParallelIterator::map_init) and its like lasts as long as the
 //!   part of the loop that a worker has, not until the next cut.
-//! - [`par_bridge`](iter::ParallelBridge::par_bridge) pulls batches, and no worker waits for another
-//!   one's.
+//! - [`par_bridge`](iter::ParallelBridge::par_bridge) pulls batches, and no worker waits for
+//!   another one's.
 //! - There is more: [`ParallelIteratorExt`](iter::ParallelIteratorExt).
 //!
 //! # How it works

@@ -52,8 +52,8 @@ impl Place {
         Place { limit: self.next, end, is_exact: false, ..*self }
     }
 
-    /// Takes the place of the next loop inside of an item of this block: `share` numbers, or half of
-    /// those that are left.
+    /// Takes the place of the next loop inside of an item of this block: `share` numbers, or half
+    /// of those that are left.
     #[inline]
     pub(crate) fn take_inner(&mut self, share: Option<usize>) -> Place {
         let width = self.width();

@@ -235,7 +235,8 @@ fn a_pool_that_is_idle_again_uses_no_processor_time() {
             assert!(runtime.metrics().spares > 0);
             over.store(true, SeqCst);
             wait_for(|| runtime.dump().all_sleep && !runtime.dump().watch);
-            // The relief worker may still be in the driver, and stays there. No thread of the pool uses any time while this one blocks.
+            // The relief worker may still be in the driver, and stays there. No thread of the pool
+            // uses any time while this one blocks.
             let before = used();
             let (_keep, never) = channel::<()>();
             assert!(never.recv_timeout(Duration::from_millis(300)).is_err());
@@ -311,7 +312,8 @@ fn programs_that_deadlock_elsewhere_end_with_any_number_of_workers() {
                 }
             });
             assert_eq!(lock.into_inner().unwrap(), 600);
-            // tokio#4730 and #4941: a task blocks its worker until one that it has just spawned ran.
+            // tokio#4730 and #4941: a task blocks its worker until one that it has just spawned
+            // ran.
             let tasks: Vec<_> = (0..workers)
                 .map(|n| {
                     pool.spawn(async move {

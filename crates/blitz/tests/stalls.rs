@@ -1,5 +1,5 @@
-//! Nothing stalls a pool: workers that are blocked, or compute for long, keep no task, timer, socket or
-//! job waiting.
+//! Nothing stalls a pool: workers that are blocked, or compute for long, keep no task, timer,
+//! socket or job waiting.
 
 mod common;
 

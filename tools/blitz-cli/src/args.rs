@@ -44,8 +44,8 @@ pub enum Command {
 /// What to look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct DoctorArgs {
-    /// Instead, read a Cargo.lock (the one in this folder by default) and say which crates run on Blitz
-    /// as they are and which need a Tokio guest
+    /// Instead, read a Cargo.lock (the one in this folder by default) and say which crates run on
+    /// Blitz as they are and which need a Tokio guest
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "Cargo.lock")]
     pub crates: Option<PathBuf>,
 }
@@ -77,8 +77,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "PROGRAM")]
     pub before: Option<PathBuf>,
 
-    /// Instead, measure what a program with 40 parallel loops costs to build, beside Rayon's: time, LLVM
-    /// lines, size
+    /// Instead, measure what a program with 40 parallel loops costs to build, beside Rayon's: time,
+    /// LLVM lines, size
     #[arg(long, conflicts_with_all = ["quick", "full", "only", "json", "list", "before", "seed"])]
     pub build: bool,
 

@@ -1,5 +1,5 @@
-//! Turns a copy of rayon into a package that holds its tests and examples and depends on it, so that
-//! they judge the facade over Blitz's own parallel iterators.
+//! Turns a copy of rayon into a package that holds its tests and examples and depends on it, so
+//! that they judge the facade over Blitz's own parallel iterators.
 
 use super::catalogue::LeftOut;
 use super::moved::{examples, without_test};

@@ -5,9 +5,9 @@
 //!  what was read ─▶ the store, which all readers share ─▶ each waker
 //! ```
 //!
-//! A read of a terminal or a pipe may take for ever, and cannot be cancelled. So it is done by a thread
-//! of the process, not by one of a pool: no pool's end waits for it. It reads only when a reader has
-//! asked, so that a program which has read a line leaves the rest to others.
+//! A read of a terminal or a pipe may take for ever, and cannot be cancelled. So it is done by a
+//! thread of the process, not by one of a pool: no pool's end waits for it. It reads only when a
+//! reader has asked, so that a program which has read a line leaves the rest to others.
 
 #![forbid(unsafe_code)]
 

@@ -9,8 +9,8 @@
 //! have one together. The worker with the driver's lease fires the timers of all, so none is late
 //! behind a worker that computes.
 //!
-//! A worker that blocks gets up for timers at most once per slack, which the pool's builder sets: see
-//! [`blitz_parts::alarm`].
+//! A worker that blocks gets up for timers at most once per slack, which the pool's builder sets:
+//! see [`blitz_parts::alarm`].
 
 #![forbid(unsafe_code)]
 

@@ -91,8 +91,8 @@ pub trait ParallelIterator: Sized + Send {
         self.map_with(init, op).for_each(|()| ());
     }
 
-    /// Calls `op` with what `init` returned and with each item. `init` is called once for each part of
-    /// the loop, and its value need not be `Send`.
+    /// Calls `op` with what `init` returned and with each item. `init` is called once for each part
+    /// of the loop, and its value need not be `Send`.
     /// ```
     /// # use blitz::prelude::*;
     /// (0..5).into_par_iter().for_each_init(|| std::rc::Rc::new(1), |one, n| assert!(n + **one > 0));
@@ -105,8 +105,8 @@ pub trait ParallelIterator: Sized + Send {
         self.map_init(init, op).for_each(|()| ());
     }
 
-    /// Calls `op` with each item until one call fails; returns one of the failures. Parts of the loop
-    /// end soon after.
+    /// Calls `op` with each item until one call fails; returns one of the failures. Parts of the
+    /// loop end soon after.
     /// ```
     /// # use blitz::prelude::*;
     /// let checked = (0..10).into_par_iter().try_for_each(|n| if n < 9 { Ok(()) } else { Err(n) });
@@ -136,7 +136,8 @@ pub trait ParallelIterator: Sized + Send {
         self.map_with(init, op).try_reduce(|| (), |(), ()| R::of(Continue(())))
     }
 
-    /// As [`try_for_each`](Self::try_for_each), with what `init` returned for each part of the loop.
+    /// As [`try_for_each`](Self::try_for_each), with what `init` returned for each part of the
+    /// loop.
     /// ```
     /// # use blitz::prelude::*;
     /// let checked = (0..9).into_par_iter().try_for_each_init(|| 9, |limit, n| (n < *limit).then_some(()));
@@ -188,8 +189,8 @@ pub trait ParallelIterator: Sized + Send {
         MapWith { base: self, seed: init, f }
     }
 
-    /// As [`map`](Self::map), with what `init` returned for each part of the loop. The value need not be
-    /// `Send`.
+    /// As [`map`](Self::map), with what `init` returned for each part of the loop. The value need
+    /// not be `Send`.
     /// ```
     /// # use blitz::prelude::*;
     /// let sums = (0..4).into_par_iter().map_init(|| std::rc::Rc::new(1), |one, n| n + **one);
@@ -268,8 +269,8 @@ pub trait ParallelIterator: Sized + Send {
         FilterMap { base: self, f }
     }
 
-    /// Passes on the items of the parallel iterators that `f` returns. They are cut, too, if another
-    /// worker is idle.
+    /// Passes on the items of the parallel iterators that `f` returns. They are cut, too, if
+    /// another worker is idle.
     /// ```
     /// # use blitz::prelude::*;
     /// let items = (1..4).into_par_iter().flat_map(|n| vec![n; n]);
@@ -347,8 +348,8 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &ReduceWith(op))
     }
 
-    /// As [`reduce`](Self::reduce), of items that may be failures and with an `op` that may fail. The loop
-    /// ends soon after a failure.
+    /// As [`reduce`](Self::reduce), of items that may be failures and with an `op` that may fail.
+    /// The loop ends soon after a failure.
     /// ```
     /// # use blitz::prelude::*;
     /// let sum = [1u8, 200, 100].par_iter().map(|&n| Some(n)).try_reduce(|| 0, |a, b| a.checked_add(b));
@@ -363,8 +364,8 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &TryReduce::new(identity, op))
     }
 
-    /// As [`reduce_with`](Self::reduce_with), of items that may be failures and with an `op` that may
-    /// fail.
+    /// As [`reduce_with`](Self::reduce_with), of items that may be failures and with an `op` that
+    /// may fail.
     /// ```
     /// # use blitz::prelude::*;
     /// let sum = [1u8, 2].par_iter().map(|&n| Some(n)).try_reduce_with(|a, b| a.checked_add(b));
@@ -648,8 +649,8 @@ pub trait ParallelIterator: Sized + Send {
         PanicFuse::new(self)
     }
 
-    /// Collects the items, in their order where the collection has one. If the number of items is known,
-    /// each is written where it belongs at once.
+    /// Collects the items, in their order where the collection has one. If the number of items is
+    /// known, each is written where it belongs at once.
     /// ```
     /// # use blitz::prelude::*;
     /// let squares: Vec<i32> = (0..4).into_par_iter().map(|n| n * n).collect();

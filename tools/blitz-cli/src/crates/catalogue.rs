@@ -13,7 +13,8 @@ pub struct Entry {
     pub package: &'static str,
     /// What works without a guest; empty if nothing does. The test `as_is` shows it.
     pub as_is: &'static str,
-    /// What works without a guest by a public trait or hook of the crate. The test `by_trait` shows it.
+    /// What works without a guest by a public trait or hook of the crate. The test `by_trait` shows
+    /// it.
     pub by_trait: &'static str,
     /// What needs a guest. The test `as_a_guest` shows it.
     pub guest: &'static str,
