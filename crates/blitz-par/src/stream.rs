@@ -41,8 +41,9 @@ use std::vec;
 /// Dropping the stream cancels the window that is being computed: what was not begun is dropped.
 ///
 /// # Panics
-/// A panic of `f` or of `items` goes to the task that polls, with its payload, once the results of the windows
-/// before were read. The stream is over then. Polling panics, too, if the pool has ended meanwhile.
+/// A panic of `f` or of `items` goes to the task that polls, with its payload, once the results of
+/// the windows before were read. The stream is over then. Polling panics, too, if the pool has
+/// ended meanwhile.
 pub fn stream<I, F, R>(items: I, f: F) -> ResultStream<I::IntoIter, F, R>
 where
     I: IntoIterator<Item: Send, IntoIter: Send + 'static>,
