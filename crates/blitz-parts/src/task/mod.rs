@@ -33,7 +33,7 @@
 //! ```text
 //!  new ──▶ SCHEDULED ──run──▶ RUNNING ──ready, panicked, cancelled──▶ COMPLETE
 //!            ▲    ▲              │ │ ▲                   an unwanted outcome is dropped just before;
-//!            │    └────again──────┘ │ └──list closed──┐   who waits is woken just after
+//!            │    └────again──────┘ │ └──list closed──┐   the waiter is woken just after
 //!            │                     └────pending────▶ IDLE ◀── the list has a reference
 //!            └──wake, abort or last shield removed───┘
 //! ```
