@@ -1,4 +1,4 @@
-//! A counter with one writer: no read-modify-write, readable by anybody.
+//! A counter with one writer: no read-modify-write, readable by any thread.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -475,7 +475,7 @@ pub enum Step {
     SeatsLeaveOnce,
     /// `blitz-core`: the watch gives the seat of a blocked worker to a spare.
     WatchGivesSeats,
-    /// `blitz-core`: who posts work that no worker is woken for turns the watch on.
+    /// `blitz-core`: a poster of work that no worker is woken for turns the watch on.
     WatchHearsOfWork,
     /// `sleep`: a spare is counted as in service before it passes the counters.
     SleepEntersFirst,
@@ -519,7 +519,7 @@ pub enum Step {
     QueueCountLocked,
     /// `queue`: whether the queue is closed is looked at while the lock is held.
     QueueClosedLocked,
-    /// `readiness`: who is about to wait looks at the word again under the lock.
+    /// `readiness`: a task that is about to wait looks at the word again under the lock.
     ReadinessLookLocked,
     /// `readiness`: an event is in the word before wakers are taken.
     ReadinessSetFirst,
@@ -545,13 +545,13 @@ pub enum Step {
     TaskLinkLooks,
     /// `task`: a task is out of its list before it is complete.
     TaskUnlinkFirst,
-    /// `task`: who closes a list marks the tasks that it cannot end.
+    /// `task`: the closer of a list marks the tasks that it cannot end.
     TaskKillMarks,
     /// `task`: the outcome is written before the task is complete.
     TaskCompleteRelease,
     /// `task`: the exchange that completes a task looks for the join handle once more.
     TaskCompleteUnwanted,
-    /// `task`: a task that ends wakes who waits for it.
+    /// `task`: a task that ends wakes its waiter.
     TaskCompleteWakes,
     /// `task`: a wake is an exchange even if the task is in a queue by then.
     TaskWakeExchanges,
@@ -565,7 +565,7 @@ pub enum Step {
     TaskAbortSchedules,
     /// `task`: the last shield's removal puts an idle, aborted task into a queue.
     TaskUnshieldSchedules,
-    /// `task`: who sees that a task has ended acquires its outcome.
+    /// `task`: a thread that sees that a task has ended acquires its outcome.
     TaskJoinAcquire,
     /// `task`: the join handle's waker is written before it is announced.
     TaskJoinWakerRelease,
@@ -575,7 +575,7 @@ pub enum Step {
     TaskJoinTakesBack,
     /// `task`: giving up a reference releases.
     TaskReleaseRelease,
-    /// `task`: who finds itself the last acquires.
+    /// `task`: the holder that finds itself the last acquires.
     TaskFreeAcquire,
     /// `core/worker`: a fork is kept private only while a worker that looks for work is awake.
     RuntimeKeepsFromAwake,
@@ -658,21 +658,21 @@ pub enum Step {
     SignalLeafFence,
     /// `bitmap`: every setter looks at the root.
     SignalRootSet,
-    /// `bitmap`: the fence between setting a root bit and reading who sleeps.
+    /// `bitmap`: the fence between setting a root bit and reading the sleepers.
     SignalRootFence,
     /// `bitmap`: the fence between clearing a leaf bit and looking below.
     SignalClearFence,
-    /// `bitmap`: who has cleared a leaf bit looks below.
+    /// `bitmap`: a scanner that has cleared a leaf bit looks below.
     SignalClearLooks,
     /// `bitmap`: the fence between clearing a root bit and looking below.
     SignalRootClearFence,
-    /// `bitmap`: who has cleared a root bit looks below.
+    /// `bitmap`: a scanner that has cleared a root bit looks below.
     SignalRootClearLooks,
-    /// `bitmap`: who has set a summary bit again tells of it.
+    /// `bitmap`: a scanner that has set a summary bit again announces it.
     SignalAgainTells,
     /// `bitmap`: no more permits than sleepers.
     SignalPermitCap,
-    /// `bitmap`: who gets up takes a permit.
+    /// `bitmap`: a sleeper that gets up takes a permit.
     SignalPermitTaken,
     /// `bitmap`: the fence between being counted as a sleeper and the last look.
     SignalSleeperFence,

@@ -58,10 +58,10 @@ pub const STOLEN_SPINS: u32 = 64;
 /// the kernel then queues it behind its waker.
 pub const FOREIGN_PATIENCE: Duration = Duration::from_micros(10);
 
-/// How long a foreign thread then yields for its result, without anybody who would take the core,
-/// before it blocks: as long as a sleep has to be to be worth it (see [`SLEEP_SHORT`]). A worker
-/// that is done when the thread blocks has to wake it on the core of an idle worker, and their
-/// system calls get into each other's way: the wake-up interrupts the other core with its run queue
+/// How long a foreign thread then yields for its result before it blocks, while no other thread
+/// takes the core: as long as a sleep has to be to be worth it (see [`SLEEP_SHORT`]). A worker that
+/// is done when the thread blocks has to wake it on the core of an idle worker, and their system
+/// calls get into each other's way: the wake-up interrupts the other core with its run queue
 /// locked, which takes 20 us on a virtual machine, and the idle worker waits for that lock in a
 /// yield. A parallel loop over 100,000 numbers, called from outside, 2 workers on 2 virtual
 /// processors, mean of 8 processes: 39.0 us without, 27.5 us with it, and 35.9 us on Rayon's core.
@@ -322,8 +322,8 @@ pub const DIR_ENTRIES_BATCH: usize = 64;
 pub const SIGNALS_PER_LEAF: usize = if MODELLED { 2 } else { 64 };
 
 /// Tasks behind one that a worker takes with it from its part of the signal tree: enough that the
-/// exchange, and the cache line that it takes from those who signal, cost little per task. No more
-/// than fit into half of a ring.
+/// exchange, and the cache line that it takes from setters, cost little per task. No more than fit
+/// into half of a ring.
 pub const SIGNAL_BATCH: usize = if MODELLED { 1 } else { 32 };
 
 /// Slots of one signal word: as many as it has bits; two under the model checker, which watches
@@ -348,7 +348,7 @@ pub const RELIEF_SLICE: Duration = Duration::from_micros(300);
 /// still finds it in the driver.
 pub const RELIEF_LINGERS: Duration = Duration::from_millis(50);
 
-/// A poll of the relief worker that takes longer is left to those who have seats the next time.
+/// A poll of the relief worker that takes longer is left to workers with seats the next time.
 pub const RELIEF_POLL_LONG: Duration = Duration::from_micros(200);
 
 /// Looks of the watch after which it forgets which tasks had long polls.

@@ -15,7 +15,7 @@
 //!
 //! Without slack the driver blocks until that tick. With slack it announces a tick that [`covered`]
 //! names, and blocks for `slack` ticks longer: timers of one stretch of that length fire together,
-//! and who adds one to it wakes no driver.
+//! and a thread that adds one to it wakes no driver.
 //!
 //! # Transitions
 //! ```text
@@ -26,11 +26,11 @@
 //!
 //! # Invariants
 //! - **ALARM-1** The driver announces no tick later than one that some wheel's `earliest` has been
-//!   lowered to, unless the one who lowered it is told to wake the driver.
+//!   lowered to, unless the thread that lowered it is told to wake the driver.
 //! - **ALARM-2** A thread that adds a timer that is not the earliest of its wheel needs neither
 //!   fence nor wake-up.
-//! - **ALARM-3** Of those who add timers of one tick while the driver blocks, one is told to wake
-//!   it.
+//! - **ALARM-3** Of the threads that add timers of one tick while the driver blocks, one is told to
+//!   wake it.
 //! - **ALARM-4** A driver that blocks for `slack` ticks beyond what it announces is late by `slack`
 //!   ticks at most for the first timer, and not at all if it last fired timers `slack` ticks before
 //!   that one or earlier.
@@ -170,7 +170,7 @@ impl Alarm {
         }
         let seen = if broken(Step::AlarmLookAgain) { announced } else { earliest() };
         if seen < announced {
-            // Those who add something in between need not wake us.
+            // Threads that add something in between need not wake us.
             self.until.store(seen, Relaxed); // O3
         }
         seen.min(announced)

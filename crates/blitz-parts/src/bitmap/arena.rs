@@ -161,7 +161,7 @@ impl Slot {
         let is_meant = self.generation() == generation;
         if is_meant {
             self.uses.write();
-            // No exchange: who has run a task is alone with its slot.
+            // No exchange: the worker that has run a task is alone with its slot.
             self.generation.store(generation.wrapping_add(1), Relaxed);
             self.task.store(null_mut(), Relaxed);
         }

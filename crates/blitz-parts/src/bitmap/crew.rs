@@ -36,7 +36,7 @@ impl Counts {
         self.0 & CLOSED != 0
     }
 
-    /// Whether a sleeper is left for whom there is no permit.
+    /// Whether a sleeper without a permit is left.
     fn has_room(self) -> bool {
         self.permits() < self.sleepers()
     }
@@ -56,7 +56,7 @@ impl Counts {
 #[derive(Debug)]
 pub struct Marked(pub(super) ());
 
-/// What is left to do for who has made a task runnable.
+/// What is left to do for a setter that has made a task runnable.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Told {

@@ -84,9 +84,9 @@
 //! tasks but BITMAP-12. A task in a worker's yield queue or LIFO slot is not in here.
 //!
 //! # Lineage
-//! Seed 004, as its errata have it: setters look at every level, who clears looks again and tells,
-//! a permit per task and no more than sleepers. Partitions are dealt leaf by leaf, so that growth
-//! moves none. Summaries are cleared late. The condition variable is gone: who is to be woken
+//! Seed 004, as its errata have it: setters look at every level, a scanner that clears looks again
+//! and tells, a permit per task and no more than sleepers. Partitions are dealt leaf by leaf, so
+//! that growth moves none. Summaries are cleared late. The condition variable is gone: each sleeper
 //! sleeps on its own word.
 
 mod arena;
@@ -184,7 +184,7 @@ impl Bitmap {
         self.leaves.add(Leaf::new(self.tree.add_leaf()));
     }
 
-    /// Gives a task a slot from `stock`. `workers`: how many there are, among whom the leaves are
+    /// Gives a task a slot from `stock`. `workers`: how many there are, among which the leaves are
     /// dealt.
     #[inline]
     pub fn reserve(&self, stock: &mut SlotCache, workers: usize, task: NonNull<Header>) -> Place {
@@ -279,8 +279,8 @@ impl Bitmap {
         Signalled { told: self.tell(Marked(()), somebody_looks), activated }
     }
 
-    /// Says what is left to do for who has marked a task. `somebody_looks`: a worker that does not
-    /// count as a sleeper looks for work, and will see the task or tell of it when it stops.
+    /// Returns what is left to do for the setter of a task. `somebody_looks`: a worker that does
+    /// not count as a sleeper looks for work, and will see the task or tell of it when it stops.
     #[inline]
     pub fn tell(&self, task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
         self.tree.release(task, somebody_looks)

@@ -30,7 +30,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// Two workers, who sleep in their time, and task i in signal word `words[i]`.
+    /// Two workers, which sleep in their time, and task i in signal word `words[i]`.
     fn new(words: &[usize]) -> Arc<Rig> {
         let rig = Rig {
             signals: Bitmap::new(2),
@@ -86,7 +86,7 @@ impl Rig {
         match told {
             Told::Nobody => {}
             Told::WakeOne => self.wake_one(),
-            // Who is told so takes what is left.
+            // A setter that is told so takes what is left.
             Told::Closed => {}
         }
     }
@@ -518,7 +518,7 @@ fn canary_who_takes_a_permit_looks_without_fence() {
     canary(&[Step::SignalUpFence], Some(1), a_permit_is_taken_by_another);
 }
 
-/// A setter for each task against who closes; `sleepers`: so many workers sleep meanwhile.
+/// A setter for each task against the closer; `sleepers`: so many workers sleep meanwhile.
 fn close_against_signal(words: &[usize], sleepers: usize) {
     let rig = Rig::new(words);
     let sleepers: Vec<_> = (0..sleepers).map(|_| rig.signals.lie_down()).collect();
@@ -561,7 +561,8 @@ fn canary_a_look_after_closing_without_fence() {
 /// one.
 fn two_stocks() {
     let rig = Rig::new(&[]);
-    // There are slots for all, and they are made: the checker does not see who makes them.
+    // There are slots for all, and they are made: the checker does not see the thread that makes
+    // them.
     (0..4).for_each(|_| rig.signals.add_leaf());
     let mut stock = SlotCache::of_worker(1);
     let all: Vec<_> =

@@ -10,7 +10,7 @@ use crate::slots::Slots;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 
-/// The summaries, and who sleeps until there is something in them.
+/// The summaries, and the workers that sleep until there is something in them.
 #[derive(Debug)]
 pub struct SummaryTree {
     /// Of the first 64 leaves, which many pools have no more of: looked at more often than all

@@ -119,7 +119,7 @@ impl<T> Buffer<T> {
             return;
         }
         if MODELLED {
-            // The checker sees who reads them later if they are still there.
+            // The checker sees a thread that reads them later if they are still there.
             let mut at = first;
             // SAFETY: obligation 1.
             while let Some(buffer) = unsafe { at.as_ref() } {

@@ -383,8 +383,8 @@ impl<T: Linked> Deque<T> {
     }
 
     /// Moves the oldest private forks into the ring, as many as `wanted` says of the number that
-    /// there are, and arms each before anybody can see it. The caller is the owner, `busy`, or
-    /// [`beside_owner`](Self::beside_owner).
+    /// there are, and arms each before another thread can see it. The caller is the owner, `busy`,
+    /// or [`beside_owner`](Self::beside_owner).
     fn expose(
         &self,
         newest: *mut T,
@@ -447,7 +447,7 @@ impl<T: Linked> Deque<T> {
     }
 }
 
-/// The fork before `fork`, for those who may follow links (DEQUE-8).
+/// The fork before `fork`, for a thread that may follow links (DEQUE-8).
 fn older<T: Linked>(fork: *mut T) -> *mut T {
     match NonNull::new(fork) {
         // SAFETY: the fork is in the list, so it is alive, and its link was written when it came

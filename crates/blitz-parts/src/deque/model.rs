@@ -610,7 +610,7 @@ fn deque_7_a_failed_steal_has_a_winner() {
     check_without(Step::BarrierLight, 4, None, a_failed_steal_has_a_winner);
 }
 
-/// A thief reads a slot of a large ring while the owner, who has taken all that is in it, leaves
+/// A thief reads a slot of a large ring while the owner, which has taken all that is in it, leaves
 /// and frees it.
 fn shrink_against_steal() {
     let rig = Rig::new();

@@ -110,9 +110,9 @@ impl<'a, T: Linked> Owner<'a, T> {
     /// Takes the newest fork back, which lies at `place`, if it is private; else
     /// [`take_back_public`](Self::take_back_public) does.
     ///
-    /// What is stored comes from the caller, who had it all the time, and not from the fork's link:
-    /// a value that goes through memory, from each fork to the next, costs more than all the rest
-    /// of a fork.
+    /// The stored value comes from the caller, which had it all the time, and not from the fork's
+    /// link: a value that goes through memory, from each fork to the next, costs more than all the
+    /// rest of a fork.
     #[inline(always)]
     pub fn take_back(self, place: Place<T>) -> bool {
         let own = &*self.deque.own;
@@ -291,7 +291,8 @@ impl<T: Linked> Owner<'_, T> {
         loop {
             // O20
             if deque.rings.readers.load(Acquire) == 0 {
-                // SAFETY: no thief reads them, and who comes now finds the small one (DEQUE-5).
+                // SAFETY: no thief reads them, and a thief that comes now finds the small one
+                // (DEQUE-5).
                 unsafe { Buffer::free(deque.rings.left.replace(core::ptr::null_mut())) };
                 return true;
             }

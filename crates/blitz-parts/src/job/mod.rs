@@ -38,7 +38,7 @@
 //! It chooses no thread and no order. A heap job's panic is its maker's business.
 //!
 //! # Lineage
-//! Jobs on the stack of the one who waits for them: Cilk, and every fork-join pool since.
+//! Jobs on the stack of the thread that waits for them: Cilk, and every fork-join pool since.
 
 mod heap;
 #[cfg(all(test, blitz_loom))]
@@ -57,7 +57,7 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-/// How a kind of job runs, told who runs it if waiters may follow the runner.
+/// How a kind of job runs. It is passed its runner if waiters may follow the runner.
 type RunFn = unsafe fn(NonNull<Header>, Option<Runner>);
 
 /// The first field of every job.

@@ -17,7 +17,7 @@ pub trait Signal {
     /// 1. The job is alive when the call begins. It may be gone as soon as the owner can know.
     unsafe fn signal(header: NonNull<Header>, this: *const Self);
 
-    /// Notes who runs the job behind `header`, for an owner that can make use of it.
+    /// Notes the runner of the job behind `header`, for an owner that can make use of it.
     ///
     /// # Safety
     /// 1. The job is alive, and the caller is about to run it.
@@ -31,14 +31,15 @@ impl<L: Latch> Signal for L {
     }
 }
 
-/// A fork's signal: the latch in the header, which is there if anybody but the owner runs the fork
-/// (JOB-5). A fork that stays private never pays for it.
+/// A fork's signal: the latch in the header, which is there if a thread other than the owner runs
+/// the fork (JOB-5). A fork that stays private never pays for it.
 #[derive(Debug)]
 pub struct Armed;
 
 impl Signal for Armed {
     unsafe fn signal(header: NonNull<Header>, _this: *const Self) {
-        // SAFETY: who runs a fork through its word took it from a deque where it was published.
+        // SAFETY: a runner that runs a fork through its word took it from a deque where it was
+        // published.
         let latch: *const JobLatch = unsafe { Header::latch(header) };
         // SAFETY: obligation 1 is passed on.
         unsafe { JobLatch::set(latch) };

@@ -100,12 +100,12 @@ impl JobLatch {
         }
     }
 
-    /// Notes who runs the job. Called by the runner, before it runs.
+    /// Notes the runner of the job. Called by the runner, before it runs.
     pub fn note_runner(&self, runner: Runner) {
         self.word.fetch_or(runner.to_bits(), Relaxed); // O5
     }
 
-    /// Who runs the job, if known and not finished.
+    /// The runner of the job, if known and not finished.
     pub fn runner(&self) -> Option<Runner> {
         let word = self.word.load(Relaxed);
         if word & STATE == SET { None } else { Runner::from_bits(word) }

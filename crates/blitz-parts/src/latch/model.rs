@@ -178,7 +178,7 @@ fn canary_count_without_acquire() {
     canary(&[Step::CountAcquire], None, all_finishers_are_seen);
 }
 
-/// A worker that falls asleep, one who notifies and one who sets, whatever the worker does.
+/// A worker that falls asleep, a thread that notifies and one that sets, whatever the worker does.
 fn one_notifier_has_the_duty() {
     let core = Arc::new(CoreLatch::new());
     let fulfil = |core: &CoreLatch, notice: Notice| {

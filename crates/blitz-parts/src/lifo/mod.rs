@@ -93,8 +93,8 @@ impl LifoSlot {
                 self.task.store(null_mut(), Relaxed);
                 return taken(seen);
             }
-            // It never writes null over null, so each null but the first has one who took the task
-            // before.
+            // It never writes null over null, so each null but the first has a taker that took the
+            // task before.
             self.turns.take();
             match self.task.compare_exchange(seen, null_mut(), Acquire, Relaxed) {
                 Ok(task) => return taken(task), // O2

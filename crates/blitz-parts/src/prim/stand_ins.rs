@@ -144,7 +144,7 @@ impl Condvar {
     }
 
     /// As there. If the schedule lets the time be over, a thread that lives for this wait only ends
-    /// it, as a spurious wake-up of all who wait.
+    /// it, as a spurious wake-up of all waiters.
     ///
     /// # Errors
     /// As there.

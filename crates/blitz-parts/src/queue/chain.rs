@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 /// cancelled.
 ///
 /// The row is made of pointers and not linked through the tasks: a row of thousands is not in the
-/// cache any more when it is taken apart, and who follows links waits for one task after the other.
+/// cache any more when it is taken apart, and a thread that follows links waits for one task after
+/// the other.
 #[derive(Debug, Default)]
 #[must_use = "the tasks of a chain that is dropped are cancelled"]
 pub struct Chain {

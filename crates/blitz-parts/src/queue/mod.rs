@@ -15,8 +15,7 @@
 //! - **QUEUE-1** Every task that `push` or `push_chain` took leaves once, by `pop_batch` or by
 //!   `close`.
 //! - **QUEUE-2** Tasks leave oldest first, in batches of at most the size asked for.
-//! - **QUEUE-3** After `close` nothing enters: the task goes back to who wanted to push it, and
-//!   `len` stays 0.
+//! - **QUEUE-3** After `close` nothing enters: the task goes back to its pusher, and `len` stays 0.
 //! - **QUEUE-4** `len` is the number of tasks whenever no thread holds the lock; a push returns
 //!   whether it was zero before.
 //! - **QUEUE-5** What was written before `push` is visible to the taker of the task.
@@ -26,7 +25,7 @@
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | the lock | acquire, release | itself | QUEUE-1, QUEUE-3, QUEUE-5 |
-//! | O2 | `len` store, under the lock | Relaxed | `len` load | order comes from the fences of who pushes and of who goes to sleep (`sleep` O1, O2); tasks come through O1 |
+//! | O2 | `len` store, under the lock | Relaxed | `len` load | order comes from the fences of the pusher and of the sleeper (`sleep` O1, O2); tasks come through O1 |
 //!
 //! # What this does not do
 //! It wakes no worker, and it has no limit. It never runs, polls or drops a task while it holds the

@@ -87,8 +87,8 @@ const READY_BITS: u64 = 0b101_1111;
 const ENDED: u64 = 1 << 7;
 const TICK: u64 = 1 << 8;
 
-/// What is known of one descriptor, and who waits for it: one cache line, for with many descriptors
-/// it comes from far away at each event.
+/// What is known of one descriptor, and the tasks that wait for it: one cache line, for with many
+/// descriptors it comes from far away at each event.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Readiness {
@@ -203,7 +203,7 @@ impl Readiness {
         }
     }
 
-    /// By itself, so that those who find something ready save no registers for it.
+    /// By itself, so that callers that find something ready save no registers for it.
     #[inline(never)]
     fn begin_to_wait(
         &self,
@@ -242,8 +242,8 @@ impl Readiness {
         wait: impl FnOnce(&mut Waiters, &mut Spare),
     ) -> Poll<Result<Sight, Ended>> {
         let mut waiters = self.lock();
-        // Who sets the word takes the lock afterwards: either it finds the waker or its word is
-        // seen here.
+        // A thread that sets the word takes the lock afterwards: either it finds the waker or its
+        // word is seen here.
         let seen = if broken(Step::ReadinessLookLocked) { Ok(None) } else { self.look(interest) };
         if let Some(seen) = seen.transpose() {
             return Poll::Ready(seen);

@@ -1,4 +1,4 @@
-//! Who waits for one descriptor.
+//! The tasks that wait for one descriptor.
 
 use super::{Interest, Ready};
 use std::collections::VecDeque;
@@ -88,7 +88,7 @@ impl Waiters {
         crowd.vacate(place.index)
     }
 
-    /// Moves whom `ready` concerns to the batch.
+    /// Moves the wakers that `ready` concerns to the batch.
     #[inline]
     pub(super) fn wake(&mut self, ready: Ready, batch: &mut VecDeque<Waker>) {
         if ready.is_readable() || ready.is_priority() {

@@ -430,7 +430,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     }
 }
 
-/// What was read from a slot by the one who took it.
+/// What the taker of a task read from its slot.
 #[inline]
 fn taken(task: *mut Header) -> Option<Runnable> {
     // SAFETY: it came from `Runnable::into_raw`, and by RING-1 one taker gets it.

@@ -40,8 +40,8 @@
 //! | O4 | `LongTasks` | Relaxed | – | hints |
 //!
 //! # What this does not do
-//! It wakes and starts no thread, and does not say who is blocked. A thread that is too many goes
-//! on until it passes a point at which it may leave.
+//! It wakes and starts no thread, and does not say which thread is blocked. A thread that is too
+//! many goes on until it passes a point at which it may leave.
 //!
 //! # Lineage
 //! Ours. Go's `P` and the workers of seed 000, as a count: seats are alike, so no thread needs

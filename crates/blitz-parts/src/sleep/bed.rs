@@ -18,7 +18,7 @@ pub struct Bed {
     counters: Arc<CachePadded<Counters>>,
     slot: Arc<DriverSlot>,
     /// The worker blocks in the driver, not on its word. Written by the worker before SLEEPING,
-    /// read by who takes it out of that.
+    /// read by the waker that takes it out of that.
     in_driver: AtomicBool,
     /// The worker is no spare that rests. Only its own thread writes it, once it has begun.
     serves: atomic::AtomicBool,

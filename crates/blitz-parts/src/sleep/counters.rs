@@ -1,4 +1,4 @@
-//! The packed counters: who sleeps, who is idle, and whether something was posted.
+//! The packed counters: how many workers sleep or are idle, and whether something was posted.
 
 use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed};
 

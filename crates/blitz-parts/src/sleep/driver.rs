@@ -55,8 +55,8 @@ pub fn downcast_arc<D: Driver>(driver: Arc<dyn Driver>) -> Option<Arc<D>> {
     Some(unsafe { Arc::from_raw(Arc::into_raw(driver).cast::<D>()) })
 }
 
-/// The part of the word that says who has the lease: worker `i` if it is `i + 1`. Above it, visits
-/// are counted.
+/// The part of the word that names the holder of the lease: worker `i` if it is `i + 1`. Above it,
+/// visits are counted.
 const HOLDER: usize = (1 << 17) - 1;
 const VISIT: usize = HOLDER + 1;
 /// There is a driver, and no worker has the lease.

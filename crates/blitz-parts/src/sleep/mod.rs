@@ -34,7 +34,7 @@
 //!     │ more, then run        sleep: 1 word UNSET→SLEEPY, own parked bit
 //!     │                              2 latch waited for → SLEEPING
 //!     ├──── found ◀─── look ◀─ left: 3 JEC unchanged? count +1 sleeping, in one exchange
-//!     │                          ▲   4 fence (heavy if anybody may hold private jobs)
+//!     │                          ▲   4 fence (heavy if a worker may hold private jobs)
 //!     │                          │   5 last look at everything, stopping
 //!     └──────────────────────────┴── 6 the lease, if it is free; SLEEPY→SLEEPING
 //!                                    7 block, with the lease in the driver

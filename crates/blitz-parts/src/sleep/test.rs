@@ -1,4 +1,4 @@
-//! The counters, the policies, the choice of whom to wake, and a pool of real threads.
+//! The counters, the policies, the choice of the worker to wake, and a pool of real threads.
 
 use super::{Bed, Counters, Demand, Driver, Idle, Sleep, SleepPolicy};
 use crate::latch::{JobLatch, Latch};
@@ -309,7 +309,7 @@ fn at_most_half_search_unless_they_are_about_to_sleep() {
         sleep.no_work_found(sleep.bed_of(3), last, None, || true);
     }
     assert!(last.may_search());
-    // Who stops looking makes room for another.
+    // A worker that stops looking makes room for another.
     sleep.work_found(sleep.bed_of(0), idle.remove(0), || false);
     sleep.work_found(sleep.bed_of(1), idle.remove(0), || false);
     sleep.work_found(sleep.bed_of(2), idle.remove(0), || false);

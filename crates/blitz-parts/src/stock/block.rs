@@ -27,7 +27,7 @@ pub(super) const fn size_of_class(class: usize) -> usize {
 /// Gives blocks that hang together to the allocator; null for none.
 ///
 /// # Safety
-/// 1. They are the caller's, who gives them up, and of this class.
+/// 1. They are the caller's, which gives them up, and of this class.
 pub(super) unsafe fn free_all(first: *mut Block, class: usize) {
     let mut at = first;
     while !at.is_null() {

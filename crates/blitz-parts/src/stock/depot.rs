@@ -71,7 +71,7 @@ impl Depot {
     /// Puts a bundle in, for which there is room.
     ///
     /// # Safety
-    /// 1. The blocks are the caller's, who gives them up; they are of this class, and
+    /// 1. The blocks are the caller's, which gives them up; they are of this class, and
     ///    [`STOCK_BUNDLE`] of them.
     pub(super) unsafe fn put(&mut self, bundle: NonNull<Block>, class: usize) {
         self.room -= bundle_bytes(class);

@@ -3,9 +3,9 @@
 //!
 //! Allocators keep a few blocks of each size for a thread (glibc's seven) and go to where all
 //! threads go for more; a worker makes and frees them by the thousand. What it frees it puts onto a
-//! stack of its own, one for each size, and takes from there without asking anybody. If one worker
-//! makes what another ends, that one's stock fills up while the first has none: then blocks go from
-//! one to the other in bundles, through a depot.
+//! stack of its own, one for each size, and takes from there without asking another thread. If one
+//! worker makes what another ends, that one's stock fills up while the first has none: then blocks
+//! go from one to the other in bundles, through a depot.
 //!
 //! # Who calls it
 //! `task` and `job` for the memory of theirs. `blitz-core` [opens](Stock::open) the stock of a
@@ -228,7 +228,7 @@ impl Blocks {
     /// Puts a block onto the stack of its class, if it has one and there is room.
     ///
     /// # Safety
-    /// 1. The block is the caller's, who gives it up if the answer is yes, and its layout is that
+    /// 1. The block is the caller's, which gives it up if the answer is yes, and its layout is that
     ///    of the class.
     #[inline]
     unsafe fn put(&self, block: NonNull<Block>, class: usize) -> bool {

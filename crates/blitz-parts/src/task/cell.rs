@@ -21,7 +21,7 @@ struct Cell<F: Future, S> {
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// The future until the task ends; then the output, or why there is none, if anybody wants it. The
+/// The future until the task ends; then the output, or why there is none, if a handle wants it. The
 /// state word says which: there is nothing here when it is COMPLETE and the join handle has gone or
 /// was answered.
 #[repr(C)]
@@ -350,7 +350,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         }
     }
 
-    /// Wakes who waits for the task's end.
+    /// Wakes the waiter for the task's end.
     ///
     /// # Safety
     /// 1. The exchange to COMPLETE found JOIN_WAKER, and kept a reference for the caller.

@@ -16,8 +16,8 @@
 //! | 25 | CANCELLED | to be cancelled when no shield is left | set by aborts |
 //! | 26 | JOIN_INTEREST | the join handle exists | cleared by the handle unless COMPLETE |
 //! | 27 | JOIN_WAKER | the handle's waker is in the header | the handle, until COMPLETE |
-//! | 28 | LINKED | the task is in its list | the runner, who closes the list |
-//! | 29 | KILLED | to be cancelled whatever the shields | set by who closes the list |
+//! | 28 | LINKED | the task is in its list | the runner, the closer of the list |
+//! | 29 | KILLED | to be cancelled whatever the shields | set by the closer of the list |
 //! | 30 | FAILED | COMPLETE without an output: cancelled or panicked | set by the runner with COMPLETE |
 //! | 16-23 | life | IDLE 0, SCHEDULED 1, RUNNING 2, COMPLETE 3 | see below |
 //! | 0-15 | – | zero | – |
@@ -52,8 +52,8 @@
 //! - **TASK-5** An outcome is given to the join handle or dropped, once.
 //! - **TASK-6** A task is freed once, after its last reference is gone. It is COMPLETE then, or
 //!   about to be, and holds nothing that needs to be dropped.
-//! - **TASK-7** Who has polled the join handle in vain is woken at the task's end, through the
-//!   waker of the last poll. No waker is left in a task that is freed.
+//! - **TASK-7** A waiter that has polled the join handle in vain is woken at the task's end,
+//!   through the waker of the last poll. No waker is left in a task that is freed.
 //! - **TASK-8** A task that is aborted ends, without being polled again. A task whose queue entry
 //!   is dropped ends on the spot. The drop of the future sees what was done before the abort, or
 //!   before the last shield went.
@@ -76,7 +76,7 @@
 //! | O5 | load that finds COMPLETE | Acquire | O4 | TASK-5 |
 //! | O6 | exchange that sets JOIN_WAKER | AcqRel | O4 | TASK-7 |
 //! | O7 | giving up a reference | AcqRel | O7, O8 | TASK-6 |
-//! | O8 | load that finds no reference but one's own | Acquire | O7 | TASK-6; no exchange is needed, since only who has a reference can make another |
+//! | O8 | load that finds no reference but one's own | Acquire | O7 | TASK-6; no exchange is needed, since only the holder of a reference can make another |
 //! | O9 | one reference more | Relaxed | – | made from one that is there |
 //! | O10 | fence of a wake before it finds, by a load, that a poll is to begin; fence after the exchange to RUNNING | SeqCst; after_exchange | each other | TASK-2: the wake sees RUNNING, or the poll sees what the waker's thread wrote |
 //! | O11 | one shield more; taking the place of the join waker back | Relaxed; Acquire if the task has ended | – | a count that an abort finds in the same word; memory that only the handle has used since it announced it |
@@ -89,8 +89,8 @@
 //! # What this does not do
 //! It chooses no thread, no queue and no order, and wakes no worker: that is the scheduler's. It
 //! does not free a task that waits for what will never happen; the list ends it when it is closed.
-//! A wake is no means to hand over memory that is not atomic: who does so releases and acquires it
-//! by something else.
+//! A wake is no means to hand over memory that is not atomic: a waker that does so releases and
+//! acquires it by something else.
 //!
 //! # Lineage
 //! The word is seed 003's, as its errata have it: every wake is an exchange, or a fence between two
@@ -214,7 +214,7 @@ impl Header {
     /// Gives up one reference, and frees the task if it was the last.
     ///
     /// # Safety
-    /// 1. The reference is the caller's, who does not use the task after.
+    /// 1. The reference is the caller's, which does not use the task afterwards.
     unsafe fn release(this: NonNull<Header>) {
         if prim::model_has_failed() {
             return;

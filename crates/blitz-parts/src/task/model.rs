@@ -522,7 +522,7 @@ fn canary_the_end_does_not_look_for_the_handle() {
     canary(&[Step::TaskCompleteUnwanted], Some(3), || the_handle_goes_while_the_task_ends(false));
 }
 
-/// A task has ended, and those who still have references give them up, each in its way.
+/// A task has ended, and the threads that still have references give them up, each in its way.
 fn the_last_references_go() {
     let (rig, gate, join, waker) = waiting();
     gate.open();

@@ -1,4 +1,4 @@
-//! The tasks that wait: who would otherwise be known to their wakers only.
+//! The tasks that wait, which only their wakers would know otherwise.
 
 use super::state::Kill;
 use super::{Header, TaskRef};
@@ -76,7 +76,8 @@ impl Owned {
         list.closed = true;
         let mut at = list.first;
         while let Some(task) = NonNull::new(at) {
-            // SAFETY: a task in the list is alive, since who ends it takes it out first.
+            // SAFETY: a task in the list is alive, since the thread that ends it takes it out
+            // first.
             let header = unsafe { task.as_ref() };
             // SAFETY: the lock is held.
             at = unsafe { neighbours(task) }.after;
@@ -203,7 +204,7 @@ impl List {
 /// A task's place in its list.
 ///
 /// # Safety
-/// 1. The task is in a list whose lock the caller holds, or was taken out by the caller, who runs
+/// 1. The task is in a list whose lock the caller holds, or was taken out by the caller, which runs
 ///    it.
 /// 2. Its place was set.
 unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
@@ -219,7 +220,7 @@ unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
 ///
 /// # Safety
 /// 1. The task is alive, in a list or about to be, whose lock the caller holds; or was taken out by
-///    the caller, who runs it.
+///    the caller, which runs it.
 unsafe fn set_neighbours(task: NonNull<Header>, place: Neighbours) {
     // SAFETY: obligation 1.
     let cell = unsafe { task.as_ref() }.neighbours.get();

@@ -54,7 +54,7 @@ impl TaskRef {
         self.as_header().state.load()
     }
 
-    /// The task's identity, unique while anybody has a reference to it.
+    /// The task's identity, unique while a reference to it exists.
     pub fn id(&self) -> NonZeroU64 {
         let address = self.0.addr().get() as u64;
         NonZeroU64::new(address).expect("the address of a header is not null")

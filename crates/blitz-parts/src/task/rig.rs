@@ -64,7 +64,7 @@ unsafe impl Scheduler for ToRig {
     fn settle(&self, task: NonNull<Header>) -> (Place, &Owned) {
         self.rig().settled.fetch_add(1, Relaxed);
         if self.rig().aborts_settling.load(Relaxed) {
-            // SAFETY: a task is settled by who runs it.
+            // SAFETY: a task is settled by its runner.
             unsafe { TaskRef::from_header(task) }.abort();
         }
         (Place::new(0), &self.rig().owned)

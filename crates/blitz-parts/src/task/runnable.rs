@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 /// A queue entry: a task that is SCHEDULED, and one reference to it. There is at most one per task.
 ///
 /// Dropping it unrun cancels the task on the spot, whatever its shields: the future is dropped, and
-/// the task that waits for it is notified.
+/// the task's waiter is notified.
 #[must_use = "a task that is dropped instead of run is cancelled"]
 pub struct Runnable(NonNull<Header>);
 

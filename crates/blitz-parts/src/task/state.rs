@@ -398,8 +398,8 @@ impl State {
         }) // O2
     }
 
-    /// Whether a poll is to come that sees what this thread has written, or none at all. Many who
-    /// wake one task only read its word.
+    /// Whether a poll is to come that sees what this thread has written, or none at all. Many
+    /// wakers of one task only read its word.
     #[inline]
     fn is_woken(&self) -> bool {
         if !self.look(Relaxed).needs_no_wake() {
@@ -476,7 +476,7 @@ impl State {
 
     // What the join handle does.
 
-    /// Whether the task has ended, and its outcome is there for who is entitled to it.
+    /// Whether the task has ended, and its outcome is there for the holder that is entitled to it.
     #[inline]
     pub(super) fn is_complete(&self) -> bool {
         let order = if broken(Step::TaskJoinAcquire) { Relaxed } else { Acquire }; // O5

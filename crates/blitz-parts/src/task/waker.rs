@@ -23,7 +23,7 @@ pub(super) unsafe fn borrowed(header: NonNull<Header>) -> ManuallyDrop<Waker> {
 #[inline]
 pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     let ours = core::ptr::eq(waker.vtable(), &VTABLE);
-    // SAFETY: who has these functions was made by `raw`.
+    // SAFETY: a waker that has these functions was made by `raw`.
     ours.then(|| unsafe { header(waker.data()) })
 }
 
@@ -84,7 +84,7 @@ unsafe fn wake(data: *const ()) {
 /// Wakes a task, and uses a reference up.
 ///
 /// # Safety
-/// 1. The reference is the caller's, who does not use the task after.
+/// 1. The reference is the caller's, which does not use the task afterwards.
 #[inline]
 pub(super) unsafe fn wake_task(header: NonNull<Header>) {
     // SAFETY: the reference keeps the task alive until the exchange passes it on (obligation 1).

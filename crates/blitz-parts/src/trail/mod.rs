@@ -19,7 +19,7 @@
 //! # Transitions
 //! ```text
 //!  run, waits_for:  (r, w) ──begin──▶ waits_for := 0 ─▶ run := n ─▶ begun := n
-//!                              in it: waits_for := whom it waits for, := 0
+//!                              in it: waits_for := the run it waits for, := 0
 //!                   (r, w) ◀──end──── waits_for := w ◀─ run := r
 //!                   n was never used before
 //!

@@ -39,8 +39,8 @@ pub struct Entry {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: the wheel, the node and the waker in it may go to any thread; who may touch them says the
-// state (WHEEL-4, WHEEL-6).
+// SAFETY: the wheel, the node and the waker in it may go to any thread; the state says which thread
+// may touch them (WHEEL-4, WHEEL-6).
 unsafe impl Send for Entry {}
 // SAFETY: what takes `&self` only reads the state.
 unsafe impl Sync for Entry {}
@@ -77,7 +77,7 @@ impl Entry {
         if state == Waiting::Yes {
             let entry = self.as_ref().get_ref();
             let mut newer = None;
-            // Most often it is the same one. A waker is anybody's code, so it is cloned without the
+            // Most often it is the same one. A waker is foreign code, so it is cloned without the
             // lock.
             let same = entry
                 .while_waiting(|node| node.waker.as_ref().is_some_and(|old| old.will_wake(waker)));

@@ -102,7 +102,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-/// Who is told that a wheel's first timer is now an earlier one.
+/// Notified when a wheel has got an earlier first timer.
 pub trait OnEarlier: Send + Sync {
     /// Something is due at `tick`, and nothing of this wheel before.
     fn is_earlier(&self, tick: u64);
@@ -133,7 +133,7 @@ impl fmt::Display for Closed {
 
 impl std::error::Error for Closed {}
 
-/// Whom to tell of an earlier tick, once the lock is given back.
+/// The notification of an earlier tick, to be made once the lock is given back.
 #[must_use]
 struct Earlier(Option<Arc<dyn OnEarlier>>, u64);
 

@@ -1,4 +1,4 @@
-//! Sizes, alignments, threads that must be kept, and who outlives whom.
+//! Sizes, alignments, threads that must be kept, and what outlives what.
 
 use super::{cancelled, ended, idle, was_cancelled};
 use crate::task::join_waker::JoinWaker;
