@@ -27,9 +27,9 @@
 //! # }
 //! ```
 //!
-//! Who calls hyper without `serve` needs three things from a runtime, which are here as well:
-//! [`BlitzExecutor`] starts tasks, [`BlitzTimer`] sleeps, and [`BlitzIo`] makes hyper's streams of
-//! Tokio's, which Blitz's sockets are.
+//! A program that calls hyper without `serve` needs three things from a runtime, which are here as
+//! well: [`BlitzExecutor`] starts tasks, [`BlitzTimer`] sleeps, and [`BlitzIo`] makes hyper's
+//! streams of Tokio's, which Blitz's sockets are.
 //!
 //! Nothing of this brings Tokio's scheduler, timers or reactor along.
 

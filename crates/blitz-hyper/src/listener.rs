@@ -34,7 +34,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub trait Listener: Send + 'static {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
-    /// Who is at its other end.
+    /// The peer at its other end.
     type Peer: Clone + Debug + Send + Sync + 'static;
 
     /// Accepts a connection, or wakes the task of `cx` when there is one.

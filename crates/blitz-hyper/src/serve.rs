@@ -293,7 +293,7 @@ where
                 }
 
                 let Accepting { listener, connections, .. } = accepting;
-                // From now on the system refuses who wants to connect.
+                // From now on the system refuses new connections.
                 drop((listener, present));
                 shutdown.start();
                 Ok(drain(connections, all_gone, &shutdown, patience).await)

@@ -65,7 +65,7 @@ struct Tracked {
     /// Shared, so that it describes itself when no lock is held.
     what: Arc<dyn Debug + Send + Sync>,
     since: Instant,
-    /// Whom to wake when draining begins.
+    /// The task to wake when draining begins.
     waker: Option<Waker>,
 }
 
@@ -100,7 +100,7 @@ impl Shutdown {
         };
         let mut panic = None;
         for waker in wakers {
-            // A waker is anybody's code; one that panics keeps no other from being called.
+            // A waker is foreign code; one that panics keeps no other from being called.
             panic = catch_unwind(AssertUnwindSafe(|| waker.wake())).err().or(panic);
         }
         self.state.news.notify_waiters();

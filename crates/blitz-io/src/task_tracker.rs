@@ -59,7 +59,7 @@ impl Tracked {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and notifies those who wait if it is over now and was not before. Returns
+    /// Changes the state, and notifies waiting tasks if it is over now and was not before. Returns
     /// what the state was.
     fn change(&self, change: impl FnOnce(&mut State)) -> State {
         let mut state = self.lock();

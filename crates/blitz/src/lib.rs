@@ -249,7 +249,7 @@ pub mod __macros {
 #[cfg(doctest)]
 mod misuse;
 
-/// The programs of the guide for those who come from Rayon.
+/// The programs of the guide from Rayon.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-rayon.md")]
 mod from_rayon {}

@@ -403,7 +403,7 @@ fn wakers_outlive_their_runtime() {
                     std::task::Poll::<()>::Pending
                 })));
             }
-            // Who waits for a task of the runtime is told by a waker that spawns.
+            // The waiter for a task of the runtime has a waker that spawns.
             let spawns = Arc::new(Spawns(runtime.handle(), AtomicUsize::new(0)));
             let mut awaited = runtime.spawn(pending::<()>());
             let waker = Waker::from(spawns.clone());

@@ -49,7 +49,7 @@ fn several_that_come_before_somebody_looks_are_one() {
         }
         assert_eq!(idle.recv().await, Some(()));
         assert_eq!(poll_once(idle.recv()), None);
-        // Who comes later hears of nothing that was before.
+        // A listener that comes later hears of nothing that was before.
         assert_eq!(poll_once(signal(kind).unwrap().recv()), None);
     });
 }

@@ -21,7 +21,8 @@ const BUSY: usize = 8;
 struct Member {
     waker: OnceLock<Waker>,
     polls: AtomicU64,
-    /// Whom it wakes in each poll: two others, so that one of them is evicted into the tree.
+    /// The tasks that it wakes in each poll: two others, so that one of them is evicted into the
+    /// tree.
     wakes: Mutex<Vec<Arc<Member>>>,
 }
 

@@ -390,7 +390,7 @@ fn runtimes_by_the_thousand() {
                 _ => drop(std::thread::spawn(move || drop(runtime)).join()),
             }
             waking.join().unwrap();
-            // Whether it ran or was cancelled depends on who was faster.
+            // Whether it ran or was cancelled depends on which side was faster.
             let _ran: bool = spawning.join().unwrap();
         }
         wait_for(|| tally.is_even());

@@ -183,7 +183,7 @@ pub(crate) fn task() -> Option<TaskRef> {
 }
 
 /// Notes that the task that the current thread polls is to be polled again, after others. False,
-/// and nothing happens, if `waker` is not that task's own: who made it wants to be told.
+/// and nothing happens, if `waker` is not that task's own: its maker wants to be notified.
 #[inline]
 pub(crate) fn yield_task(waker: &Waker) -> bool {
     let note = |polled: &Polled| {

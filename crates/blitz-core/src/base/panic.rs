@@ -26,7 +26,7 @@ pub(crate) fn message(payload: &Payload) -> &str {
     }
 }
 
-/// One line on standard error, if there is anybody to read it: `eprintln!` would panic if not.
+/// Writes one line to standard error, if it is open: `eprintln!` would panic if not.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "blitz: {text}");
 }

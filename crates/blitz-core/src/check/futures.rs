@@ -106,7 +106,7 @@ pub(super) async fn yield_now() {
     .await;
 }
 
-/// A gate that opens once; those who wait for it are woken then.
+/// A gate that opens once; tasks that wait for it are woken then.
 #[derive(Clone)]
 pub(super) struct Gate(Arc<Mutex<Doorway>>);
 
@@ -120,7 +120,7 @@ impl Gate {
         Gate(Arc::new(Mutex::new(Doorway { is_open: false, waiting: Vec::new() })))
     }
 
-    /// Opens the gate, and wakes by value or by reference who waits.
+    /// Opens the gate, and wakes the waiting tasks by value or by reference.
     pub(super) fn open(&self) {
         let mut doorway = self.0.lock().unwrap();
         doorway.is_open = true;
@@ -135,7 +135,7 @@ impl Gate {
         }
     }
 
-    /// Wakes who waits for nothing.
+    /// Wakes the waiting tasks although nothing happened.
     pub(super) fn wake_in_vain(&self) {
         let waiting = self.0.lock().unwrap().waiting.clone();
         waiting.iter().for_each(Waker::wake_by_ref);

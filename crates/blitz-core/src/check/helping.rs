@@ -1,5 +1,5 @@
-//! Workers that wait and help: what they leave behind when the wait ends, and who looks after it if
-//! they help little.
+//! Workers that wait and help: what they leave behind when the wait ends, and which thread takes it
+//! over if they help little.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, any_settings, canary, check, settings, spawn, still};

@@ -18,7 +18,7 @@ const GATES: usize = 4;
 /// What the tasks of a program share.
 struct World {
     gates: [Gate; GATES],
-    /// Everybody who can be aborted.
+    /// Every task that can be aborted.
     tasks: Mutex<Vec<AbortHandle>>,
     spawns_left: Mutex<usize>,
     /// How many more tasks may block their workers: one worker is left for what they wait for.

@@ -1,4 +1,4 @@
-//! What a pool on this system stands on, for people who ask why.
+//! Reports what a pool on this system builds on.
 
 #![forbid(unsafe_code)]
 

@@ -78,7 +78,7 @@ pub struct SignalMetrics {
     pub taken_elsewhere: u64,
     /// Permits given: sleepers that were to be woken for a task.
     pub permits_given: u64,
-    /// Permits taken by who got up.
+    /// Permits taken by workers that got up.
     pub permits_taken: u64,
 }
 

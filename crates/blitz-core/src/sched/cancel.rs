@@ -7,11 +7,11 @@
 //! 2. Jobs may keep the team at work for longer. The last worker to leave looks for tasks once
 //!    more; one that a foreign thread has just woken is on its way into the queue, and the last one
 //!    waits for it.
-//! 3. The queue closes. Who comes later keeps what it brings, and cancels it.
+//! 3. The queue closes. A thread that comes later keeps the task it brings, and cancels it.
 //!
 //! A worker may be stuck in a poll that blocks until another task ends, perhaps the one in its LIFO
-//! slot. So it is not the last one only who cancels: each worker that leaves cancels what it can
-//! reach, and no list takes tasks any more.
+//! slot. So not only the last worker cancels: each worker that leaves cancels what it can reach,
+//! and no list takes tasks any more.
 //!
 //! Dropping a future runs user code: it may wake other tasks (they go into the queues and are
 //! cancelled in their turn, never on top of each other), spawn new ones (which are cancelled at

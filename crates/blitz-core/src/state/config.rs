@@ -106,7 +106,7 @@ impl Default for Config {
     }
 }
 
-/// Who is told of polls that take too long.
+/// The handler of polls that take too long.
 pub(crate) struct SlowPoll {
     pub(crate) limit: Duration,
     pub(crate) handler: Box<dyn Fn(Id, Duration) + Send + Sync>,

@@ -74,7 +74,7 @@ impl TaskQueues {
         self.ring.len() + self.batch.len() + usize::from(self.has_lifo())
     }
 
-    /// Takes the task that waits for an owner who is stuck. Any thread.
+    /// Takes the task that waits for an owner that is stuck. Any thread.
     pub(crate) fn rescue(&self) -> Option<Runnable> {
         self.lifo.take()
     }

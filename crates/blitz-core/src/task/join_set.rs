@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  spawn ─▶ slot: handle, bell
-//!  a task ends ─▶ its bell: the slot's number into the list of news, wake who waits for the set
+//!  a task ends ─▶ its bell: the slot's number into the list of news, wake the set's waiter
 //!  join_next ─▶ the oldest number ─▶ that slot's handle has a result
 //! ```
 //!
@@ -63,7 +63,7 @@ struct News {
 struct State {
     /// The numbers of slots whose bell has rung.
     rung: VecDeque<usize>,
-    /// Who waits for the set.
+    /// The waker of the task that waits for the set.
     waiting: Option<Waker>,
 }
 

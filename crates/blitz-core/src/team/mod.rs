@@ -62,7 +62,7 @@ pub(crate) struct Team {
     pub(crate) spares: Spares,
     /// A team without it has no spares.
     upward: OnceLock<Upward>,
-    /// Tasks that the relief worker leaves to those who have seats.
+    /// Tasks that the relief worker leaves to workers that have seats.
     pub(crate) long_tasks: LongTasks,
     pub(crate) config: Config,
     /// What keeps the team at work (see `worker/shutdown`).

@@ -33,7 +33,7 @@ impl Team {
         }
     }
 
-    /// Runs `f`; a panic goes to the handler, as that of `who`.
+    /// Runs `f`, and hands a panic of it to the handler, as one of `who`.
     pub(crate) fn catch(&self, who: &str, f: impl FnOnce()) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
             self.report_panic_of(who, payload);

@@ -131,7 +131,7 @@ impl Owner<'_> {
         if keeps && !broken(Step::DriverCallsKept) { Visit::Wakers } else { Visit::Tasks }
     }
 
-    /// Calls the wakers that the driver keeps. They are anybody's code: one that panics keeps no
+    /// Calls the wakers that the driver keeps. They are foreign code: one that panics keeps no
     /// other from being called, and what one of them forks is no part of what this worker waits
     /// for. Only for a worker that is not counted as inactive.
     #[cold]

@@ -22,7 +22,7 @@ use blitz_parts::tuning;
 /// What a waiting worker may run, if there is room on its stack.
 #[derive(Clone, Copy)]
 pub(crate) enum Help<'a> {
-    /// Whatever there is, jobs and tasks. Who waits like this counts among those who look for work,
+    /// Whatever there is, jobs and tasks. A worker that waits like this counts as looking for work,
     /// and so may leave nothing aside. If the stack is too short for that it waits as for
     /// [`Help::Tasks`].
     Anything,
@@ -56,8 +56,8 @@ impl Outside<'_> {
     }
 }
 
-/// What a worker may run that does not count among those who look for work: its own newer jobs,
-/// descendants of what it waits for, mail, and what is said here, all of it if there is room.
+/// What a worker may run that does not count as looking for work: its own newer jobs, descendants
+/// of what it waits for, mail, and what is said here, all of it if there is room.
 #[derive(Clone, Copy)]
 struct Limits<'a> {
     room: Room,

@@ -173,7 +173,7 @@ impl File {
         self.stage.lock().await.ask(&self.file, StdFile::metadata).await
     }
 
-    /// Says who may do what with the file.
+    /// Sets the permissions of the file.
     ///
     /// # Errors
     /// What the system says.

@@ -77,7 +77,7 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     run(move || std::fs::canonicalize(path)).await
 }
 
-/// Says who may do what with what is at `path`.
+/// Sets the permissions of the file or directory at `path`.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

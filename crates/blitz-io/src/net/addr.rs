@@ -105,7 +105,7 @@ mod sealed {
         fn look_up(&self) -> LookUp;
     }
 
-    /// Addresses, or whom to ask for them.
+    /// Addresses, or the name to look up.
     #[derive(Debug)]
     pub enum LookUp {
         /// They are these.

@@ -127,8 +127,8 @@ impl Selector {
     }
 }
 
-/// What the system is asked for. It reports errors unasked, so who wants nothing else asks for both
-/// directions.
+/// What the system is asked for. It reports errors unasked, so a caller that wants nothing else
+/// asks for both directions.
 fn asked_for(interest: crate::io::Interest) -> io::Result<Interest> {
     let directions = match (interest.is_readable(), interest.is_writable()) {
         (true, false) => Some(READING),

@@ -32,7 +32,7 @@ pub(super) fn adopt(mut child: Child, exit: Option<Exit>, home: &Handle) {
     }
 }
 
-/// Sees to those who have ended meanwhile.
+/// Reaps the processes that have ended meanwhile.
 pub(super) fn sweep() {
     orphans().retain_mut(is_alive);
 }

@@ -1,4 +1,4 @@
-//! One signal in one pool: what wakes all who listen to it there.
+//! One signal in one pool: wakes all its listeners there.
 //!
 //! ```text
 //!  handler: count + 1 ─▶ a byte into a socket ─▶ the pool's driver ─▶ listeners compare the count

@@ -58,7 +58,7 @@ impl Tolls {
     /// Runs in signal handlers, on any thread, at any point: no lock, no allocation, no panic;
     /// atomics and system calls that never block only. The caller saves `errno`.
     fn toll(&self) {
-        // Counted first: who sees the descriptor readable sees the count.
+        // Counted first: a listener that sees the descriptor readable sees the count.
         self.count.fetch_add(1, SeqCst);
         while let Err(error) = rustix::io::write(&self.write, &[1]) {
             match error {

@@ -1,4 +1,4 @@
-//! Those who wait for signals.
+//! The listeners of signals.
 
 #![forbid(unsafe_code)]
 

@@ -107,7 +107,7 @@ impl Interval {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// As [`Interval::tick`], for those who poll themselves.
+    /// As [`Interval::tick`], for callers that poll themselves.
     ///
     /// ```
     /// # blitz::block_on(async {

@@ -42,7 +42,7 @@
 //! A test can stop the clock of its runtime, and then time passes only when [`advance`] says so, or
 //! when all tasks wait: then the clock moves to the next timer at once. So a test that sleeps for
 //! an hour takes no time, and what it sees is the same each time. Stop it from the beginning, as
-//! below: the test itself is then one of those who have to wait, which it is not if it calls
+//! below: the test itself is then one of the tasks that have to wait, which it is not if it calls
 //! [`pause`] on a thread that is no worker.
 //!
 //! Only the runtime's own tasks and its closures that may block hold the clock. A peer outside of

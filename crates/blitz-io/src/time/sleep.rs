@@ -125,7 +125,7 @@ impl Sleep {
         this.entry.cancel();
     }
 
-    /// As a poll, but spends no budget: for those who spend it themselves.
+    /// As a poll, but spends no budget: for callers that spend it themselves.
     #[inline]
     pub(super) fn poll_elapsed(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.as_mut().project();

@@ -197,7 +197,7 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     (here, there)
 }
 
-/// What the pool's driver watches, and who waits for it.
+/// What the pool's driver watches, and the tasks that wait for it.
 pub fn io_metrics(handle: &Handle) -> blitz_io::IoMetrics {
     blitz_io::IoDriver::of(handle).unwrap().metrics()
 }

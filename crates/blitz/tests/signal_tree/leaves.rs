@@ -75,8 +75,8 @@ fn many_leaves_are_empty_in_the_end_and_used_again() {
             wait_until_empty(&runtime);
         }
         assert!(leaves[0] >= 100_000 / (64 * 64), "{leaves:?}");
-        // Who spawns and who ends a task may be others than in the round before, and have stocks of
-        // their own.
+        // The workers that spawn and end a task may be others than in the round before, and have
+        // stocks of their own.
         assert!(leaves[2] <= 2 * leaves[0], "{leaves:?}");
     });
 }

@@ -1,4 +1,4 @@
-//! The state of a pool, for those who ask why it does nothing: as data, as text and as JSON.
+//! Dumps the state of a pool, to find out why it does nothing: as data, as text and as JSON.
 
 #![forbid(unsafe_code)]
 

@@ -43,7 +43,7 @@ pub(super) struct Inbox {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Runnable>,
-    /// Who awaits the set while nothing is in the queue.
+    /// The drivers that await the set while nothing is in the queue.
     waiting: VecDeque<(u64, Waker)>,
 }
 

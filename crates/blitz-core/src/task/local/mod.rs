@@ -188,7 +188,7 @@ impl Driver {
 
     /// Polls some of the tasks; the context's waker is woken when there is more to do.
     fn turn(&self, cx: &mut Context<'_>) {
-        // Who is at it need not be told.
+        // This driver runs already and needs no wake-up.
         self.withdraw();
         for _ in 0..LOCAL_POLLS_PER_TURN {
             if let Some(task) = self.locals.next() {

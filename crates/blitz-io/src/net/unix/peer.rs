@@ -1,4 +1,4 @@
-//! Who is on the other side.
+//! The process on the other side.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use rustix::net::sockopt::socket_peercred;

@@ -42,7 +42,7 @@ waits!(UnixStream, " # let (here, there) = blitz::net::UnixStream::pair()?;");
 stream!(UnixStream, " # let (here, there) = blitz::net::UnixStream::pair()?;", false);
 
 impl UnixStream {
-    /// Connects to who listens at `path`.
+    /// Connects to the listener at `path`.
     ///
     /// # Errors
     /// If no socket listens there, or, as [`WouldBlock`](io::ErrorKind::WouldBlock), if too many
@@ -51,7 +51,7 @@ impl UnixStream {
         UnixStream::connecting(mio::net::UnixStream::connect(path)?).await
     }
 
-    /// Connects to who listens at an address that is made by the standard library, such as an
+    /// Connects to the listener at an address that is made by the standard library, such as an
     /// abstract one.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl UnixStream {
         self.io.get().peer_addr()
     }
 
-    /// Who is on the other side.
+    /// Returns the credentials of the process on the other side.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
