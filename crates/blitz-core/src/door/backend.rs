@@ -7,9 +7,10 @@ use blitz_parts::prim::{AtomicBool, Relaxed};
 use std::any::Any;
 use std::io;
 
-/// What files and sockets of a pool are used with: a value for
-/// [`PoolBuilder::backend`](crate::PoolBuilder::backend). `blitz::Backend` is the one that there
-/// is.
+/// A pool's way to do file and socket operations.
+///
+/// A value for [`PoolBuilder::backend`](crate::PoolBuilder::backend). `blitz::Backend` is the only
+/// implementation.
 pub trait IoBackend: Any + Send + Sync {
     /// Called at the end of `build`, with the new pool.
     ///

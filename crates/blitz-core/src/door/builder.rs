@@ -105,7 +105,7 @@ impl PoolBuilder {
         self
     }
 
-    /// What files and sockets are used with: a `blitz::Backend`.
+    /// Sets how file and socket operations are done: a `blitz::Backend`.
     ///
     /// Default: `Backend::Auto`; `BackendChoice::of` says what that came to.
     ///
@@ -205,7 +205,7 @@ impl PoolBuilder {
         self
     }
 
-    /// What a waiting worker may run. Default: [`WaitPolicy::StealAnything`].
+    /// Sets what a waiting worker may run. Default: [`WaitPolicy::StealAnything`].
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -485,9 +485,10 @@ impl PoolBuilder {
         self
     }
 
-    /// What is called, once, when work waits and no spare thread comes: because all that there may
-    /// be are in use, or because the system starts none. The text says which, and which workers are
-    /// blocked. By default it is printed to standard error.
+    /// Sets the handler that is called once when work waits and no spare thread comes.
+    ///
+    /// Either all spares are in use, or the system starts no thread. The text says which, and which
+    /// workers are blocked. By default it is printed to standard error.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {

@@ -47,7 +47,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Of a task without a name.
+    /// Makes a builder of a task without a name.
     pub fn new() -> Builder<'a> {
         Builder::default()
     }

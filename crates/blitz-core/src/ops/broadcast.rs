@@ -14,7 +14,7 @@ use blitz_parts::latch::{CountLatch, Latch};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What a broadcast closure is told about the worker it runs on.
+/// Tells a broadcast closure about the worker that it runs on.
 #[derive(Debug)]
 pub struct BroadcastContext<'a> {
     index: usize,

@@ -14,7 +14,7 @@ use blitz_parts::prim::thread;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What a closure of [`join_context`](crate::join_context) is told about where it runs.
+/// Tells a closure of [`join_context`](crate::join_context) where it runs.
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,

@@ -7,7 +7,7 @@ use crate::team::current;
 use crate::worker::{Found, Look, Room, Wanted, room, visit};
 use blitz_parts::prim;
 
-/// What a yield did.
+/// The outcome of a yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A job was run.

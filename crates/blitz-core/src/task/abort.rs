@@ -7,7 +7,7 @@ use blitz_parts::task::TaskRef;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a handle's owner can give away so that others can cancel the task, too.
+/// Cancels a task; made by the owner of its join handle, for others.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -55,7 +55,7 @@ impl AbortHandle {
         }
     }
 
-    /// What tells the task from others.
+    /// Returns the id that tells the task from others.
     #[must_use]
     pub fn id(&self) -> Id {
         match &self.target {

@@ -69,7 +69,7 @@ pub fn cooperative<F: Future>(future: F) -> Cooperative<F> {
 }
 
 pin_project! {
-    /// What [`cooperative`] returns.
+    /// Future returned by [`cooperative`].
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Cooperative<F> {
@@ -123,7 +123,7 @@ pub fn unconstrained<F: Future>(future: F) -> Unconstrained<F> {
 }
 
 pin_project! {
-    /// What [`unconstrained`] returns.
+    /// Future returned by [`unconstrained`].
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Unconstrained<F> {

@@ -90,7 +90,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// What others can cancel it with.
+    /// Returns a handle with which others can cancel it.
     #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
         match &self.kind {
@@ -118,7 +118,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// What tells it from other tasks and jobs.
+    /// Returns the id that tells it from other tasks and jobs.
     #[must_use]
     pub fn id(&self) -> Id {
         match &self.kind {

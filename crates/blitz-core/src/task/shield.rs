@@ -55,7 +55,7 @@ pub fn shield<F: Future>(future: F) -> Shield<F> {
 }
 
 pin_project! {
-    /// What [`shield`] returns.
+    /// Future returned by [`shield`].
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Shield<F> {

@@ -320,7 +320,7 @@ impl fmt::Display for AccessError {
 impl std::error::Error for AccessError {}
 
 pin_project! {
-    /// What [`LocalKey::scope`] returns.
+    /// Future returned by [`LocalKey::scope`].
     #[must_use = "futures do nothing unless awaited"]
     pub struct TaskLocalFuture<T: 'static, F> {
         key: &'static LocalKey<T>,

@@ -19,7 +19,7 @@ pub fn yield_now() -> YieldNow {
     YieldNow { yielded: false }
 }
 
-/// What [`yield_now`] returns.
+/// Future returned by [`yield_now`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct YieldNow {
