@@ -70,7 +70,7 @@ impl<T: AsRawFd> Source for Descriptor<T> {
     }
 }
 
-/// What an [`AsyncFd`] was ready for after a wait.
+/// The readiness of an [`AsyncFd`] after a wait.
 #[must_use = "clear the readiness if an attempt would have blocked, or the next wait ends at once"]
 pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
     fd: &'a AsyncFd<T>,
@@ -138,7 +138,7 @@ impl fmt::Display for TryIoError {
 impl std::error::Error for TryIoError {}
 
 impl<T: AsRawFd> AsyncFd<T> {
-    /// Has the current runtime, else the global one, watch `inner`, which is non-blocking.
+    /// Lets the current runtime, else the global one, watch `inner`, which is non-blocking.
     ///
     /// # Errors
     /// If the system cannot poll it, as it cannot files; or if the runtime has ended.
@@ -194,17 +194,17 @@ impl<T: AsRawFd> AsyncFd<T> {
         }
     }
 
-    /// What is watched.
+    /// Returns the watched value.
     pub fn get_ref(&self) -> &T {
         &self.io.get().0
     }
 
-    /// What is watched. Its descriptor must stay the same.
+    /// Returns the watched value, to change. Its descriptor must stay the same.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.io.get_mut().0
     }
 
-    /// What was watched.
+    /// Returns the value, which is watched no more.
     pub fn into_inner(self) -> T {
         // One that was closed behind our back is not watched any more.
         let (Descriptor(inner), _) = self.io.take();
@@ -415,7 +415,7 @@ impl<T: AsRawFd + fmt::Debug> fmt::Debug for AsyncFd<T> {
 macro_rules! guard {
     ($Guard:ident) => {
         impl<T: AsRawFd> $Guard<'_, T> {
-            /// What was ready.
+            /// Returns what was ready.
             pub fn ready(&self) -> Ready {
                 self.sight.ready()
             }
@@ -451,7 +451,7 @@ macro_rules! guard {
             /// The descriptor stays ready: the same as doing nothing.
             pub fn retain_ready(&mut self) {}
 
-            /// What is watched.
+            /// Returns the watched value.
             pub fn get_inner(&self) -> &T {
                 self.fd.get_ref()
             }

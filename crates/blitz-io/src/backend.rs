@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// What a runtime does its file and socket operations with.
+/// How a runtime does its file and socket operations.
 ///
 /// Sockets wait for readiness (epoll, kqueue) in either case: it is what they are fastest with
 /// here. io_uring takes over files, which otherwise need a thread that blocks, and the operations
@@ -38,7 +38,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// What was chosen, and what kept it from being more.
+/// The backend that was chosen, and the reason if it is not the best one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackendChoice {

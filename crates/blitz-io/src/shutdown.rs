@@ -147,7 +147,7 @@ impl Shutdown {
         self.state.tracked().len()
     }
 
-    /// What is running at this moment, the oldest first.
+    /// Returns what is running at this moment, the oldest first.
     #[must_use]
     pub fn report(&self) -> Report {
         Report::of(self.state.running())
@@ -316,7 +316,7 @@ impl Drop for Place {
     }
 }
 
-/// What was left when the time was over; nothing at all if all went well.
+/// The tracked work that was left when the time was over; none if all went well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// What was still running, the oldest first.

@@ -165,7 +165,7 @@ impl File {
         stage.ask(&self.file, cut).await
     }
 
-    /// What the system knows about the file, once nothing is in flight.
+    /// Returns the file's metadata, once no operation is in flight.
     ///
     /// # Errors
     /// What the system says.

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// What the system knows about what is at `path`; links are followed.
+/// Returns the metadata of the file or directory at `path`; links are followed.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

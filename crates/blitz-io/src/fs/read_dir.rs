@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// What is in the directory at `path`, in no order.
+/// Returns the entries of the directory at `path`, in no order.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -40,7 +40,7 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     Ok(ReadDir { state: State::Idle(batch) })
 }
 
-/// What [`read_dir`] returns. Entries are read many at a time.
+/// The entries that [`read_dir`] returns. They are read many at a time.
 #[derive(Debug)]
 #[must_use = "call `next_entry` until it returns none"]
 pub struct ReadDir {
@@ -153,7 +153,7 @@ impl DirEntry {
         self.std.file_name()
     }
 
-    /// What the system knows about it, or about the link if it is one.
+    /// Returns its metadata, or that of the link if it is one.
     ///
     /// # Errors
     /// If it is gone, or what else the system says.

@@ -9,8 +9,10 @@ use std::net::ToSocketAddrs as BlockingLookUp;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::vec;
 
-/// What stands for one or several socket addresses: an address, a slice of them, or a name and a
-/// port, which is looked up on a thread where that may block.
+/// Stands for one or several socket addresses.
+///
+/// That is an address, a slice of them, or a name and a port, which is looked up on a thread where
+/// that may block.
 ///
 /// Implemented for the types that [`std::net::ToSocketAddrs`] is, and for no others.
 ///
@@ -98,7 +100,7 @@ where
 mod sealed {
     use std::net::SocketAddr;
 
-    /// What [`ToSocketAddrs`](super::ToSocketAddrs) promises; not for implementations elsewhere.
+    /// The promise of [`ToSocketAddrs`](super::ToSocketAddrs); not for implementations elsewhere.
     pub trait Addresses {
         /// What is known without waiting.
         #[doc(hidden)]

@@ -60,7 +60,7 @@ impl Command {
         self.std
     }
 
-    /// One more argument.
+    /// Adds an argument.
     pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Command {
         self.std.arg(arg);
         self
@@ -72,7 +72,7 @@ impl Command {
         self
     }
 
-    /// What the program is told that its own name is.
+    /// Sets the name that the program is given as its own.
     pub fn arg0(&mut self, arg: impl AsRef<OsStr>) -> &mut Command {
         self.std.arg0(arg);
         self
@@ -111,7 +111,7 @@ impl Command {
         self
     }
 
-    /// What the child reads; that of this process unless this says otherwise.
+    /// Sets what the child reads. By default it reads this process's standard input.
     pub fn stdin(&mut self, stdin: impl Into<Stdio>) -> &mut Command {
         self.std.stdin(stdin);
         self
@@ -190,7 +190,7 @@ impl Command {
         self
     }
 
-    /// What [`kill_on_drop`](Command::kill_on_drop) said.
+    /// Returns what [`kill_on_drop`](Command::kill_on_drop) was set to.
     #[must_use]
     pub fn get_kill_on_drop(&self) -> bool {
         self.kill_on_drop

@@ -11,20 +11,19 @@ use std::pin::Pin;
 use std::process::Stdio;
 use std::task::{Context, Poll};
 
-/// What a child reads from: [`AsyncWrite`]. Drop it, and the child sees the end.
+/// A child's standard input: [`AsyncWrite`]. Drop it, and the child sees the end.
 #[derive(Debug)]
 pub struct ChildStdin {
     end: Sender,
 }
 
-/// What a child writes to: [`AsyncRead`]. It ends when no process has the other end any more.
+/// A child's standard output: [`AsyncRead`]. It ends when no process has the other end any more.
 #[derive(Debug)]
 pub struct ChildStdout {
     end: Receiver,
 }
 
-/// What a child writes complaints to: [`AsyncRead`]. It ends when no process has the other end any
-/// more.
+/// A child's standard error: [`AsyncRead`]. It ends when no process has the other end any more.
 #[derive(Debug)]
 pub struct ChildStderr {
     end: Receiver,

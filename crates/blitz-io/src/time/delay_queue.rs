@@ -173,7 +173,7 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    /// Has a value come out after `timeout`, from now on.
+    /// Makes a value come out after `timeout`, counted from now.
     ///
     /// # Panics
     /// If it is not there any more.
@@ -182,7 +182,7 @@ impl<T> DelayQueue<T> {
         self.reset_at(key, after(timeout));
     }
 
-    /// Has a value come out at `deadline`.
+    /// Makes a value come out at `deadline`.
     ///
     /// # Panics
     /// If it is not there any more.

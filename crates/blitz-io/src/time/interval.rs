@@ -54,8 +54,9 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     Interval { sleep: Box::pin(sleep_until(start)), period, missed }
 }
 
-/// What an [`Interval`] does about ticks that no task waited for in time. A tick that is late by
-/// less than five milliseconds is not missed.
+/// How an [`Interval`] handles ticks that no task waited for in time.
+///
+/// A tick that is late by less than five milliseconds is not missed.
 ///
 /// With a period of 10 ms, if a task waits for the tick of 20 ms only at 57 ms:
 ///
@@ -93,7 +94,7 @@ impl MissedTickBehavior {
     }
 }
 
-/// What [`interval`] and [`interval_at`] return.
+/// Ticks at fixed times; returned by [`interval`] and [`interval_at`].
 #[derive(Debug)]
 pub struct Interval {
     sleep: Pin<Box<Sleep>>,
@@ -171,13 +172,13 @@ impl Interval {
         self.sleep.as_mut().reset(deadline);
     }
 
-    /// What it does about missed ticks.
+    /// Returns how it handles missed ticks.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed
     }
 
-    /// Says what to do about missed ticks.
+    /// Sets how it handles missed ticks.
     ///
     /// ```
     /// # use blitz::time::{Duration, MissedTickBehavior, interval};

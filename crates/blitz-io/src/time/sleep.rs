@@ -49,7 +49,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 }
 
 pin_project! {
-    /// What [`sleep`] and [`sleep_until`] return. Dropped, it is forgotten.
+    /// Future returned by [`sleep`] and [`sleep_until`]. Dropping it forgets the timer.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Sleep {

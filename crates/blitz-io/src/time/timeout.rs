@@ -44,7 +44,7 @@ pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::Int
 }
 
 pin_project! {
-    /// What [`timeout`] and [`timeout_at`] return.
+    /// Future returned by [`timeout`] and [`timeout_at`].
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Timeout<F> {
@@ -56,7 +56,7 @@ pin_project! {
 }
 
 impl<F> Timeout<F> {
-    /// What has to be ready in time.
+    /// Returns the future that has to be ready in time.
     ///
     /// ```
     /// use blitz::time::{Duration, timeout};
@@ -69,12 +69,12 @@ impl<F> Timeout<F> {
         &self.future
     }
 
-    /// What has to be ready in time.
+    /// Returns the future that has to be ready in time.
     pub fn get_mut(&mut self) -> &mut F {
         &mut self.future
     }
 
-    /// What has to be ready, without the timeout.
+    /// Returns the future without the timeout.
     pub fn into_inner(self) -> F {
         self.future
     }

@@ -238,7 +238,7 @@ impl TcpStream {
         SockRef::from(self).set_linger(linger)
     }
 
-    /// Has a close reset the connection at once: what was not sent is lost.
+    /// Makes a close reset the connection at once: unsent bytes are lost.
     ///
     /// Same as `set_linger(Some(Duration::ZERO))`: Tokio's name.
     ///
