@@ -97,7 +97,7 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
     Serve(Stage::Set(settings, Arc::new(ready_as_it_is as PlainHandshake<L::Stream>)))
 }
 
-/// What [`serve`] and [`serve_make`] return: a future, a server that runs once it is polled.
+/// Future returned by [`serve`] and [`serve_make`]: a server that runs once it is polled.
 ///
 /// Its output is the [report](Report) of what was left, which is nothing unless a deadline passed,
 /// or the error that made it impossible to accept any more. Dropped, it ends its connections at
@@ -149,7 +149,7 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         self.change(|settings| settings.patience = Some(patience))
     }
 
-    /// Has each connection pass through `handshake`, in a task of its own: TLS, for example.
+    /// Passes each connection through `handshake`, in a task of its own: TLS, for example.
     ///
     /// ```
     /// use axum::{Router, routing::get};
@@ -181,7 +181,7 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         })
     }
 
-    /// Has hyper's settings changed: time limits, sizes, one protocol only.
+    /// Changes hyper's settings: time limits, sizes, one protocol only.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {

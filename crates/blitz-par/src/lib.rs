@@ -94,7 +94,7 @@ pub mod collections {
     }
 }
 
-/// What is inside of an `Option` or a `Result`.
+/// Parallel iterators over the value inside of an `Option` or a `Result`.
 pub mod option {
     pub use crate::source::option::IntoIter;
 }

@@ -16,7 +16,7 @@ pub use crate::source::windows::{ArrayWindows, Windows};
 use crate::source::chunks::{ChunksMutPiece, ChunksPiece, RChunksMutPiece, RChunksPiece};
 use crate::source::windows::{ArrayWindowsPiece, WindowsPiece};
 
-/// What slices can do in parallel.
+/// Parallel operations on slices.
 pub trait ParallelSlice<T: Sync> {
     /// The slice.
     fn as_parallel_slice(&self) -> &[T];
@@ -169,7 +169,7 @@ impl<T: Sync> ParallelSlice<T> for [T] {
     }
 }
 
-/// What mutable slices can do in parallel.
+/// Parallel operations on mutable slices.
 pub trait ParallelSliceMut<T: Send> {
     /// The slice.
     fn as_parallel_slice_mut(&mut self) -> &mut [T];

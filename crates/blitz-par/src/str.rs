@@ -9,7 +9,7 @@ pub use crate::source::string::{SplitInclusive, SplitTerminator, SplitWhitespace
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use crate::source::string::{CharIndicesPiece, CharsPiece, EncodeUtf16Piece};
 
-/// What strings can do in parallel. Patterns are single characters: see [`Pattern`].
+/// Parallel operations on strings. Patterns are single characters: see [`Pattern`].
 pub trait ParallelString {
     /// The string.
     fn as_parallel_string(&self) -> &str;

@@ -80,8 +80,8 @@ struct Window<I, R> {
 }
 
 impl<I, F, R> ResultStream<I, F, R> {
-    /// Has at most `items` items computed at once, and at least one. Otherwise there are 1,024 for
-    /// each worker.
+    /// Computes at most `items` items at once, and at least one. The default is 1,024 for each
+    /// worker.
     ///
     /// ```
     /// let _one_by_one = blitz::par::stream(0..10, |n| n + 1).window(1);

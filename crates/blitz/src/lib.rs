@@ -198,7 +198,8 @@ pub mod macros {
     pub use tokio::{join, pin, select, try_join};
 }
 
-/// What tokio-util has under these paths, without a guest: `tokio_util::` becomes `blitz::util::`.
+/// tokio-util's items under the same paths, without a guest: `tokio_util::` becomes
+/// `blitz::util::`.
 ///
 /// [`CancellationToken`](util::sync::CancellationToken) is tokio-util's own. The others are those
 /// of [`task`] and [`time`]: tokio-util's spawn and sleep with Tokio.
@@ -240,7 +241,7 @@ pub mod util {
     }
 }
 
-/// What the attributes expand to; not for people.
+/// Items that the attributes expand to; not for people.
 #[doc(hidden)]
 pub mod __macros {
     pub use crate::attributes::{run, with_guest};

@@ -364,7 +364,7 @@ pub struct LocalSetsAreNotSpawned;
 /// ```
 pub struct ItemsAreSent;
 
-/// What a closure of a parallel iterator captures must be `Sync`.
+/// Values that a closure of a parallel iterator captures must be `Sync`.
 ///
 /// ```compile_fail,E0277
 /// use blitz::prelude::*;

@@ -3,7 +3,7 @@
 use super::ParallelIterator;
 use std::ops::RangeBounds;
 
-/// What can be turned into a parallel iterator.
+/// A type that can be turned into a parallel iterator.
 pub trait IntoParallelIterator {
     /// The iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
@@ -29,7 +29,7 @@ impl<I: ParallelIterator> IntoParallelIterator for I {
     }
 }
 
-/// What a parallel iterator can borrow from.
+/// A type that a parallel iterator can borrow from.
 pub trait IntoParallelRefIterator<'data> {
     /// The iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
@@ -58,7 +58,7 @@ where
     }
 }
 
-/// What a parallel iterator can change.
+/// A type whose items a parallel iterator can change.
 pub trait IntoParallelRefMutIterator<'data> {
     /// The iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
@@ -119,13 +119,13 @@ macro_rules! into_par_iter_of_refs {
 
 pub(crate) use into_par_iter_of_refs;
 
-/// What can be made of the items of a parallel iterator.
+/// A type that can be made of the items of a parallel iterator.
 pub trait FromParallelIterator<T: Send> {
     /// Makes it: see [`collect`](ParallelIterator::collect).
     fn from_par_iter<I: IntoParallelIterator<Item = T>>(iter: I) -> Self;
 }
 
-/// What the items of a parallel iterator can be added to.
+/// A collection to which a parallel iterator can add its items.
 pub trait ParallelExtend<T: Send> {
     /// Adds them.
     ///

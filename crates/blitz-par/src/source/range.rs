@@ -14,7 +14,7 @@ pub type Iter<T> = Source<Span<T>>;
 #[derive(Debug, Clone)]
 pub struct Span<T>(pub(crate) Range<T>);
 
-/// What ranges can be made of. It cannot be implemented elsewhere.
+/// A type that ranges can be made of. It cannot be implemented elsewhere.
 pub trait RangeItem: Copy + PartialOrd + Send {
     /// A part of a range, as an iterator.
     type Block: Iterator<Item = Self>;
@@ -32,7 +32,7 @@ pub trait RangeItem: Copy + PartialOrd + Send {
     fn behind(range: &Range<Self>, count: usize) -> Self;
 }
 
-/// What ranges can be made of whose lengths always fit a `usize`.
+/// A type whose ranges have lengths that always fit a `usize`.
 pub trait IndexedRangeItem: RangeItem<Block: ExactSizeIterator + DoubleEndedIterator> {}
 
 impl<T: RangeItem> IntoParallelIterator for Range<T> {

@@ -163,7 +163,7 @@ where
     }
 }
 
-/// What a function splits as often as it is worth it: made by [`split`].
+/// Iterator made by [`split`]: a function splits its data as often as it is worth it.
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
 #[derive(Clone)]
 pub struct Split<D, F> {
