@@ -28,7 +28,7 @@ use function::Function;
 use proc_macro::{Delimiter, TokenStream};
 use tokens::{group, parse};
 
-/// Runs an async function on a runtime of its own, for which it becomes a plain one: mostly `main`.
+/// Turns an `async fn`, mostly `main`, into a function that builds a runtime and blocks on it.
 ///
 /// The function is run by `Runtime::block_on` on the thread that calls it; what it spawns goes to
 /// the runtime. When it returns, the runtime is dropped: tasks that are left are cancelled, but for

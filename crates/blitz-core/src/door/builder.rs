@@ -73,8 +73,10 @@ impl PoolBuilder {
         PoolBuilder::default()
     }
 
-    /// How many workers; 0, the default, means one per core that this process may use, by affinity
-    /// and CPU quota. There may be more workers than cores, up to [`Pool::MAX_WORKERS`].
+    /// Sets the number of workers.
+    ///
+    /// 0, the default, means one per core that this process may use, by affinity and CPU quota.
+    /// There may be more workers than cores, up to [`Pool::MAX_WORKERS`].
     ///
     /// The variable `BLITZ_WORKERS` has a say only in the global pool if this is 0, in
     /// [`workers_from_env`](PoolBuilder::workers_from_env), and in the attributes.
@@ -240,8 +242,9 @@ impl PoolBuilder {
         self
     }
 
-    /// Starts the workers' threads in another way: the closure must see to it that some thread
-    /// calls [`ThreadBuilder::run`].
+    /// Sets the closure that starts the workers' threads.
+    ///
+    /// The closure must make some thread call [`ThreadBuilder::run`].
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -313,17 +316,19 @@ impl PoolBuilder {
         self
     }
 
-    /// Publishes every job at once instead of on demand, as on systems without an asymmetric fence:
-    /// for tests and comparisons.
+    /// Publishes every job at once instead of on demand, for tests and comparisons.
+    ///
+    /// Systems without an asymmetric fence always do so.
     #[doc(hidden)]
     pub fn publish_all(mut self) -> Self {
         self.config.publish_all = true;
         self
     }
 
-    /// How many tasks may wait in the queue that all workers share before
-    /// [`Handle::try_spawn`](crate::Handle::try_spawn) refuses more. Default: 65,536. Other ways to
-    /// spawn do not look at it.
+    /// Limits the tasks in the shared queue for `try_spawn`. Default: 65,536.
+    ///
+    /// [`Handle::try_spawn`](crate::Handle::try_spawn) refuses a task while so many wait in the
+    /// queue that all workers share. Other ways to spawn ignore the limit.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).global_queue_capacity(0).build().unwrap();
@@ -417,8 +422,9 @@ impl PoolBuilder {
         self
     }
 
-    /// Called on a worker's thread, with its index, when it has found no work and is about to
-    /// sleep. A panic in it goes to the panic handler.
+    /// Sets a handler that is called on a worker's thread when it is about to sleep.
+    ///
+    /// It gets the worker's index. A panic in it goes to the panic handler.
     ///
     /// The worker looks for work once more afterwards: what the handler spawns is run first. A
     /// worker that waits inside of an operation, as `join` and `block_on` do, and threads that are
@@ -428,7 +434,9 @@ impl PoolBuilder {
         self
     }
 
-    /// Called on a worker's thread, with its index, when it has found work after
+    /// Sets a handler that is called on a worker's thread when it goes on after a sleep.
+    ///
+    /// It gets the worker's index. It is called when the worker has found work after
     /// [`park_handler`](PoolBuilder::park_handler) would have been called, or when the pool ends. A
     /// panic in it goes to the panic handler.
     pub fn unpark_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
@@ -513,9 +521,10 @@ impl PoolBuilder {
         self.build_by(spawn.as_mut().map(|spawn| &mut **spawn as &mut Spawn<'_>))
     }
 
-    /// As [`build`](PoolBuilder::build), with threads that `spawn` starts, as for
-    /// [`spawn_handler`](PoolBuilder::spawn_handler): but `spawn` is only used during this call, so
-    /// it may borrow.
+    /// As [`build`](PoolBuilder::build), with threads that `spawn` starts.
+    ///
+    /// `spawn` has the duties of a [`spawn_handler`](PoolBuilder::spawn_handler). It is only used
+    /// during this call, so it may borrow.
     ///
     /// ```
     /// let sum = std::thread::scope(|threads| {

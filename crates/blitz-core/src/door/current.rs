@@ -28,8 +28,10 @@ pub fn current_worker_index() -> Option<usize> {
     with_worker(Worker::index)
 }
 
-/// Whether the current worker's own queue holds jobs that have not begun; `None` outside of a pool.
-/// A job that is there now may be stolen at once: good for heuristics only.
+/// Whether the current worker's own queue holds jobs that have not begun.
+///
+/// `None` outside of a pool. A job that is there now may be stolen at once: good for heuristics
+/// only.
 ///
 /// ```
 /// assert_eq!(blitz_core::current_worker_has_jobs(), None);

@@ -16,8 +16,10 @@ use crate::task::JoinHandle;
 use crate::team::current;
 use crate::worker::visit;
 
-/// Runs both closures, potentially at the same time on two workers of the current pool, or of the
-/// global pool if the current thread belongs to none; returns both results.
+/// Runs both closures, potentially at the same time, and returns both results.
+///
+/// They run on two workers of the current pool, or of the global pool if the current thread belongs
+/// to none.
 ///
 /// Forking is cheap: a `join` that no thief takes from costs a few nanoseconds, so there is rarely
 /// a reason for a sequential cut-off, unless the leaf itself is only a few instructions.
@@ -155,8 +157,10 @@ where
     with_working_team(|team| install_in(team, |_, _| op()))
 }
 
-/// Runs `op` on a worker of the current or the global pool and waits for everything that it spawned
-/// into the scope, and that those jobs spawned in turn.
+/// Runs `op` on a worker, and waits for every job that it spawned into the scope.
+///
+/// The worker is one of the current or the global pool. Jobs that those jobs spawned in turn are
+/// waited for, too.
 ///
 /// ```
 /// let mut numbers = [1, 2, 3];
@@ -288,8 +292,10 @@ where
     with_held_team(|team, hold| detached::spawn_fifo_in(team, hold, f));
 }
 
-/// Runs `op` once on every worker of the current or the global pool, and returns the results by the
-/// workers' index. Each worker runs it when it next looks for work.
+/// Runs `op` once on every worker, and returns the results by the workers' index.
+///
+/// The workers are those of the current or the global pool. Each runs `op` when it next looks for
+/// work.
 ///
 /// ```
 /// let indices = blitz::broadcast(|context| context.index());
@@ -307,8 +313,9 @@ where
     with_working_team(|team| broadcast::broadcast_in(team, op))
 }
 
-/// Runs `op` once on every worker of the current or the global pool, some time; returns at once. A
-/// panic of `op` goes to the pool's panic handler.
+/// Starts `op` once on every worker of the current or the global pool; returns at once.
+///
+/// A panic of `op` goes to the pool's panic handler.
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
@@ -323,8 +330,9 @@ where
     with_held_team(|team, hold| broadcast::spawn_broadcast_in(team, hold, op));
 }
 
-/// Runs one job of the current pool, if there is one: the oldest of this worker's own, one for this
-/// worker alone, or another's. `None` outside of a pool.
+/// Runs one job of the current pool, if there is one; `None` outside of a pool.
+///
+/// The job is the oldest of this worker's own, one for this worker alone, or another's.
 ///
 /// ```
 /// assert_eq!(blitz::yield_job(), None);

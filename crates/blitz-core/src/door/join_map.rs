@@ -221,8 +221,9 @@ where
         Some(key)
     }
 
-    /// Waits for the next task that has a key to end; returns its key and what came of it, or
-    /// `None` if no key has a task.
+    /// Waits for the next task with a key to end; returns its key and its result.
+    ///
+    /// Returns `None` if no key has a task.
     ///
     /// Nothing is lost if the future is dropped before it is ready, as `select!` does.
     pub async fn join_next(&mut self) -> Option<(K, Result<V, JoinError>)> {

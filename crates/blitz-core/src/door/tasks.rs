@@ -11,9 +11,10 @@ use crate::team::{Team, current};
 use crate::worker;
 use std::future::Future;
 
-/// Starts a task on the current pool: that of the worker or task that calls, or the one that was
-/// entered, else the global one. The task runs whether or not its handle is awaited; dropping the
-/// handle detaches it.
+/// Starts a task on the current pool, else on the global one.
+///
+/// The current pool is that of the worker or task that calls, or the one that was entered. The task
+/// runs whether or not its handle is awaited; dropping the handle detaches it.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -43,8 +44,9 @@ where
     }
 }
 
-/// As [`spawn`], unless `global_queue_capacity` tasks wait already: for callers that had rather
-/// wait, or refuse work, than queue without end.
+/// As [`spawn`], unless `global_queue_capacity` tasks wait already.
+///
+/// For callers that would rather wait, or refuse work, than queue without end.
 ///
 /// ```
 /// let handle = blitz::try_spawn(async { 7 }).unwrap();
@@ -121,8 +123,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     task::block_on(future)
 }
 
-/// Calls `f`, which blocks or computes for long, and has another thread work in the place of this
-/// worker meanwhile. Outside of a pool it only calls `f`.
+/// Calls `f`, which blocks or computes for long, while another thread replaces this worker.
+///
+/// Outside of a pool it only calls `f`.
 ///
 /// Without it the pool notices that a worker is blocked after two or three milliseconds; with it,
 /// at once. Every call wakes or starts a thread, so it is for what takes longer than that. If all

@@ -12,9 +12,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// The way to the result of what [`spawn`](crate::spawn), [`spawn_cpu`](crate::spawn_cpu) or
-/// [`spawn_blocking`](crate::spawn_blocking) started: await it, or [`join`](JoinHandle::join) it
-/// where there is nothing to await with.
+/// The handle of a task or job, with which its result is awaited.
+///
+/// [`spawn`](crate::spawn), [`spawn_cpu`](crate::spawn_cpu) and
+/// [`spawn_blocking`](crate::spawn_blocking) return it. Outside of async code,
+/// [`join`](JoinHandle::join) it.
 ///
 /// Dropped, it leaves the task to itself: the task still runs, its result is dropped, and a panic
 /// goes to the pool's panic handler.

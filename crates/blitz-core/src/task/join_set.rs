@@ -250,8 +250,9 @@ impl<T: 'static> JoinSet<T> {
         None
     }
 
-    /// Ready with the next task that has ended, or with `None` if the set is empty; else the
-    /// context's waker is woken when the next one ends.
+    /// Polls for the next task that has ended; ready with `None` if the set is empty.
+    ///
+    /// If no task has ended, the context's waker is woken when the next one ends.
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
         self.poll_join_next_with_id(cx).map(|next| next.map(without_id))
     }

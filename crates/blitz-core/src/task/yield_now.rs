@@ -7,8 +7,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Lets the tasks that are runnable now go first: the calling task goes to the end of its worker's
-/// queue.
+/// Lets the tasks that are runnable now go first.
+///
+/// The calling task goes to the end of its worker's queue.
 ///
 /// ```
 /// # blitz::block_on(async {

@@ -13,7 +13,8 @@ use crate::team::Worker;
 use blitz_parts::bitmap::{Bitmap, Position, SummaryTree};
 use blitz_parts::task::TaskRef;
 
-/// The state of a pool, read piece by piece while it works: what a watchdog prints.
+/// The state of a pool, read piece by piece while it works, for a watchdog to print.
+///
 /// [`Display`](std::fmt::Display) writes it for people, [`to_json`](Dump::to_json) for programs.
 ///
 /// ```

@@ -25,8 +25,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// Starts a task that stays on this thread, in the [`LocalSet`] that the caller runs in: inside of
-/// [`LocalSet::run_until`] and of the set's tasks.
+/// Starts a task that stays on this thread, in the current [`LocalSet`].
+///
+/// A set is current inside of [`LocalSet::run_until`] and of the set's tasks.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -56,8 +57,9 @@ where
     }
 }
 
-/// Tasks whose futures need not be `Send`: all of them are polled, and dropped, on the thread of
-/// the set.
+/// A set of tasks that stay on one thread: their futures need not be `Send`.
+///
+/// All of them are polled, and dropped, on the thread of the set.
 ///
 /// They run while the set is awaited on that thread: inside of [`run_until`](LocalSet::run_until)
 /// and [`block_on`](LocalSet::block_on), or when the set itself is awaited, which ends with its
