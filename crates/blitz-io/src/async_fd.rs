@@ -14,8 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::task::{Context, Poll, ready};
 
-/// A descriptor of any kind, a pipe or what a library gives away, whose readiness tasks can wait
-/// for.
+/// A descriptor of any kind whose readiness tasks can wait for: a pipe, or one of a library.
 ///
 /// It must be non-blocking, and the same runtime may not watch it in another way. Wait, try, and
 /// clear the readiness if the attempt would have blocked:
@@ -426,8 +425,10 @@ macro_rules! guard {
                 self.fd.io.clear(self.sight, Evidence::WouldBlock);
             }
 
-            /// As [`clear_ready`](Self::clear_ready), for what is in `ready` only: an attempt in
-            /// one direction would have blocked, and the other one was not tried.
+            /// As [`clear_ready`](Self::clear_ready), for what is in `ready` only.
+            ///
+            /// For an attempt in one direction that would have blocked while the other one was not
+            /// tried.
             pub fn clear_ready_matching(&mut self, ready: Ready) {
                 let before = self.ready();
                 self.fd.io.clear(self.sight.only(ready), Evidence::WouldBlock);

@@ -88,8 +88,9 @@ impl Shutdown {
         Shutdown::default()
     }
 
-    /// Asks everything to come to its end: servers stop accepting and finish the requests that they
-    /// have begun. Does nothing the second time.
+    /// Begins to drain: servers stop accepting and finish the requests that they have begun.
+    ///
+    /// Does nothing the second time.
     pub fn start(&self) {
         let wakers: Vec<Waker> = {
             let mut tracked = self.state.tracked();
@@ -153,10 +154,11 @@ impl Shutdown {
         Report::of(self.state.running())
     }
 
-    /// Calls [`start`](Self::start), waits until nothing is running any more, but for no longer
-    /// than `patience`, and reports what is left. Servers then drop the connections that are, but
-    /// for those that were upgraded: they are their handlers', who may watch for
-    /// [`expired`](Self::expired).
+    /// Drains, waits for at most `patience`, and reports what is left.
+    ///
+    /// It calls [`start`](Self::start) and waits until nothing is running any more. Servers then
+    /// drop the connections that are left, except upgraded ones. Those belong to their handlers,
+    /// which may watch for [`expired`](Self::expired).
     pub async fn finish(&self, patience: Duration) -> Report {
         self.start();
         match time::timeout(patience, self.drained()).await {

@@ -7,8 +7,8 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// In which ways a directory is made: [`std::fs::DirBuilder`], whose [`create`](DirBuilder::create)
-/// waits.
+/// Options for making a directory: [`std::fs::DirBuilder`] with an async
+/// [`create`](DirBuilder::create).
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -37,8 +37,7 @@ impl DirBuilder {
         self
     }
 
-    /// The permission bits, of which the process's mask takes some away; `0o777` unless this says
-    /// otherwise.
+    /// Sets the permission bits, before the process's mask; `0o777` by default.
     pub fn mode(&mut self, mode: u32) -> &mut DirBuilder {
         self.mode = Some(mode);
         self

@@ -128,8 +128,8 @@ impl File {
         stage.ask(&self.file, StdFile::sync_all).await
     }
 
-    /// As [`sync_all`](File::sync_all), but of what is known about the file only what is needed to
-    /// read it.
+    /// As [`sync_all`](File::sync_all), but syncs only the metadata that is needed to read the
+    /// file.
     ///
     /// # Errors
     /// As [`sync_all`](File::sync_all).

@@ -9,8 +9,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// In which ways a file is opened: [`std::fs::OpenOptions`], whose [`open`](OpenOptions::open)
-/// waits.
+/// Options for opening a file: [`std::fs::OpenOptions`] with an async [`open`](OpenOptions::open).
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -72,8 +71,7 @@ impl OpenOptions {
         self
     }
 
-    /// The permission bits of a file that is made, of which the process's mask takes some away;
-    /// `0o666` unless this says otherwise.
+    /// Sets the permission bits of a new file, before the process's mask; `0o666` by default.
     pub fn mode(&mut self, mode: u32) -> &mut OpenOptions {
         self.std.mode(mode);
         self

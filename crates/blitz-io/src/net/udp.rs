@@ -64,7 +64,7 @@ datagram!(
 );
 
 impl UdpSocket {
-    /// A socket at the first of the addresses that can be bound; port 0 has the system choose one.
+    /// Binds a socket to the first address that can be bound. For port 0 the system chooses one.
     ///
     /// # Errors
     /// If none can be bound: why the last one could not.
@@ -75,7 +75,7 @@ impl UdpSocket {
         .await
     }
 
-    /// From now on [`send`](UdpSocket::send) sends to this address, and packets from others are not
+    /// Connects the socket: [`send`](UdpSocket::send) sends to `addr`, and only its packets are
     /// received.
     ///
     /// # Errors

@@ -48,8 +48,9 @@ impl Child {
         Ok(Child { stdin, stdout, stderr, state: State::Running(running) })
     }
 
-    /// Its number; none once its end was waited for, since the system may give it to another
-    /// process then.
+    /// Returns its process id; `None` once its end was waited for.
+    ///
+    /// The system may give the id to another process then.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -9,8 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command as StdCommand, ExitStatus, Output, Stdio};
 
-/// A program that is to be started as a child, with its arguments and all else that it begins with:
-/// [`std::process::Command`], whose children can be awaited.
+/// Starts a program as a child: [`std::process::Command`] with children that can be awaited.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -141,8 +140,9 @@ impl Command {
         self
     }
 
-    /// Which process group the child is in; 0 for one of its own, to which interrupts from the
-    /// keyboard do not come.
+    /// Sets the child's process group; 0 makes a new one.
+    ///
+    /// Interrupts from the keyboard do not reach a child in a group of its own.
     pub fn process_group(&mut self, group: i32) -> &mut Command {
         self.std.process_group(group);
         self

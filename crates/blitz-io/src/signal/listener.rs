@@ -52,8 +52,9 @@ pub struct Signal {
 type Waiting = Pin<Box<dyn Future<Output = io::Result<u64>> + Send + Sync>>;
 
 impl Signal {
-    /// Waits for a signal. `None` if no more will come, because the runtime that this was made in
-    /// has ended.
+    /// Waits for a signal; returns `None` if no more will come.
+    ///
+    /// That is so when the runtime that this was made in has ended.
     ///
     /// Dropping the future loses no signal.
     ///

@@ -6,10 +6,11 @@ use super::Duration;
 use crate::driver;
 use crate::timers::Timers;
 
-/// Stops the clock of the current runtime: from now on time passes when [`advance`] says so, or
-/// when all of the runtime's workers have nothing to do, no closure of `spawn_blocking` runs and no
-/// file is read or written; then the clock moves to when the next sleep ends. It does nothing if
-/// the clock is stopped already.
+/// Stops the clock of the current runtime.
+///
+/// From now on time passes when [`advance`] says so, or when the runtime is idle: all workers have
+/// nothing to do, no closure of `spawn_blocking` runs and no file is read or written. Then the
+/// clock moves to the end of the next sleep. It does nothing if the clock is stopped already.
 ///
 /// What runs outside of the runtime's workers, a future in `block_on` on a thread of its own for
 /// example, does not hold the clock. A runtime built with `Builder::start_paused` makes the thread
@@ -63,8 +64,10 @@ pub fn resume() {
     });
 }
 
-/// Moves the stopped clock of the current runtime on by `duration`, wakes the tasks whose sleeps
-/// end by then, and lets other tasks go first once. It does not wait for them.
+/// Moves the stopped clock of the current runtime on by `duration`.
+///
+/// It wakes the tasks whose sleeps end by then, and lets other tasks go first once. It does not
+/// wait for them.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();

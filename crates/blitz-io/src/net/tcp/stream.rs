@@ -185,8 +185,9 @@ impl TcpStream {
         self.io.get().nodelay()
     }
 
-    /// Sets whether small writes go out at once, rather than wait for more: what a protocol of
-    /// requests and answers wants.
+    /// Sets whether small writes go out at once, rather than wait for more.
+    ///
+    /// A protocol of requests and answers wants that.
     ///
     /// # Errors
     /// If the system refuses.

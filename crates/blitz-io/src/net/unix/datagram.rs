@@ -85,7 +85,7 @@ impl UnixDatagram {
         Ok((UnixDatagram::of(one)?, UnixDatagram::of(other)?))
     }
 
-    /// From now on [`send`](UnixDatagram::send) sends to `path`, and packets from others are not
+    /// Connects the socket: [`send`](UnixDatagram::send) sends to `path`, and only its packets are
     /// received.
     ///
     /// # Errors

@@ -68,8 +68,10 @@ impl OpenOptions {
         OpenOptions::default()
     }
 
-    /// Opens for both directions, so that neither end waits for the other, and the receiver sees no
-    /// end when the last sender goes. Linux allows it; other systems need not.
+    /// Opens for both directions, so that neither end waits for the other.
+    ///
+    /// The receiver then sees no end when the last sender goes. Linux allows it; other systems need
+    /// not.
     pub fn read_write(&mut self, value: bool) -> &mut OpenOptions {
         self.read_write = value;
         self
