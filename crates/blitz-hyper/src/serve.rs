@@ -24,8 +24,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
-/// Answers the connections of `listener` with clones of `service`, which may be an axum router, a
-/// tower service, or what tower's `service_fn` makes of a function.
+/// Answers the connections of `listener` with clones of `service`.
+///
+/// The service may be an axum router, a tower service, or a function in tower's `service_fn`.
 ///
 /// Await what it returns, or spawn it. Each connection is a task of its own; HTTP/1 and HTTP/2 are
 /// told apart by what the client says first. A panic of the service ends its connection and goes to
@@ -131,8 +132,10 @@ struct Settings<L, M> {
 }
 
 impl<L: Listener, M, H> Serve<L, M, H> {
-    /// Ends when `signal` does: no connection is accepted any more, requests that have begun are
-    /// answered, connections without one are closed.
+    /// Ends the server gracefully when `signal` ends.
+    ///
+    /// From then on it accepts no connection. It answers requests that have begun, and closes
+    /// connections without one.
     pub fn with_graceful_shutdown(self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
         self.change(|settings| settings.signal = Some(Box::pin(signal)))
     }

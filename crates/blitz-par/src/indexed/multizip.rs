@@ -7,8 +7,7 @@ use crate::plan::{Plan, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 
-/// Tuples of items of as many iterators, as many as the shortest has: made of a tuple by
-/// `into_par_iter`.
+/// Zips several iterators, up to the shortest: made of a tuple by `into_par_iter`.
 ///
 /// ```
 /// # use blitz::prelude::*;

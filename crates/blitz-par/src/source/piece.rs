@@ -8,7 +8,7 @@ use crate::plan::Turn;
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 
-/// A parallel iterator over a [`Piece`]: what most sources are, and what [`from_piece`] makes.
+/// A parallel iterator over a [`Piece`]: most sources, and the result of [`from_piece`].
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
 #[derive(Debug, Clone)]
 pub struct Source<P> {
