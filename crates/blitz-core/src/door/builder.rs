@@ -139,7 +139,7 @@ impl PoolBuilder {
         self
     }
 
-    /// By how much a timer may be late so that it fires together with others. Default: 40 us.
+    /// Sets how late a timer may fire to fire together with others. Default: 40 us.
     ///
     /// After timers have fired, a worker that waits lets at least this much time pass before it
     /// gets up for the next ones. So it gets up at most once per `slack` for timers, however many
@@ -147,7 +147,7 @@ impl PoolBuilder {
     /// second counts as a second. No timer is ever early. See `blitz::time` for what else makes
     /// a timer late.
     ///
-    /// A clock that stands is exact whatever is said here.
+    /// With a clock that stands, timers are exact whatever the slack is.
     ///
     /// ```
     /// use std::time::Duration;
@@ -468,13 +468,16 @@ impl PoolBuilder {
         self
     }
 
-    /// How many threads the pool may start beyond its workers. By default 32, or as many as it has
-    /// workers if these are more; or what the variable `BLITZ_SPARES` says. With 0 there are none.
+    /// Sets how many threads the pool may start beyond its workers.
+    ///
+    /// The default is 32, or the number of workers if that is more; the variable `BLITZ_SPARES`
+    /// overrides it. With 0 there are none.
     ///
     /// A spare thread works in the place of a worker that is blocked, or serves tasks, timers and
-    /// sockets while all workers compute. It is started when it is first needed, rests when it is
-    /// not, and ends with the pool. While it works, [`current_worker_index`] is a number from
-    /// [`num_workers`](Pool::num_workers) on; the start and exit handlers are called with it.
+    /// sockets while all workers compute. The pool starts it when it first needs one. It rests when
+    /// it is not needed, and ends with the pool. While it works, [`current_worker_index`] is a
+    /// number from [`num_workers`](Pool::num_workers) on; the start and exit handlers are called
+    /// with it.
     ///
     /// [`current_worker_index`]: crate::current_worker_index
     ///

@@ -35,7 +35,7 @@ fn from_env(
     }
 }
 
-/// A whole number that no more workers than can be counted would exceed.
+/// Parses a whole number that is at most [`WORKERS_MAX`].
 fn parse_number(text: &OsString) -> Option<usize> {
     let number = text.to_str().and_then(|text| text.trim().parse::<usize>().ok());
     number.filter(|&number| number <= WORKERS_MAX)

@@ -113,7 +113,7 @@ impl Tasks<'_> {
         self.queues.lifo.take().or_else(batched).or_else(|| self.pop_ring())
     }
 
-    /// Whose work goes first now. Each turn of others is returned once.
+    /// Returns which work goes first now. Each turn of other work is returned once.
     #[inline]
     pub(crate) fn take_turn(self) -> Turn {
         self.own().tasks.tick.take_turn()
@@ -202,7 +202,7 @@ impl Tasks<'_> {
         }
     }
 
-    /// Sees to what the watch has noted while this worker ran something, perhaps the task at
+    /// Acts on what the watch has noted while this worker ran something, perhaps the task at
     /// `address`.
     #[cold]
     pub(crate) fn attend(self, address: Option<usize>) {

@@ -33,7 +33,7 @@ pub enum WaitPolicy {
 }
 
 pub(crate) type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
-/// Called with why no spare thread comes.
+/// Called with the reason why no spare thread comes.
 pub(crate) type SparesHandler = Box<dyn Fn(&str) + Send + Sync>;
 pub(crate) type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 /// What a running pool needs to remember of its builder.
@@ -69,7 +69,7 @@ pub(crate) struct Config {
     pub(crate) backend: Option<Arc<dyn Any + Send + Sync>>,
     /// How many events one look of the driver can bring.
     pub(crate) io_completions: Option<usize>,
-    /// By how much a timer may be late so that it fires together with others.
+    /// How late a timer may fire to fire together with others.
     pub(crate) timer_slack: Duration,
     /// When the pool was built, if its clock stands from then on.
     pub(crate) paused_since: Option<Instant>,

@@ -21,7 +21,7 @@ use blitz_parts::tuning::{
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Whose work goes first.
+/// Which work goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Turn {
     /// The worker's own.
@@ -137,7 +137,7 @@ impl Tick {
         self.until_brief.set(self.until_brief.get().saturating_add(taken));
     }
 
-    /// Whose work goes first now. Each turn of others is returned once.
+    /// Returns which work goes first now. Each turn of other work is returned once.
     #[inline]
     pub(crate) fn take_turn(&self) -> Turn {
         if self.is_own_turn() { Turn::Own } else { self.turn.replace(Turn::Own) }

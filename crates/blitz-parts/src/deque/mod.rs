@@ -21,7 +21,7 @@
 //! | `end` | end of the public part | owner while `busy`; a forcing thief while `force` is 1 |
 //! | `newest` | newest fork that was not taken back; null if there is none | owner |
 //! | `published` | newest of those that are public; null if none is | as `end` |
-//! | `guard` | the fork older than `published`, or `NOBODY` | as `end` |
+//! | `guard` | the fork older than `published`, or `nobody()` | as `end` |
 //! | `force` | 1 while a thief forces exposure, or counts | thieves: 0→1 by exchange, back by store |
 //! | `busy` | 1 while the owner changes what thieves change, too | owner |
 //! | `buffer` | the ring, and whether it is large: more than [`DEQUE_KEEPS`](tuning::DEQUE_KEEPS) slots | as `end` |

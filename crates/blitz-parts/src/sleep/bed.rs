@@ -25,7 +25,8 @@ pub struct Bed {
     /// Rounds until sleepy; the worker's own, atomic only to be shareable.
     patience: AtomicU32,
     /// What this worker last waited for happened in the driver: it did not sleep there in vain
-    /// until another worker had work for it. Only this worker uses the flag, too.
+    /// until another worker had work for it. The worker's own, too, and atomic only to be
+    /// shareable.
     driver_pays: atomic::AtomicBool,
     stats: SleepStats,
 }

@@ -50,12 +50,12 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// when a waker calls it. By default nothing is promised.
     const ONLY_QUEUES: bool = false;
 
-    /// A waker or an abort made the task runnable: put it where it will be run. Called on any
+    /// Puts a task that a waker or an abort made runnable where it will be run. Called on any
     /// thread.
     ///
     /// When the call begins the task has not ended. As soon as `task` is handed on it may end on
     /// another thread, and the runtime may go with its last task. An implementation that touches
-    /// more than the queue after that has to keep it alive.
+    /// more than the queue after that has to keep the rest alive itself.
     fn schedule(&self, task: Runnable);
 
     /// Whether the poll that has just left its task waiting has asked for another, on its own

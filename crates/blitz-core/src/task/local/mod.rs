@@ -27,7 +27,8 @@ use std::task::{Context, Poll, Waker};
 
 /// Starts a task that stays on this thread, in the current [`LocalSet`].
 ///
-/// A set is current inside of [`LocalSet::run_until`] and of the set's tasks.
+/// A set is current inside of [`LocalSet::run_until`] and of the set's tasks, and while it is
+/// [entered](LocalSet::enter).
 ///
 /// ```
 /// use std::rc::Rc;
