@@ -8,13 +8,13 @@ use blitz_parts::watch::Need;
 use std::io;
 
 impl Team {
-    /// A worker has just put a task into its LIFO slot, of which no other is told.
+    /// Notifies the watch of a task that a worker has just put into its LIFO slot, unannounced.
     #[inline]
     pub(crate) fn watch_slot(&self) {
         self.meet(self.watch.need());
     }
 
-    /// A worker has just left the driver.
+    /// Notifies the watch that a worker has just left the driver.
     pub(crate) fn watch_driver(&self) {
         self.meet(self.watch.need());
     }
@@ -36,8 +36,8 @@ impl Team {
         }
     }
 
-    /// Work was just put where all workers look, and none of them was woken. If none looks for work
-    /// either, all of them are busy.
+    /// Notifies the watch of work that was just put where all workers look, if all are busy: none
+    /// was woken, and none looks for work.
     pub(crate) fn watch_work(&self) {
         if !self.sleep().somebody_looks() {
             self.watch_left();

@@ -1,4 +1,4 @@
-//! The watch: a thread that takes over what a stuck worker leaves behind.
+//! The watch: a thread that hands on what a stuck worker leaves behind.
 //!
 //! That is its tasks, the driver and its seat.
 //!
@@ -148,7 +148,7 @@ impl Seen {
         self.looks > 0
     }
 
-    /// What the worker, which is stuck, has done since the last look.
+    /// What the stuck worker has done since the last look.
     fn doing(&mut self, worker: &Worker) -> Doing {
         let Some(thread) = worker.seat.thread() else { return Doing::Unknown };
         let used = system_thread::time_used(thread);
@@ -169,7 +169,7 @@ impl Seen {
     }
 }
 
-/// What a worker does that is stuck.
+/// What a stuck worker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     /// It computes.
@@ -257,7 +257,7 @@ fn retire_relief(team: &Team, worker: &Worker) {
     }
 }
 
-/// Has a spare take the seat of a worker that is stuck, while work waits.
+/// Gives the seat of a stuck worker to a spare, while work waits.
 fn give_seat_away(team: &Team, worker: &Worker) {
     // One that sleeps needs no seat of another.
     let gives = !broken(Step::WatchGivesSeats);
@@ -266,8 +266,8 @@ fn give_seat_away(team: &Team, worker: &Worker) {
     }
 }
 
-/// If no worker has come back from what it runs for long, and work waits, has a spare take a seat
-/// although all of them compute. The more spares work already, the longer it takes.
+/// Lets a spare take a seat although all workers compute, if none has come back for long and work
+/// waits. The more spares work already, the longer it takes.
 fn relieve_if_hogged(team: &Team, seen: &[Seen]) {
     let extra = team.spares.in_service().min(16);
     let relief = team.sleep().on_relief();
@@ -283,7 +283,7 @@ fn relieve_if_hogged(team: &Team, seen: &[Seen]) {
     }
 }
 
-/// Has a worker sit down in the driver, if none has been there since the last look.
+/// Makes a worker sit down in the driver, if none has been there since the last look.
 fn fill_lease(team: &Team, left_at: &mut Option<usize>) -> Finding {
     let now = team.sleep().lease_free_since();
     if std::mem::replace(left_at, now) != now {

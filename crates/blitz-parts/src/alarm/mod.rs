@@ -91,8 +91,8 @@ impl Earliest {
         self.tick.load(Relaxed) // O3
     }
 
-    /// There is a timer that is due at `tick`; says whether it is the first one, of which the
-    /// driver may have to know: see [`Alarm::is_early`]. Callers hold the wheel's lock.
+    /// Notes a timer that is due at `tick`. Returns whether it is the first one: then the driver
+    /// may have to be notified, see [`Alarm::is_early`]. Callers hold the wheel's lock.
     #[inline]
     #[must_use]
     pub fn lower(&self, tick: u64) -> bool {

@@ -136,8 +136,8 @@ pub enum Held {
     Refused,
     /// The caller has a hold.
     Granted,
-    /// The caller has a hold and tasks have ended. It sees to it that they are cancelled, for what
-    /// it holds the pool for may wait for one.
+    /// The caller has a hold and tasks have ended. It has to cancel them, for what it holds the
+    /// pool for may wait for one.
     AfterTasks,
 }
 
