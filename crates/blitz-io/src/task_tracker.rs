@@ -135,8 +135,9 @@ impl TaskTracker {
         }
     }
 
-    /// Has [`wait`](TaskTracker::wait) return once no task is counted. New tasks can still be
-    /// started. Returns whether the tracker was open.
+    /// Closes the tracker: [`wait`](TaskTracker::wait) returns once no task is counted.
+    ///
+    /// New tasks can still be started. Returns whether the tracker was open.
     pub fn close(&self) -> bool {
         !self.tracked.change(|state| state.closed = true).closed
     }

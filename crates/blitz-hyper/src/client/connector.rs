@@ -245,7 +245,7 @@ impl Connection for Stream {
     }
 }
 
-/// Plain connections of Blitz, for connectors of one's own.
+/// Plain connections of Blitz, for other connectors to build on.
 impl Connection for BlitzIo<TcpStream> {
     fn connected(&self) -> Connected {
         Connected::new()

@@ -175,7 +175,7 @@ fn whole(file: File, length: u64, path: &Path, is_head: bool) -> Response<FileBo
     answer
 }
 
-/// Ends of names, and the types that they tell of.
+/// File extensions and their content types.
 const TYPES: &[(&str, &str)] = &[
     ("avif", "image/avif"),
     ("css", "text/css; charset=utf-8"),

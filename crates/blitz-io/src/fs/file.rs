@@ -182,7 +182,7 @@ impl File {
         self.stage.lock().await.ask(&self.file, set).await
     }
 
-    /// Sets when the file was last read and changed, once what was written is.
+    /// Sets the file's access and modification times, once pending writes are done.
     ///
     /// # Errors
     /// What the system says.

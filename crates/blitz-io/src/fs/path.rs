@@ -100,7 +100,7 @@ pub async fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -
     run(move || std::fs::set_permissions(path, permissions)).await
 }
 
-/// Sets when what is at `path` was last read and changed; links are followed.
+/// Sets the access and modification times of the file at `path`; links are followed.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -20,7 +20,7 @@ impl Limit {
 
 pub(super) use system::Timer;
 
-/// A descriptor that becomes readable at a moment. It is read by no thread: the queue tells of each
+/// A descriptor that becomes readable at a moment. No thread reads it: the queue reports each
 /// change once, and setting it anew clears it.
 ///
 /// Why not the queue's own timeout? `epoll_wait` counts milliseconds. `epoll_pwait2` counts
@@ -56,7 +56,7 @@ mod system {
             Ok(Timer { descriptor, set_to: None })
         }
 
-        /// Has the wait end at `limit`, and not earlier.
+        /// Makes the wait end at `limit`, and not earlier.
         pub(in crate::poll) fn set(&mut self, limit: Limit) -> io::Result<()> {
             if self.set_to == Some(limit.moment) {
                 return Ok(());
