@@ -1,7 +1,7 @@
 //! Threads for closures that block: started when needed, ended when idle for a while.
 //!
 //! ```text
-//!  spawn_blocking ─▶ queue ─▶ an idle thread, else a new one up to the cap, else the next free thread
+//!  spawn_blocking ─▶ queue ─▶ an idle thread, else a new one up to the cap, else the next free
 //!  thread: take, run, …, wait at most `keep_alive` for more, end
 //! ```
 //!

@@ -32,7 +32,7 @@
 //! # Transitions
 //! ```text
 //!  new ──▶ SCHEDULED ──run──▶ RUNNING ──ready, panicked, cancelled──▶ COMPLETE
-//!            ▲    ▲              │ │ ▲                   an unwanted outcome is dropped just before;
+//!            ▲    ▲              │ │ ▲                   an unwanted outcome drops just before;
 //!            │    └────again──────┘ │ └──list closed──┐   the waiter is woken just after
 //!            │                     └────pending────▶ IDLE ◀── the list has a reference
 //!            └──wake, abort or last shield removed───┘
