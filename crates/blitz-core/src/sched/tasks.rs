@@ -11,6 +11,7 @@ use crate::team::Worker;
 use blitz_parts::prim::{Instant, Step, broken};
 use blitz_parts::queue::Chain;
 use blitz_parts::task::{Ran, Runnable};
+use blitz_parts::thread;
 use blitz_parts::tuning::{DRIVER_TASKS_PART, LIFO_POLLS_MAX};
 
 impl Tasks<'_> {
@@ -213,6 +214,9 @@ impl Tasks<'_> {
         let noted = self.seat.attend(&self.team().seats);
         if let Some(address) = address.filter(|_| noted.long) {
             self.team().long_tasks.remember(address);
+        }
+        if noted.slice {
+            thread::set_slice(thread::current(), None);
         }
         if noted.lost {
             // If this is a spare, it may be one too many now.

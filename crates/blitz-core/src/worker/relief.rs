@@ -41,10 +41,10 @@ impl Owner<'_> {
             return Relieved::Leaves;
         }
         // Where the kernel knows no slices it is preferred when it wakes as any other thread is.
-        let has_slice = thread::set_slice(Some(RELIEF_SLICE));
+        let has_slice = thread::set_slice(thread::current(), Some(RELIEF_SLICE));
         let takes_seat = self.relieve_until_over() == Relieved::Sits;
         if has_slice {
-            thread::set_slice(None);
+            thread::set_slice(thread::current(), None);
         }
         if !sleep.end_relief(self.index()) {
             if takes_seat {

@@ -32,8 +32,8 @@ use blitz_parts::prim::thread::{self, Thread};
 use blitz_parts::prim::{Step, broken, park_for};
 use blitz_parts::thread as system_thread;
 use blitz_parts::tuning::{
-    WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE, WATCH_LOOKS_LONG,
-    WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
+    COMPUTE_SLICE, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE,
+    WATCH_LOOKS_LONG, WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
 };
 use blitz_parts::watch::Next;
 use std::io;
@@ -212,7 +212,10 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
                 continue;
             }
             match seen.doing(worker) {
-                Doing::Computes => worker.seat.note_long(),
+                Doing::Computes => {
+                    worker.seat.note_long();
+                    let_relief_preempt(team, worker);
+                }
                 Doing::Nothing if is_left() => give_seat_away(team, worker),
                 Doing::Nothing | Doing::Unknown => {}
             }
@@ -246,6 +249,21 @@ fn relieve(team: &Team) {
     }
     if team.sleep().on_relief().is_none() {
         team.call_spare(Duty::Relief);
+    }
+}
+
+/// Lengthens the slice of a worker that computes, so that the relief worker preempts it when it
+/// wakes. A thread that the pool has not started keeps its slice.
+fn let_relief_preempt(team: &Team, worker: &Worker) {
+    let Some(relief) = team.sleep().on_relief() else { return };
+    let is_adopted = team.config.use_current_thread && worker.index() == 0;
+    if worker.index() == relief || is_adopted || worker.seat.has_slice() {
+        return;
+    }
+    if let Some(thread) = worker.seat.thread() {
+        if system_thread::set_slice(thread, Some(COMPUTE_SLICE)) {
+            worker.seat.note_slice();
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Keeps as many threads computing as the pool has seats, whichever of them are blocked.
 //!
 //! # Who calls it
-//! The pool's watch: [`Seat::lose`], [`Seat::note_long`]. The owner of a worker: [`Seat::attend`].
-//! A thread that gives its seat away knowingly: [`Seats::vacate`] and [`Seats::take_back`]. The
-//! thread that calls a spare: [`Seats::try_fill`]. A spare that could leave: [`Seats::try_leave`].
-//! Callers: `blitz-core/worker/watch`, `relief` and `spare`.
+//! The pool's watch: [`Seat::lose`], [`Seat::note_long`], [`Seat::note_slice`]. The owner of a
+//! worker: [`Seat::attend`]. A thread that gives its seat away knowingly: [`Seats::vacate`] and
+//! [`Seats::take_back`]. The thread that calls a spare: [`Seats::try_fill`]. A spare that could
+//! leave: [`Seats::try_leave`]. Callers: `blitz-core/worker/watch`, `relief` and `spare`.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |
@@ -12,6 +12,7 @@
 //! | `free` | seats that no thread has; below zero, threads without a seat that run all the same | a thread that gives its seat away, or leaves | a spare that comes, a thread that is back |
 //! | `Seat`, LOST | the worker's seat was given away while it was blocked | the watch | the worker |
 //! | `Seat`, LONG | what the worker runs has run for long | the watch | the worker |
+//! | `Seat`, SLICE | the watch has changed the slice of the worker's thread | the watch | the worker, which changes it back |
 //! | `Seat`, thread | which thread the worker is, for the watch | the thread, when it begins | never |
 //! | [`LongTasks`] | tasks one of whose polls was long, by address; a task may be forgotten or mistaken | the worker | the watch, now and then |
 //!
@@ -30,6 +31,7 @@
 //! - **SEATS-3** A spare leaves only while threads are too many: of two spares and one thread too
 //!   many, one.
 //! - **SEATS-4** A worker takes its seat back as often as it lost it.
+//! - **SEATS-5** After each change of its thread's slice a worker is told to change it back.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -131,6 +133,7 @@ impl Seats {
 
 const LOST: u32 = 1;
 const LONG: u32 = 2;
+const SLICE: u32 = 4;
 
 /// What the watch has noted about one worker.
 #[derive(Debug, Default)]
@@ -146,6 +149,8 @@ pub struct Noted {
     pub lost: bool,
     /// What it ran took long.
     pub long: bool,
+    /// The slice of its thread was changed; it has to be changed back.
+    pub slice: bool,
 }
 
 impl Seat {
@@ -191,6 +196,17 @@ impl Seat {
         self.noted.fetch_or(LONG, Relaxed); // O2
     }
 
+    /// The slice of the worker's thread was changed: the worker changes it back. Called after the
+    /// change, so that a worker that is back meanwhile learns of it the next time.
+    pub fn note_slice(&self) {
+        self.noted.fetch_or(SLICE, Relaxed); // O2
+    }
+
+    /// Whether the slice of the worker's thread was changed and the worker is not back.
+    pub fn has_slice(&self) -> bool {
+        self.noted.load(Relaxed) & SLICE != 0 // O2
+    }
+
     /// Whether the worker has run something for long and is not back.
     pub fn is_long(&self) -> bool {
         self.noted.load(Relaxed) & LONG != 0 // O2
@@ -215,6 +231,6 @@ impl Seat {
         if lost {
             seats.take_back();
         }
-        Noted { lost, long: noted & LONG != 0 }
+        Noted { lost, long: noted & LONG != 0, slice: noted & SLICE != 0 }
     }
 }

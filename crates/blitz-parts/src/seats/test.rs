@@ -9,7 +9,7 @@ fn seats_1_a_worker_that_is_back_makes_a_spare_leave() {
     assert!(seat.lose(&seats) && seat.is_lost());
     assert_eq!(seats.free(), 1);
     assert!(seats.try_fill() && !seats.try_leave());
-    assert_eq!(seat.attend(&seats), Noted { lost: true, long: false });
+    assert_eq!(seat.attend(&seats), Noted { lost: true, long: false, slice: false });
     assert!(seats.has_too_many() && seats.try_leave());
     assert_eq!(seats.free(), 0);
 }
@@ -42,7 +42,19 @@ fn seats_4_a_seat_is_lost_once_until_the_worker_is_back() {
     assert!(seat.lose(&seats) && !seat.lose(&seats));
     seat.note_long();
     assert!(seat.is_noted() && seat.is_long());
-    assert_eq!(seat.attend(&seats), Noted { lost: true, long: true });
-    assert_eq!(seat.attend(&seats), Noted { lost: false, long: false });
+    assert_eq!(seat.attend(&seats), Noted { lost: true, long: true, slice: false });
+    assert_eq!(seat.attend(&seats), Noted { lost: false, long: false, slice: false });
     assert!(!seat.is_noted() && seats.free() == 0);
+}
+
+#[test]
+fn seats_5_a_worker_learns_once_of_each_change_of_its_slice() {
+    let (seats, seat) = (Seats::new(), Seat::new());
+    for _ in 0..2 {
+        seat.note_slice();
+        assert!(seat.is_noted() && seat.has_slice() && !seat.is_long());
+        assert_eq!(seat.attend(&seats), Noted { lost: false, long: false, slice: true });
+        assert!(!seat.has_slice() && !seat.attend(&seats).slice);
+    }
+    assert_eq!(seats.free(), 0);
 }

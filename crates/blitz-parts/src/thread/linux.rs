@@ -37,12 +37,12 @@ pub(super) fn is_blocked(thread: i32) -> bool {
 /// `SCHED_FLAG_RESET_ON_FORK`.
 const RESET_ON_FORK: u64 = 1;
 
-/// How the current thread is scheduled.
-fn attributes() -> Option<libc::sched_attr> {
+/// How `thread` is scheduled.
+fn attributes(thread: i32) -> Option<libc::sched_attr> {
     let mut attributes = MaybeUninit::<libc::sched_attr>::zeroed();
     let at = attributes.as_mut_ptr();
     // SAFETY: the kernel writes as many bytes as there are, at most.
-    let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, at, SIZE, 0) };
+    let got = unsafe { libc::syscall(libc::SYS_sched_getattr, thread, at, SIZE, 0) };
     // SAFETY: all bytes were zero, or are the kernel's; each value is valid.
     (got == 0).then(|| unsafe { attributes.assume_init() })
 }
@@ -50,8 +50,8 @@ fn attributes() -> Option<libc::sched_attr> {
 /// As the kernel wants to be told.
 const SIZE: u32 = size_of::<libc::sched_attr>() as u32;
 
-pub(super) fn set_slice(slice: Option<Duration>) -> bool {
-    let Some(mut attributes) = attributes() else { return false };
+pub(super) fn set_slice(thread: i32, slice: Option<Duration>) -> bool {
+    let Some(mut attributes) = attributes(thread) else { return false };
     if i64::from(attributes.sched_policy) != i64::from(libc::SCHED_OTHER) {
         // The user has chosen another class for the thread, which has no slices.
         return false;
@@ -63,7 +63,7 @@ pub(super) fn set_slice(slice: Option<Duration>) -> bool {
     // flag.
     attributes.sched_flags = RESET_ON_FORK;
     // SAFETY: the kernel reads the attributes, which are alive during the call.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) == 0 }
+    unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) == 0 }
 }
 
 #[cfg(test)]
@@ -105,16 +105,34 @@ mod tests {
     #[test]
     fn a_slice_is_set_and_given_back_where_the_kernel_has_slices() {
         std::thread::spawn(|| {
-            let slice = || attributes().map(|attributes| attributes.sched_runtime);
+            let slice = || attributes(current()).map(|attributes| attributes.sched_runtime);
             let before = slice();
-            let is_set = set_slice(Some(Duration::from_micros(300)));
+            let is_set = set_slice(current(), Some(Duration::from_micros(300)));
             // An older kernel takes the call and has no slices.
             assert!(!is_set || slice() == Some(300_000) || slice() == before);
             assert_eq!(std::thread::spawn(slice).join().unwrap(), before, "it is not inherited");
-            assert!(set_slice(None) || !is_set);
+            assert!(set_slice(current(), None) || !is_set);
             assert_eq!(slice(), before);
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn another_thread_can_set_the_slice() {
+        let (tell, told) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let other = std::thread::spawn(move || {
+            tell.send(current()).unwrap();
+            wait.recv().unwrap();
+            attributes(current()).map(|attributes| attributes.sched_runtime)
+        });
+        let thread = told.recv().unwrap();
+        let before = attributes(thread).map(|attributes| attributes.sched_runtime);
+        let is_set = set_slice(thread, Some(Duration::from_millis(20)));
+        go.send(()).unwrap();
+        let after = other.join().unwrap();
+        // An older kernel takes the call and has no slices.
+        assert!(!is_set || after == Some(20_000_000) || after == before);
     }
 }

@@ -56,9 +56,17 @@ pub fn is_blocked(thread: ThreadId) -> bool {
     system::is_blocked(thread.0)
 }
 
-/// Has the current thread compute for about `slice` at a stretch before others have their turn, for
-/// which it is preferred when it wakes. `None`: as other threads. Returns whether the system does
-/// that.
-pub fn set_slice(slice: Option<Duration>) -> bool {
-    system::set_slice(slice)
+/// Has `thread` compute for about `slice` at a stretch before other threads have their turn. The
+/// system prefers a thread with a shorter slice when it wakes. `None`: the slice of other threads.
+/// Returns whether the system does that.
+///
+/// ```
+/// use blitz_parts::thread::{current, set_slice};
+/// use std::time::Duration;
+/// if set_slice(current(), Some(Duration::from_millis(1))) {
+///     assert!(set_slice(current(), None));
+/// }
+/// ```
+pub fn set_slice(thread: ThreadId, slice: Option<Duration>) -> bool {
+    system::set_slice(thread.0, slice)
 }

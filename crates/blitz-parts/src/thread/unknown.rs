@@ -21,6 +21,6 @@ pub(super) fn is_blocked(_thread: i32) -> bool {
     true
 }
 
-pub(super) fn set_slice(_slice: Option<Duration>) -> bool {
+pub(super) fn set_slice(_thread: i32, _slice: Option<Duration>) -> bool {
     false
 }
