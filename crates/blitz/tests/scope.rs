@@ -6,6 +6,7 @@ use common::{pool, watched};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 
 #[test]
 fn every_job_runs_before_the_scope_ends() {
@@ -151,4 +152,27 @@ fn broadcast_into_a_scope_reaches_each_worker_once() {
         });
     });
     assert!(seen.iter().all(|count| count.load(Relaxed) == 2), "{seen:?}");
+}
+
+#[test]
+fn jobs_of_a_fifo_scope_start_in_order_on_a_spare() {
+    watched("a fifo scope on a spare", |watch| {
+        let pool = watch.pool(pool(1));
+        let ((release, released), (begun, has_begun)) = (channel::<()>(), channel());
+        let blocks = pool.spawn_cpu(move || {
+            begun.send(()).unwrap();
+            released.recv().unwrap();
+        });
+        has_begun.recv().unwrap();
+        let order = Mutex::new(Vec::new());
+        pool.scope_fifo(|s| {
+            for i in 0..4 {
+                let order = &order;
+                s.spawn_fifo(move |_| order.lock().unwrap().push(i));
+            }
+        });
+        release.send(()).unwrap();
+        blocks.join().unwrap();
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
+    });
 }

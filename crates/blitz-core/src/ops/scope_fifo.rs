@@ -55,8 +55,10 @@ impl<'scope> ScopeFifo<'scope> {
     {
         let work = self.core.job_in(self, body);
         let own = current().filter(|worker| worker.is_in(self.core.team()));
-        match own.and_then(|worker| Some((worker, self.fifos.get(worker.index())?))) {
-            Some((worker, fifo)) => {
+        match own {
+            Some(worker) => {
+                // A spare shares the queue of a worker, which keeps the order of both.
+                let fifo = &self.fifos[worker.index() % self.fifos.len()];
                 fifo.push(work);
                 let fifo = SendPtr(fifo);
                 let token = move || {
