@@ -93,6 +93,7 @@ impl Spares {
         }
         if list.started >= self.max {
             list.refusals += 1;
+            list.relief_calls = 0;
             return Called::NoneLeft;
         }
         let index = list.without_thread.pop().unwrap_or_else(add);
@@ -103,6 +104,7 @@ impl Spares {
             }
             Err(error) => {
                 list.without_thread.push(index);
+                list.relief_calls = 0;
                 Called::Failed(error)
             }
         }
@@ -208,7 +210,7 @@ impl Rest {
 #[cfg(test)]
 mod tests {
     use super::{Called, Duty, RELIEF_CALLS, Rest, Spares};
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::io;
     use std::sync::Arc;
 
@@ -254,12 +256,32 @@ mod tests {
         let spares = Spares::new(1);
         let fail = |_, _| Err(io::ErrorKind::WouldBlock.into());
         assert!(matches!(spares.call(Duty::Relief, || 7, fail), Called::Failed(_)));
+        let started = Cell::new(None);
         let again = |index, _| {
-            assert_eq!(index, 7);
+            started.set(Some(index));
             Ok(())
         };
         let called = spares.call(Duty::Relief, || unreachable!("there is one"), again);
-        assert!(matches!(called, Called::Comes));
+        assert!(matches!(called, Called::Comes) && started.get() == Some(7));
+    }
+
+    #[test]
+    fn a_call_for_relief_that_was_refused_does_not_stand_for_the_next() {
+        let (spares, started) = (Arc::new(Spares::new(1)), RefCell::default());
+        assert!(matches!(call(&spares, &started), Called::Comes));
+        let rest = started.borrow()[0].clone();
+        assert_eq!(rest.first_call(), Some(Duty::Seat));
+        let relieve = || spares.call(Duty::Relief, || unreachable!("one is all"), |_, _| Ok(()));
+        assert!(matches!(relieve(), Called::NoneLeft));
+        let duty = std::thread::spawn({
+            let spares = spares.clone();
+            move || spares.rest(&rest)
+        });
+        while spares.in_service() > 0 {
+            std::thread::yield_now();
+        }
+        assert!(matches!(relieve(), Called::Comes));
+        assert_eq!(duty.join().unwrap(), Some(Duty::Relief));
     }
 
     #[test]
