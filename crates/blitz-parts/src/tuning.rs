@@ -340,6 +340,17 @@ pub const STOCK_MAX: usize = if MODELLED { 2 } else { 256 };
 /// workers. Each costs a stack while it is there.
 pub const SPARES_MIN: usize = if MODELLED { 2 } else { 32 };
 
+/// How often a thread looks whether the tasks of a pool that ends go on ending: about as often as
+/// the watch looks at workers.
+pub const END_PERIOD: Duration = Duration::from_millis(1);
+
+/// The same after looks in vain.
+pub const END_PERIOD_MAX: Duration = Duration::from_millis(100);
+
+/// How many threads at most cancel tasks beside workers that are blocked at the end: each may be
+/// blocked by the drop of one task.
+pub const END_THREADS: usize = if MODELLED { 2 } else { 32 };
+
 /// How long the relief worker may compute at a stretch before the others have their turn: the least
 /// that Linux grants. The kernel runs the thread whose slice ends first, so a shorter one wins more
 /// often.

@@ -9,6 +9,7 @@ use blitz::time::{Duration, Instant, sleep};
 use blitz::{Pool, Runtime};
 use common::{Tally, wait_for, watched};
 use std::future::pending;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 
 /// A pool that has adopted the current thread.
@@ -361,5 +362,40 @@ fn a_drop_waits_for_the_thread_that_takes_the_place_of_a_lent_one() {
             assert_eq!(Arc::strong_count(&token), 1, "a task outlives its runtime");
             callers.into_iter().for_each(|caller| caller.join().unwrap());
         }
+    });
+}
+
+#[test]
+fn a_task_behind_the_adopted_thread_is_polled_while_that_is_blocked() {
+    watched("a task behind a blocked adopted thread", |_| {
+        for workers in [1, 2] {
+            let pool = Pool::builder().workers(workers).use_current_thread().build().unwrap();
+            let wait_for_a_task = || {
+                let (send, receive) = mpsc::channel();
+                drop(blitz::spawn(async move { send.send(7).unwrap() }));
+                receive.recv().unwrap()
+            };
+            assert_eq!(pool.install(wait_for_a_task), 7);
+            assert_eq!(pool.block_on(async { wait_for_a_task() }), 7);
+        }
+    });
+}
+
+#[test]
+fn a_job_runs_beside_one_that_computes_while_the_adopted_thread_is_away() {
+    watched("a job beside one that computes", |watch| {
+        let builder = Pool::builder().workers(2).use_current_thread();
+        let pool = watch.pool(builder.build().unwrap());
+        let flag = Arc::new(AtomicBool::new(false));
+        let (tell, told) = mpsc::channel();
+        let looks = flag.clone();
+        pool.spawn_detached(move || {
+            while !looks.load(SeqCst) {
+                std::hint::spin_loop();
+            }
+            tell.send(()).unwrap();
+        });
+        pool.spawn_detached(move || flag.store(true, SeqCst));
+        told.recv().unwrap();
     });
 }

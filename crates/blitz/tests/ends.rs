@@ -5,8 +5,8 @@ mod common;
 use blitz::sync::oneshot;
 use common::{Dir, fib, forget, pool, runtime, wait_for, wait_for_parked, watched};
 use std::future::{Future, pending, poll_fn};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -213,5 +213,99 @@ fn jobs_of_exit_handlers_end_the_wait_for_no_other_thread() {
             drop(builder.build().unwrap());
             assert_eq!((ran.load(SeqCst), left.load(SeqCst)), (8, 3));
         }
+    });
+}
+
+#[test]
+fn a_pool_ends_although_a_task_waits_in_a_join_for_a_half_that_waits_for_a_drop() {
+    watched("an end beside a join", |watch| {
+        let runtime = watch.workers(2);
+        let handle = runtime.handle();
+        let (keep, ends) = mpsc::channel::<()>();
+        drop(runtime.spawn(async move {
+            let _keep = keep;
+            pending::<()>().await
+        }));
+        wait_for(|| handle.metrics().tasks.waiting >= 1);
+        let (begun, has_begun) = mpsc::channel();
+        drop(runtime.spawn(async move {
+            let (stolen, ends) = (AtomicBool::new(false), Mutex::new(ends));
+            blitz::join(
+                || wait_for(|| stolen.load(SeqCst)),
+                || {
+                    stolen.store(true, SeqCst);
+                    begun.send(()).unwrap();
+                    assert!(ends.lock().unwrap().recv().is_err());
+                },
+            );
+        }));
+        has_begun.recv().unwrap();
+        wait_for(|| handle.dump().sleeping == 1);
+        drop(runtime);
+    });
+}
+
+/// Its drop waits until the other end of the channel is dropped.
+struct WaitsForEnd(Mutex<mpsc::Receiver<()>>);
+
+impl Drop for WaitsForEnd {
+    fn drop(&mut self) {
+        assert!(self.0.lock().unwrap().recv().is_err());
+    }
+}
+
+#[test]
+fn an_idle_pool_ends_although_drops_of_tasks_wait_for_each_other() {
+    watched("drops that wait for drops", |watch| {
+        for (tasks, backwards) in [(2, false), (2, true), (9, false), (9, true)] {
+            let runtime = watch.workers(1);
+            let handle = runtime.handle();
+            // Task n waits for the drop of task n + 1; the last one for none.
+            let (mut keeps, mut waits) = (vec![None], Vec::new());
+            for _ in 1..tasks {
+                let (keep, ends) = mpsc::channel::<()>();
+                keeps.push(Some(keep));
+                waits.push(Some(WaitsForEnd(Mutex::new(ends))));
+            }
+            waits.push(None);
+            let mut futures: Vec<_> = keeps
+                .into_iter()
+                .zip(waits)
+                .map(|held| async move {
+                    let _held = held;
+                    pending::<()>().await
+                })
+                .collect();
+            if backwards {
+                futures.reverse();
+            }
+            for (number, future) in futures.into_iter().enumerate() {
+                drop(runtime.spawn(future));
+                wait_for(|| handle.metrics().tasks.waiting > number as u64);
+            }
+            drop(runtime);
+        }
+    });
+}
+
+#[test]
+fn a_pool_without_spares_ends_although_its_worker_waits_for_the_drop_of_a_task() {
+    watched("a drop without spares", |watch| {
+        let runtime = blitz::Runtime::builder().workers(1).spares(0).build().unwrap();
+        let runtime = watch.runtime(runtime);
+        let handle = runtime.handle();
+        let (keep, ends) = mpsc::channel::<()>();
+        drop(runtime.spawn(async move {
+            let _keep = keep;
+            pending::<()>().await
+        }));
+        wait_for(|| handle.metrics().tasks.waiting >= 1);
+        let (begun, has_begun) = mpsc::channel();
+        drop(runtime.spawn(async move {
+            begun.send(()).unwrap();
+            assert!(ends.recv().is_err());
+        }));
+        has_begun.recv().unwrap();
+        drop(runtime);
     });
 }

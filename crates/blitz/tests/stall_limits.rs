@@ -186,14 +186,14 @@ fn a_spare_that_cannot_be_started_is_reported_and_comes_later() {
     in_child(name, || {
         watched(name, |watch| {
             let (tell, told) = channel();
-            let builder = Runtime::builder().workers(1).spares(4);
+            let builder = Runtime::builder().workers(1).spares(4).stack_size(64 << 20);
             let builder = builder.spares_handler(move |text| drop(tell.send(text.to_owned())));
             let runtime = watch.runtime(builder.build().unwrap());
             // The driver and the watch are there.
             runtime.spawn(sleep(Duration::from_millis(1))).join().unwrap();
             wait_for(|| runtime.dump().all_sleep);
             let limits = getrlimit(Resource::As);
-            // Too little for the stack of a thread.
+            // Too little for the stack of a spare, however much memory is given back meanwhile.
             let scarce = Rlimit { current: Some(mapped() + (1 << 20)), ..limits };
             setrlimit(Resource::As, scarce).unwrap();
             let (go, wait) = channel::<()>();
@@ -497,5 +497,34 @@ fn the_handler_of_spares_may_drop_the_runtime() {
         is_told.recv().unwrap();
         drop(blocked);
         wait_for(|| handle.dump().stopping);
+    });
+}
+
+#[test]
+fn a_loop_that_sleeps_and_looks_gives_its_seat_away_however_many_are_blocked() {
+    watched("a loop that sleeps and looks", |watch| {
+        let pool = watch.pool(Pool::builder().workers(1).build().unwrap());
+        let blocked: Vec<_> = (0..12)
+            .map(|_| {
+                let (release, released) = channel::<()>();
+                let (begun, has_begun) = channel();
+                pool.spawn_detached(move || {
+                    begun.send(()).unwrap();
+                    released.recv().unwrap();
+                });
+                has_begun.recv().unwrap();
+                release
+            })
+            .collect();
+        let flag = Arc::new(AtomicBool::new(false));
+        let looks = flag.clone();
+        let polls = pool.spawn_cpu(move || {
+            while !looks.load(SeqCst) {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        });
+        pool.spawn_detached(move || flag.store(true, SeqCst));
+        polls.join().unwrap();
+        blocked.into_iter().for_each(|release| release.send(()).unwrap());
     });
 }

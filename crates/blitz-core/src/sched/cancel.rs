@@ -34,15 +34,22 @@ impl Tasks<'_> {
         if !team.tasks_end() {
             return;
         }
-        cancel_waiting_tasks(team);
-        for worker in team.workers() {
-            let rescued = worker.queues.rescue();
-            self.queues.counters.cancelled.add(u64::from(rescued.is_some()));
-            drop(rescued);
-        }
-        self.cancel_queued();
-        cancel_queued(team);
+        // The drop of a task may wait for that of another: all of them stay where other threads
+        // reach them.
+        self.give_away();
+        self.while_parking(|| cancel_reachable(team));
     }
+}
+
+/// Cancels the tasks that no worker runs and that any thread can reach.
+pub(crate) fn cancel_reachable(team: &Team) {
+    cancel_waiting_tasks(team);
+    for worker in team.workers() {
+        let rescued = worker.queues.rescue();
+        team.outside.cancelled.add_shared(u64::from(rescued.is_some()));
+        drop(rescued);
+    }
+    cancel_queued(team);
 }
 
 impl Drop for Team {
@@ -68,6 +75,7 @@ pub(crate) fn cancel_if_last(team: &Team) -> bool {
     if is_last {
         cancel_all(team);
         team.shut_driver_down();
+        team.notify_ending();
     }
     is_last
 }

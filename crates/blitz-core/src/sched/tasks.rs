@@ -174,8 +174,10 @@ impl Tasks<'_> {
         let counters = &self.worker().queues.counters;
         if self.team().tasks_end() {
             counters.cancelled.add(1);
-            // The drop is user code, and may block this worker.
-            self.in_run(|_| drop(task));
+            // The drop is user code, and may block this worker until another task is dropped: all
+            // of them stay where other threads reach them.
+            self.give_away();
+            self.while_parking(|| self.in_run(|_| drop(task)));
             if self.seat.is_noted() {
                 self.attend(None);
             }

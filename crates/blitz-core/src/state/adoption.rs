@@ -59,6 +59,16 @@ impl Adoption {
         self.lock().state == State::Over
     }
 
+    /// Whether the adopted thread is in one of the pool's operations.
+    pub(crate) fn is_here(&self) -> bool {
+        self.lock().state == State::Here
+    }
+
+    /// Whether the worker has no thread now: the adopted one is in none of the pool's operations.
+    pub(crate) fn is_away(&self) -> bool {
+        self.lock().state == State::Away
+    }
+
     /// AWAY to HERE. Returns false if the caller cannot be the worker.
     pub(crate) fn sit_down(&self) -> bool {
         self.change(State::Away, State::Here)

@@ -51,6 +51,9 @@ impl Team {
             // Each worker may be blocked until a task is dropped, which only one that leaves does.
             self.call_spare_for_end();
         }
+        if self.has_task() {
+            self.start_ending();
+        }
         // No worker is enlisted any more, so those that leave are all that there are.
         self.spares.end();
         self.sleep().stop();
@@ -63,6 +66,36 @@ impl Team {
     fn has_task(&self) -> bool {
         let has_any = |worker: &Worker| worker.queues.has_any() || !worker.queues.owned.is_empty();
         self.tasks.may_have() || self.workers().any(has_any)
+    }
+
+    /// How many tasks wait, run or are in a queue, at some recent moment.
+    pub(crate) fn tasks_left(&self) -> usize {
+        let of = |worker: &Worker| worker.queues.len() + worker.queues.owned.len();
+        self.tasks.len() + self.workers().map(of).sum::<usize>()
+    }
+
+    /// Whether every worker has left, but for an adopted thread inside an operation, and so has the
+    /// handle.
+    pub(crate) fn all_have_left(&self) -> bool {
+        self.life.leaving() <= usize::from(self.adoption.is_here())
+    }
+
+    /// Starts the thread that sees tasks end, once. Without one they end as before: a pool that
+    /// gets no thread cannot do more.
+    #[cold]
+    fn start_ending(&self) {
+        if let Some(upward) = self.upward.get() {
+            if let Ok(thread) = (upward.start_ending)(self) {
+                let _ = self.ending.set(thread);
+            }
+        }
+    }
+
+    /// Wakes the thread that sees tasks end: perhaps it is not needed any more.
+    pub(crate) fn notify_ending(&self) {
+        if let Some(thread) = self.ending.get() {
+            thread.unpark();
+        }
     }
 
     #[cold]

@@ -30,7 +30,7 @@ use blitz_parts::guests::Guests;
 use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::life::Life;
-use blitz_parts::prim::{Mutex, OnceLock, Step, broken, thread};
+use blitz_parts::prim::{Mutex, OnceLock, SeqCst, Step, broken, fence, thread};
 use blitz_parts::seats::{LongTasks, Seats};
 use blitz_parts::sleep::{Bed, Counters, Sleep, WORKERS_MAX};
 use blitz_parts::slots::Slots;
@@ -47,6 +47,8 @@ pub(crate) struct Upward {
     pub(crate) start_spare: fn(&Team, usize, Arc<Rest>) -> io::Result<()>,
     /// Starts the watch.
     pub(crate) start_watch: fn(&Team) -> io::Result<thread::Thread>,
+    /// Starts the thread that sees tasks end.
+    pub(crate) start_ending: fn(&Team) -> io::Result<thread::Thread>,
 }
 
 /// The workers of a pool and all they share. Kept alive by the pool's handle, by every worker
@@ -71,6 +73,8 @@ pub(crate) struct Team {
     /// What a worker of another team waits for that has dropped the handle.
     pub(crate) end_awaited: Mutex<Option<Arc<AnyLatch>>>,
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// The thread that sees tasks end (see `worker/ending`).
+    ending: OnceLock<thread::Thread>,
     pub(crate) panics: Counter,
     /// First-in-first-out order for detached jobs, one queue per worker.
     pub(crate) fifos: Slots<Fifo>,
@@ -121,6 +125,7 @@ impl Team {
             sections: Sections::default(),
             end_awaited: Mutex::new(None),
             threads: Mutex::new(Vec::new()),
+            ending: OnceLock::new(),
             panics: Counter::new(),
             fifos: Slots::new(),
             guests: Guests::new(),
@@ -153,7 +158,12 @@ impl Team {
         let tasks = OwnTasks::new(all_timed, bitmap);
         let worker = Worker::new(NonNull::from(self), bed, demand, queues, tasks);
         self.fifos.add(Fifo::default());
-        self.workers.add(CachePadded::new(worker));
+        let (_, worker) = self.workers.add(CachePadded::new(worker));
+        fence(SeqCst);
+        if !self.asymmetric.is_on() || !barrier::available() {
+            // The thread that was refused the heavy fence meanwhile may not have seen this worker.
+            worker.publish_all(&self.always_demanding);
+        }
     }
 
     #[inline]

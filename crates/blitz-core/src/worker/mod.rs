@@ -2,6 +2,7 @@
 
 mod adopted;
 mod driver;
+mod ending;
 mod find;
 mod jobs;
 mod latch;

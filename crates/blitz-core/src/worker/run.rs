@@ -98,14 +98,16 @@ impl Owner<'_> {
     #[cold]
     fn call_park_handler(self) {
         if let Some(handler) = &self.team().config.park_handler {
-            self.team().catch("a park handler", || handler(self.index()));
+            self.in_run(|_| self.team().catch("a park handler", || handler(self.index())));
+            self.attend_if_noted();
         }
     }
 
     #[cold]
     fn call_unpark_handler(self) {
         if let Some(handler) = &self.team().config.unpark_handler {
-            self.team().catch("an unpark handler", || handler(self.index()));
+            self.in_run(|_| self.team().catch("an unpark handler", || handler(self.index())));
+            self.attend_if_noted();
         }
     }
 
@@ -180,6 +182,12 @@ impl Owner<'_> {
             work.run(runner);
             std::mem::forget(guard);
         });
+        self.attend_if_noted();
+    }
+
+    /// Acts on what the watch has noted meanwhile, if it has.
+    #[inline]
+    pub(super) fn attend_if_noted(self) {
         if self.seat.is_noted() {
             self.tasks().attend(None);
         }

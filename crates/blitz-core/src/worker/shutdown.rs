@@ -102,6 +102,7 @@ fn end_adoption(team: &Team, waits: bool) {
         if team.adoption.take_count_while_here() {
             team.count_out();
         }
+        team.notify_ending();
     } else if !start_successor(team) {
         // The system starts no thread.
         if waits {

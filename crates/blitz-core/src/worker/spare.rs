@@ -5,7 +5,7 @@
 
 use super::relief::Relieved;
 use super::thread::run_spare;
-use super::watch;
+use super::{ending, watch};
 use crate::sched::inject;
 use crate::sched::work::has_work;
 use crate::state::{Duty, Rest};
@@ -15,9 +15,13 @@ use blitz_parts::stock::Stock;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
-/// Lets a team start spares, and its watch.
+/// Lets a team start spares, its watch, and the thread that sees its tasks end.
 pub(crate) fn connect(team: &Team) {
-    team.connect(Upward { start_spare: start, start_watch: watch::start });
+    team.connect(Upward {
+        start_spare: start,
+        start_watch: watch::start,
+        start_ending: ending::start,
+    });
 }
 
 fn start(team: &Team, index: usize, rest: Arc<Rest>) -> io::Result<()> {
@@ -109,9 +113,7 @@ impl Drop for Back<'_> {
     fn drop(&mut self) {
         let depth = &self.owner.own().without_seat;
         depth.set(depth.get() - u32::from(self.gave));
-        if self.owner.seat.is_noted() {
-            self.owner.tasks().attend(None);
-        }
+        self.owner.attend_if_noted();
     }
 }
 

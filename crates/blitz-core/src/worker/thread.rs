@@ -17,9 +17,10 @@ pub(crate) fn run_worker(team: &Team, index: usize) {
     let stock = Stock::open();
     be_worker(team, index, |owner| {
         team.count_in();
-        run_start_handler(team, index);
+        // As work, so that the watch calls a spare if a handler blocks.
+        owner.in_run(|_| run_start_handler(team, index));
         owner.run_until_stopped();
-        run_exit_handler(team, index);
+        owner.in_run(|_| run_exit_handler(team, index));
     });
     drop(stock);
     team.count_out();
@@ -28,10 +29,9 @@ pub(crate) fn run_worker(team: &Team, index: usize) {
 /// Works as spare `index` whenever it is called, until the team ends.
 pub(super) fn run_spare(team: &Team, index: usize, rest: &Arc<Rest>) {
     be_worker(team, index, |owner| {
-        // As work, so that the watch calls another spare if the handler blocks.
         owner.in_run(|_| run_start_handler(team, index));
         owner.serve_until_over(rest);
-        run_exit_handler(team, index);
+        owner.in_run(|_| run_exit_handler(team, index));
     });
     team.count_out();
 }

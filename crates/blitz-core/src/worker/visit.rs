@@ -4,9 +4,10 @@
 use super::adopted::{adopting, is_adopted_by};
 use super::stack;
 use super::thread::{hand_over, stand_in_for_adopted, start_successor};
+use crate::sched::work::has_work;
 use crate::team::{Inside, Team, WorkerScope, current};
 use blitz_parts::prim::{Step, broken};
-use blitz_parts::thread;
+use blitz_parts::{thread, trail};
 use std::sync::Arc;
 
 /// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every
@@ -25,17 +26,23 @@ pub(crate) fn visit() -> Option<Visit> {
     // scope.
     let scope = unsafe { WorkerScope::enter(team.worker(0)?) };
     stack::begin(None);
-    if let Some(owner) = current() {
-        owner.seat.sit_down(thread::current());
+    let owner = current()?;
+    owner.seat.sit_down(thread::current());
+    // The watch takes care of what this thread leaves behind if it blocks in user code.
+    let (_, outside) = owner.trail.begin();
+    if has_work(&team) {
+        team.watch_left();
     }
     let inside = team.be_inside();
-    Some(Visit { scope: Some(scope), _inside: inside, team })
+    Some(Visit { scope: Some(scope), outside: Some(outside), _inside: inside, team })
 }
 
 /// An adopted thread inside one of its pool's operations.
 pub(crate) struct Visit {
     // Dropped in this order: the scope before what it sits in, and both after the hand-over.
     scope: Option<WorkerScope>,
+    /// The whole visit is one run.
+    outside: Option<trail::Outside>,
     _inside: Option<Inside>,
     team: Arc<Team>,
 }
@@ -43,6 +50,10 @@ pub(crate) struct Visit {
 impl Drop for Visit {
     fn drop(&mut self) {
         let Some(owner) = current() else { return };
+        if let Some(outside) = self.outside.take() {
+            owner.trail.end(outside);
+        }
+        owner.attend_if_noted();
         // No thread polls these until the next visit, if there is one.
         if !broken(Step::AdoptionGivesAway) {
             owner.tasks().give_away();

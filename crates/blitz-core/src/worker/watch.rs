@@ -29,7 +29,7 @@ use crate::sched::work::has_work;
 use crate::state::Duty;
 use crate::team::{Team, Worker};
 use blitz_parts::prim::thread::{self, Thread};
-use blitz_parts::prim::{Step, broken, park_for};
+use blitz_parts::prim::{SeqCst, Step, broken, fence, park_for};
 use blitz_parts::thread as system_thread;
 use blitz_parts::tuning::{
     COMPUTE_SLICE, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE,
@@ -108,11 +108,11 @@ fn run(team: &Team) {
             team.long_tasks.forget_all();
         }
         let tasks = look_after_workers(team, &mut seen);
-        relieve_if_hogged(team, &seen);
+        relieve_if_hogged(team, &mut seen);
         fill_seats(team);
         let lease = fill_lease(team, &mut lease_free_since);
         pace.adapt(tasks, lease);
-        let in_use = tasks.max(lease) > Finding::Nothing || work_is_left(team);
+        let in_use = tasks.max(lease) > Finding::Nothing || has_work(team) && is_any_there(team);
         idle_looks = if in_use { 0 } else { idle_looks + 1 };
         if idle_looks >= WATCH_LOOKS_IDLE && turn_watch_off(team) {
             idle_looks = 0;
@@ -130,6 +130,10 @@ struct Seen {
     used: Option<Duration>,
     /// In how many looks it was stuck.
     looks: u32,
+    /// In how many looks in a row it was blocked, and had used hardly any processor time.
+    dozed: u32,
+    /// A spare has its seat although it computes.
+    is_hogged: bool,
 }
 
 impl Seen {
@@ -139,8 +143,12 @@ impl Seen {
         let begun = polls + worker.counters.executed.get();
         let since = polls.saturating_sub(self.polls);
         let stuck = begun == self.begun && worker.is_in_work();
-        *self =
-            Seen { polls, begun, used: self.used, looks: if stuck { self.looks + 1 } else { 0 } };
+        (self.polls, self.begun) = (polls, begun);
+        if stuck {
+            self.looks += 1;
+        } else {
+            (self.looks, self.dozed, self.is_hogged) = (0, 0, false);
+        }
         since
     }
 
@@ -158,10 +166,14 @@ impl Seen {
         }
         let computes = |before: Duration| used.is_some_and(|used| used >= before + WATCH_COMPUTES);
         if before.is_some_and(computes) {
+            self.dozed = 0;
             return Doing::Computes;
         }
-        match system_thread::is_blocked(thread) {
-            true if used == before => Doing::Nothing,
+        let is_blocked = system_thread::is_blocked(thread);
+        self.dozed = if is_blocked { self.dozed + 1 } else { 0 };
+        match is_blocked {
+            // A loop that sleeps and looks again is blocked as well.
+            true if used == before || self.dozed >= WATCH_LOOKS_READY => Doing::Nothing,
             // Other threads have the processors: it would compute.
             false if self.looks >= WATCH_LOOKS_READY => Doing::Computes,
             _ => Doing::Unknown,
@@ -280,25 +292,49 @@ fn give_seat_away(team: &Team, worker: &Worker) {
     // One that sleeps needs no seat of another.
     let gives = !broken(Step::WatchGivesSeats);
     if gives && team.sleep().wake_one() == 0 && worker.seat.lose(&team.seats) {
-        team.fill_seat();
+        fence(SeqCst);
+        if worker.bed().serves() {
+            team.fill_seat();
+        } else {
+            // A spare that has gone to rest meanwhile: it needs no seat, and may have looked before
+            // this was noted.
+            let noted = worker.seat.attend(&team.seats);
+            if let Some(thread) = worker.seat.thread().filter(|_| noted.slice) {
+                system_thread::set_slice(thread, None);
+            }
+        }
     }
 }
 
 /// Lets a spare take a seat although all workers compute, if none has come back for long and work
 /// waits. The more spares work already, the longer it takes.
-fn relieve_if_hogged(team: &Team, seen: &[Seen]) {
-    let extra = team.spares.in_service().min(16);
+fn relieve_if_hogged(team: &Team, seen: &mut [Seen]) {
+    let extra = seen.iter().filter(|seen| seen.is_hogged).count().min(16);
     let relief = team.sleep().on_relief();
-    let sits = |worker: &Worker| worker.bed().serves() && relief != Some(worker.index());
+    let sits = |worker: &Worker| {
+        worker.bed().serves() && relief != Some(worker.index()) && is_there(team, worker)
+    };
     let is_long = |(worker, seen): (&Worker, &Seen)| {
         !sits(worker) || seen.looks >= WATCH_LOOKS_HOGGED << extra
     };
-    if !team.workers().zip(seen).all(is_long) || !work_is_left(team) {
+    if !team.workers().zip(&*seen).all(is_long) || !work_is_left(team) {
         return;
     }
-    if let Some(worker) = team.workers().find(|worker| sits(worker) && !worker.seat.is_lost()) {
+    let mut hogs = team.workers().zip(seen);
+    if let Some((worker, seen)) = hogs.find(|(worker, _)| sits(worker) && !worker.seat.is_lost()) {
         give_seat_away(team, worker);
+        seen.is_hogged = worker.seat.is_lost();
     }
+}
+
+/// Whether the worker has a thread now: the one that the pool has adopted may be elsewhere.
+fn is_there(team: &Team, worker: &Worker) -> bool {
+    worker.index() > 0 || !team.adoption.is_away()
+}
+
+/// Whether any worker has a thread now.
+fn is_any_there(team: &Team) -> bool {
+    team.num_workers() > 1 || !team.adoption.is_away()
 }
 
 /// Makes a worker sit down in the driver, if none has been there since the last look.
@@ -336,7 +372,7 @@ fn work_is_left(team: &Team) -> bool {
 fn turn_watch_off(team: &Team) -> bool {
     team.watch.rest(|| {
         team.sleep().lease_is_free()
-            || has_work(team)
+            || has_work(team) && is_any_there(team)
             || team.workers().any(|worker| worker.queues.has_any())
     })
 }

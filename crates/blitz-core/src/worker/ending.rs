@@ -1,0 +1,57 @@
+//! The end of tasks beside workers that are blocked.
+//!
+//! A worker that leaves cancels the tasks that it can reach (see `sched/cancel`). The drop of a
+//! task is user code. It may wait for the drop of another task, as may a job that still runs. If
+//! every worker waits like this, none of them reaches the task that the others wait for. So a pool
+//! that ends with tasks starts one more thread, which looks whether tasks go on ending. As long as
+//! none does, that thread starts others, each of which cancels what is left.
+
+#![forbid(unsafe_code)]
+
+use crate::sched::cancel::cancel_reachable;
+use crate::team::Team;
+use blitz_parts::prim::park_for;
+use blitz_parts::prim::thread::{self, Thread};
+use blitz_parts::tuning::{END_PERIOD, END_PERIOD_MAX, END_THREADS};
+use std::io;
+use std::sync::PoisonError;
+
+/// Starts the thread that looks after the end of tasks. It goes when no task is left, or when no
+/// worker is left but an adopted thread, for which the end does not wait.
+pub(super) fn start(team: &Team) -> io::Result<Thread> {
+    spawn(team, see_tasks_end)
+}
+
+fn spawn(team: &Team, run: fn(&Team)) -> io::Result<Thread> {
+    let kept = team.arc();
+    let handle = thread::Builder::new().name("blitz-end".to_owned()).spawn(move || run(&kept))?;
+    let thread = handle.thread().clone();
+    team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+    Ok(thread)
+}
+
+fn see_tasks_end(team: &Team) {
+    let (mut before, mut helpers, mut wait) = (usize::MAX, 0, END_PERIOD);
+    loop {
+        // The last worker that leaves unparks this thread.
+        park_for(wait);
+        let left = team.tasks_left();
+        if left == 0 || team.all_have_left() {
+            return;
+        }
+        if left < before {
+            wait = END_PERIOD;
+        } else {
+            if helpers < END_THREADS && spawn(team, cancel_here).is_ok() {
+                helpers += 1;
+            }
+            wait = (wait * 2).min(END_PERIOD_MAX);
+        }
+        before = left;
+    }
+}
+
+fn cancel_here(team: &Team) {
+    let _inside = team.be_inside();
+    cancel_reachable(team);
+}
