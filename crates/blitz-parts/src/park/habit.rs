@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 thread_local! {
     static SPINNING: Habit = const { Habit::new() };
     static YIELDING: Habit = const { Habit::new() };
+    static GIVING_WAY: Habit = const { Habit::new() };
 }
 
 /// Asks `ready` again and again for a moment, where that has been good so far on this thread; says
@@ -25,6 +26,23 @@ pub(crate) fn spin_until(ready: impl Fn() -> bool) -> bool {
 /// afterwards.
 pub(crate) fn yield_until(ready: impl Fn() -> bool) -> bool {
     spin_until(&ready) || !MODELLED && YIELDING.with(|habit| habit.try_it(|| give_way(ready)))
+}
+
+/// Yields once, for a thread that is about to block until others give it work.
+///
+/// Threads that share the core get to give it several things at once, and none of them has to wake
+/// it. If a yield costs a time slice, the next ones are left out: a thread that is blocked gets a
+/// core as soon as it is woken, one that yields does not.
+pub fn give_way_once() {
+    if !MODELLED {
+        GIVING_WAY.with(|habit| habit.try_it(|| yield_once(yield_now)));
+    }
+}
+
+fn yield_once(yield_now: impl FnOnce()) -> Outcome {
+    let asked = Instant::now();
+    yield_now();
+    if asked.elapsed() < tuning::YIELD_HARM { Outcome::Good } else { Outcome::Harmful }
 }
 
 /// Asks until it is ready or patience is at its end.
@@ -144,10 +162,11 @@ impl Habit {
 
 #[cfg(all(test, not(blitz_loom)))]
 mod tests {
-    use super::{Habit, Outcome, give_way, spin};
+    use super::{Habit, Outcome, give_way, give_way_once, spin, yield_once};
     use crate::tuning::{
-        HARM_PAUSE_MAX, HARM_PAUSE_MIN, SPIN_CREDIT, SPIN_PAUSE_MAX, SPIN_PAUSE_MIN,
+        HARM_PAUSE_MAX, HARM_PAUSE_MIN, SPIN_CREDIT, SPIN_PAUSE_MAX, SPIN_PAUSE_MIN, YIELD_HARM,
     };
+    use std::time::Instant;
 
     /// How often the thread stays awake in `waits` waits, if that always has this outcome.
     fn tries(habit: &Habit, waits: u32, outcome: Outcome) -> u32 {
@@ -167,6 +186,14 @@ mod tests {
         assert_eq!(spin(|| true), Outcome::Good);
         assert_ne!(give_way(|| false), Outcome::Good);
         assert_eq!(spin(|| false), Outcome::InVain);
+    }
+
+    #[test]
+    fn a_yield_that_costs_a_time_slice_is_harmful() {
+        let asked = Instant::now();
+        let slice = || while asked.elapsed() < 2 * YIELD_HARM {};
+        assert_eq!(yield_once(slice), Outcome::Harmful);
+        (0..10).for_each(|_| give_way_once());
     }
 
     #[test]

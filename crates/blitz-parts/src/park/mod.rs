@@ -3,3 +3,5 @@
 pub mod futex;
 pub(crate) mod habit;
 pub mod parker;
+
+pub use habit::give_way_once;
