@@ -5,9 +5,10 @@ mod common;
 use blitz::runtime::{Builder, EnterGuard, Handle, Runtime};
 use blitz::sync::mpsc;
 use blitz::task::{self, coop};
-use blitz::{LocalSet, spawn_local};
-use common::watched;
+use blitz::{LocalSet, Scheduler, spawn_local};
+use common::{wait_for_parked, watched};
 use std::cell::Cell;
+use std::future::pending;
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -243,5 +244,40 @@ fn tasks_have_names() {
         assert_eq!(on.join().unwrap().as_deref(), Some("named"));
         let on = named().spawn_blocking_on(name, &runtime.handle()).unwrap();
         assert_eq!(on.join().unwrap().as_deref(), Some("named"));
+    });
+}
+
+#[test]
+fn dumps_show_the_names_of_tasks_that_wait() {
+    watched("dumps_show_the_names_of_tasks_that_wait", |watch| {
+        for scheduler in [Scheduler::Stealing, Scheduler::Signal] {
+            let builder = Runtime::builder().workers(2).scheduler(scheduler);
+            let runtime = watch.runtime(builder.build().unwrap());
+            let handle = runtime.handle();
+            let named = task::Builder::new().name("a \"journal\"");
+            let named = named.spawn_on(pending::<()>(), &handle).unwrap();
+            let plain = task::Builder::new().spawn_on(pending::<()>(), &handle).unwrap();
+            wait_for_parked(&handle, 2);
+            let dump = handle.dump();
+            let shown = |id| dump.tasks.iter().find(|task| task.id == Some(id)).unwrap();
+            assert_eq!(shown(named.id()).name.as_deref(), Some("a \"journal\""));
+            assert_eq!(shown(plain.id()).name, None);
+            let text = dump.to_string();
+            assert!(text.contains(&format!("task {} \"a \\\"journal\\\"\"", named.id())), "{text}");
+            let json = dump.to_json();
+            let entry = |task: &blitz::JoinHandle<()>, name| {
+                format!("{{\"id\":\"{}\",\"name\":{name},", task.id())
+            };
+            assert!(json.contains(&entry(&named, "\"a \\\"journal\\\"\"")), "{json}");
+            assert!(json.contains(&entry(&plain, "null")), "{json}");
+
+            // Neither an end nor an abort leaves a name behind.
+            named.abort();
+            plain.abort();
+            assert!(named.join().unwrap_err().is_cancelled());
+            assert!(plain.join().unwrap_err().is_cancelled());
+            let names = || handle.dump().tasks.into_iter().filter_map(|task| task.name).count();
+            assert_eq!(names(), 0);
+        }
     });
 }

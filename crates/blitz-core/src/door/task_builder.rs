@@ -4,10 +4,14 @@
 
 use super::global::global;
 use super::handle::Handle;
-use crate::task::{JoinHandle, LocalSet, spawn_local};
+use crate::state::NameEntry;
+use crate::task::{JoinHandle, LocalSet, spawn_local, try_id};
+use pin_project_lite::pin_project;
 use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 crate::task_local! {
     static NAME: Arc<str>;
@@ -31,7 +35,8 @@ pub fn name() -> Option<Arc<str>> {
 
 /// Starts tasks that have a name: for logs, panic hooks and handlers of slow polls.
 ///
-/// [`name`] returns it wherever the task runs. Tasks that it spawns do not inherit it.
+/// [`name`] returns it wherever the task runs, and [`Pool::dump`](crate::Pool::dump) shows it for
+/// tasks that wait. Tasks that it spawns do not inherit it.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -79,7 +84,11 @@ impl<'a> Builder<'a> {
         F::Output: Send + 'static,
     {
         Ok(match self.name {
-            Some(name) => handle.spawn(NAME.scope(name.into(), future)),
+            Some(name) => {
+                let name: Arc<str> = name.into();
+                let entry = NameEntry::new(handle.team().names.clone(), name.clone());
+                handle.spawn(Named { future: NAME.scope(name, future), entry })
+            }
             None => handle.spawn(future),
         })
     }
@@ -143,6 +152,26 @@ impl<'a> Builder<'a> {
             Some(name) => handle.spawn_blocking(move || NAME.sync_scope(name, f)),
             None => handle.spawn_blocking(f),
         })
+    }
+}
+
+pin_project! {
+    /// A future whose task has a name in dumps.
+    struct Named<F> {
+        #[pin]
+        future: F,
+        // Dropped last.
+        entry: NameEntry,
+    }
+}
+
+impl<F: Future> Future for Named<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        this.entry.register(try_id);
+        this.future.poll(cx)
     }
 }
 

@@ -20,8 +20,8 @@ pub(crate) use worker::{Order, Worker, taken};
 
 use crate::base::ambient::Ambient;
 use crate::state::{
-    Adoption, BitmapTotals, Blocking, Config, Fifo, OwnBitmap, OwnTasks, Plugging, Rest, Scheduler,
-    Sections, Spares, TaskCounters, TaskQueue, TaskQueues, WatchThread, default_workers,
+    Adoption, BitmapTotals, Blocking, Config, Fifo, Names, OwnBitmap, OwnTasks, Plugging, Rest,
+    Scheduler, Sections, Spares, TaskCounters, TaskQueue, TaskQueues, WatchThread, default_workers,
 };
 use blitz_parts::barrier::{self, Reliance};
 use blitz_parts::bitmap::Bitmap;
@@ -70,6 +70,7 @@ pub(crate) struct Team {
     /// What keeps the team at work (see `worker/shutdown`).
     pub(crate) life: Life,
     pub(crate) sections: Sections,
+    pub(crate) names: Arc<Names>,
     /// What a worker of another team waits for that has dropped the handle.
     pub(crate) end_awaited: Mutex<Option<Arc<AnyLatch>>>,
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -123,6 +124,7 @@ impl Team {
             config,
             life: Life::new(workers, threads),
             sections: Sections::default(),
+            names: Arc::default(),
             end_awaited: Mutex::new(None),
             threads: Mutex::new(Vec::new()),
             ending: OnceLock::new(),

@@ -75,6 +75,7 @@ fn task(task: &TaskDump) -> String {
     });
     object([
         ("id", task.id.map_or_else(null, |id| string(&id.to_string()))),
+        ("name", task.name.as_deref().map_or_else(null, string)),
         ("slot", slot),
         ("state", string(&task.state)),
     ])

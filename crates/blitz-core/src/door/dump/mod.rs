@@ -12,6 +12,7 @@ use crate::team::Team;
 use crate::team::Worker;
 use blitz_parts::bitmap::{Bitmap, Position, SummaryTree};
 use blitz_parts::task::TaskRef;
+use std::sync::Arc;
 
 /// The state of a pool, read piece by piece while it works, for a watchdog to print.
 ///
@@ -109,6 +110,8 @@ pub struct WorkerDump {
 pub struct TaskDump {
     /// Its id, if it has waited already.
     pub id: Option<Id>,
+    /// The name that [`task::Builder`](crate::TaskBuilder) gave it, if it has waited already.
+    pub name: Option<Arc<str>>,
     /// Its slot in the signal tree: leaf, signal word, bit, and how many tasks had the slot before.
     pub slot: Option<(usize, usize, usize, u32)>,
     /// IDLE, SCHEDULED, RUNNING or COMPLETE, and what else its word says.
@@ -177,6 +180,7 @@ fn tasks(team: &Team) -> Vec<TaskDump> {
     let waiting: Vec<_> = team.workers().flat_map(|worker| worker.queues.owned.tasks()).collect();
     let known = |task: &TaskRef, slot| TaskDump {
         id: Some(Id::of(task)),
+        name: team.names.get(Id::of(task)),
         slot,
         state: task.state().to_string(),
     };
@@ -208,6 +212,7 @@ fn in_slots(
             // It has never waited, so only the tree and its runner know it.
             None => TaskDump {
                 id: None,
+                name: None,
                 slot,
                 state: if tenant.signalled { "SCHEDULED" } else { "SCHEDULED or RUNNING" }
                     .to_owned(),

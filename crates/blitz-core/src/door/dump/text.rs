@@ -78,6 +78,9 @@ impl fmt::Display for TaskDump {
         if let Some(id) = self.id {
             write!(f, " {id}")?;
         }
+        if let Some(name) = &self.name {
+            write!(f, " {name:?}")?;
+        }
         if let Some((leaf, word, bit, generation)) = self.slot {
             write!(f, " at {leaf}.{word}.{bit} generation {generation}")?;
         }

@@ -1,0 +1,82 @@
+//! The names of a team's tasks.
+
+#![forbid(unsafe_code)]
+
+use crate::base::Id;
+use blitz_parts::prim::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+/// The names of a team's tasks, by id. Beside the tasks, so that one without a name pays nothing.
+///
+/// A task registers at its first poll and leaves when its future is dropped, while its id is still
+/// its own.
+#[derive(Default)]
+pub(crate) struct Names {
+    by_id: Mutex<BTreeMap<Id, Arc<str>>>,
+}
+
+impl Names {
+    pub(crate) fn get(&self, id: Id) -> Option<Arc<str>> {
+        self.lock().get(&id).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Id, Arc<str>>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The entry of one task, which is there until this is dropped.
+pub(crate) struct NameEntry {
+    names: Arc<Names>,
+    name: Arc<str>,
+    /// Set once it is registered.
+    id: Option<Id>,
+}
+
+impl NameEntry {
+    /// Of a task that has no id yet.
+    pub(crate) fn new(names: Arc<Names>, name: Arc<str>) -> NameEntry {
+        NameEntry { names, name, id: None }
+    }
+
+    /// Registers the task `id`; does nothing from the second call on.
+    pub(crate) fn register(&mut self, id: impl FnOnce() -> Option<Id>) {
+        if self.id.is_none() {
+            self.id = id();
+            if let Some(id) = self.id {
+                self.names.lock().insert(id, self.name.clone());
+            }
+        }
+    }
+}
+
+impl Drop for NameEntry {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            self.names.lock().remove(&id);
+        }
+    }
+}
+
+#[cfg(all(test, not(blitz_shuttle)))]
+mod tests {
+    use super::{NameEntry, Names};
+    use crate::base::Id;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_name_is_there_from_the_first_poll_to_the_drop() {
+        let names = Arc::new(Names::default());
+        let id = Id::of_address(&raw const names as *const ());
+        let mut entry = NameEntry::new(names.clone(), "journal".into());
+        assert_eq!(names.get(id), None);
+        entry.register(|| Some(id));
+        entry.register(|| panic!("it has its id"));
+        assert_eq!(names.get(id).as_deref(), Some("journal"));
+        drop(entry);
+        assert_eq!(names.get(id), None);
+        drop(NameEntry::new(names.clone(), "never polled".into()));
+        assert!(names.lock().is_empty());
+    }
+}
