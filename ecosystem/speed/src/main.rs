@@ -1,9 +1,10 @@
 //! What a Tokio guest costs, and Blitz's HTTP client beside reqwest.
 //!
-//! `cargo run --release -p speed` in `ecosystem/`. Each row has ratios of two measurements that
-//! follow each other, by the clock and by the CPU time of the process: the median of several
-//! rounds, with the lowest and the highest one, and the ratio of the best measurement of each. The
-//! peer is a server of plain threads in the same process, so it costs every contestant the same.
+//! `cargo run --release -p speed` in `ecosystem/`; with a word behind `--`, only the rows whose names
+//! contain it. Each row has ratios of two measurements that follow each other, by the clock and by
+//! the CPU time of the process: the median of several rounds, with the lowest and the highest one,
+//! and the ratio of the best measurement of each. The peer is a server of plain threads in the same
+//! process, so it costs every contestant the same.
 
 use blitz_hyper::Client;
 use bytes::Bytes;
@@ -72,6 +73,9 @@ fn time(f: impl FnOnce()) -> Cost {
 /// Measures `one` and `other` in turns. Prints how many times as much `one` takes, and what has to
 /// hold.
 fn compare(what: &str, goal: &str, mut one: impl FnMut() -> Cost, mut other: impl FnMut() -> Cost) {
+    if std::env::args().nth(1).is_some_and(|word| !what.contains(&word)) {
+        return;
+    }
     // Connections are made, and memory is touched.
     let _warm = (one(), other());
     let costs: Vec<[Cost; 2]> = (0..ROUNDS)
@@ -157,7 +161,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     // With one worker the two do not take turns at who steals what.
     let with = blitz::Runtime::builder().workers(1).tokio_guest().build()?;
-    let without = blitz::Runtime::builder().workers(1).build()?;
+    let [without, another] = [(); 2].map(|()| blitz::Runtime::builder().workers(1).build());
+    let (without, another) = (without?, another?);
     let tasks_of = |runtime: &blitz::Runtime| {
         time(|| {
             runtime
@@ -184,8 +189,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         || tasks_of(&with),
         || tasks_of(&without),
     );
+    compare(
+        "tasks that yield once, one worker without a guest : another one without",
+        "says how loud the machine is",
+        || tasks_of(&another),
+        || tasks_of(&without),
+    );
 
-    drop((clients, own, plain, tokio, with, without));
+    drop((clients, own, plain, tokio, with, without, another));
     // Connections and threads come to their ends.
     std::thread::sleep(IDLE);
     let before = cpu_time();
