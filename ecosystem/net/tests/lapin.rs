@@ -1,16 +1,19 @@
+use crate::peers::Peer;
 use ::async_rs::Runtime;
 use ::async_rs::traits::{Executor, Reactor, RuntimeKit};
 use ::async_rs::util::{Task, TaskImpl};
 use ::async_trait::async_trait;
 use ::futures_io::{AsyncRead, AsyncWrite};
 use ::futures_util::{Stream, StreamExt, stream};
-use ::lapin::options::{BasicPublishOptions, QueueDeclareOptions};
+use ::lapin::options::{
+    BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, ConfirmSelectOptions,
+    QueueDeclareOptions, QueueDeleteOptions,
+};
 use ::lapin::types::FieldTable;
 use ::lapin::{BasicProperties, Connection, ConnectionProperties};
 use blitz::JoinHandle;
 use blitz::io::unix::AsyncFd;
-use blitz::io::{AsyncReadExt, AsyncWriteExt};
-use blitz::net::{TcpListener, TcpStream};
+use blitz::net::TcpStream;
 use std::future::Future;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -19,6 +22,9 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
+
+/// How many messages are published.
+const JOBS: usize = 10;
 
 /// Tasks, timers and sockets for lapin: `Connection::connect_with_runtime` takes
 /// `Runtime::new(Blitz)`.
@@ -151,88 +157,46 @@ impl<H: Write + AsRawFd> AsyncWrite for Registered<H> {
     }
 }
 
-/// A frame with a method of AMQP: its class and number, then its arguments.
-fn method(channel: u16, class: u16, number: u16, arguments: &[u8]) -> Vec<u8> {
-    let mut frame = vec![1];
-    frame.extend(channel.to_be_bytes());
-    frame.extend((arguments.len() as u32 + 4).to_be_bytes());
-    frame.extend(class.to_be_bytes());
-    frame.extend(number.to_be_bytes());
-    frame.extend(arguments);
-    frame.push(0xce);
-    frame
-}
-
-/// As much of a broker as a client needs that declares a queue and publishes to it: returns its
-/// address, and the body of what was published.
-async fn broker() -> (SocketAddr, JoinHandle<Vec<u8>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let served = blitz::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let mut header = [0; 8];
-        stream.read_exact(&mut header).await.unwrap();
-        assert_eq!(&header, b"AMQP\0\0\x09\x01");
-        // Version 0.9, no properties, one mechanism, one locale.
-        let start = b"\0\x09\0\0\0\0\0\0\0\x05PLAIN\0\0\0\x05en_US";
-        stream.write_all(&method(0, 10, 10, start)).await.unwrap();
-        let mut published = Vec::new();
-        loop {
-            let kind = stream.read_u8().await.unwrap();
-            let channel = stream.read_u16().await.unwrap();
-            let mut payload = vec![0; stream.read_u32().await.unwrap() as usize];
-            stream.read_exact(&mut payload).await.unwrap();
-            assert_eq!(stream.read_u8().await.unwrap(), 0xce);
-            if kind == 3 {
-                published = payload;
-                continue;
-            }
-            if kind != 1 {
-                continue;
-            }
-            let answer = match (payload[1], payload[3]) {
-                // Begins: channels, sizes of frames, no heartbeat.
-                (10, 11) => method(0, 10, 30, &[0, 16, 0, 1, 0, 0, 0, 0]),
-                (10, 40) => method(0, 10, 41, &[0]),
-                (20, 10) => method(channel, 20, 11, &[0, 0, 0, 0]),
-                // The queue's name, how many messages, how many readers.
-                (50, 10) => method(channel, 50, 11, b"\x04jobs\0\0\0\0\0\0\0\0"),
-                (20, 40) => method(channel, 20, 41, &[]),
-                (10, 50) => {
-                    stream.write_all(&method(0, 10, 51, &[])).await.unwrap();
-                    return published;
-                }
-                _ => continue,
-            };
-            stream.write_all(&answer).await.unwrap();
-        }
-    });
-    (address, served)
-}
-
-/// Publishes a message over a connection to a broker.
-async fn publish(connection: Connection) {
+/// Publishes to a queue and consumes from it, over a connection to a broker.
+async fn work(connection: Connection) {
     let channel = connection.create_channel().await.unwrap();
+    channel.confirm_select(ConfirmSelectOptions::default()).await.unwrap();
     let declared =
         channel.queue_declare("jobs".into(), QueueDeclareOptions::default(), FieldTable::default());
     assert_eq!(declared.await.unwrap().name().as_str(), "jobs");
-    let options = BasicPublishOptions::default();
-    let properties = BasicProperties::default();
-    let sent = channel.basic_publish("".into(), "jobs".into(), options, b"hello", properties);
-    sent.await.unwrap();
+    let jobs = channel.basic_consume(
+        "jobs".into(),
+        "worker".into(),
+        BasicConsumeOptions::default(),
+        FieldTable::default(),
+    );
+    let mut jobs = jobs.await.unwrap();
+    let consumed = blitz::spawn(async move {
+        let mut consumed = Vec::new();
+        while consumed.len() < JOBS {
+            let job = jobs.next().await.unwrap().unwrap();
+            job.ack(BasicAckOptions::default()).await.unwrap();
+            consumed.push(String::from_utf8(job.data).unwrap());
+        }
+        consumed
+    });
+    let names: Vec<_> = (0..JOBS).map(|n| format!("job {n}")).collect();
+    for name in &names {
+        let options = BasicPublishOptions::default();
+        let properties = BasicProperties::default();
+        let sent =
+            channel.basic_publish("".into(), "jobs".into(), options, name.as_bytes(), properties);
+        assert!(sent.await.unwrap().await.unwrap().is_ack());
+    }
+    assert_eq!(consumed.await.unwrap(), names);
+    let deleted = channel.queue_delete("jobs".into(), QueueDeleteOptions::default());
+    assert_eq!(deleted.await.unwrap(), 0, "each job was consumed");
     channel.close(200, "done".into()).await.unwrap();
     connection.close(200, "done".into()).await.unwrap();
 }
 
 #[blitz::test(workers = 2)]
 async fn by_trait() {
-    let (address, served) = broker().await;
-    let uri = format!("amqp://{address}/%2f");
-    let options = ConnectionProperties::default();
-    let runtime = Runtime::new(Blitz);
-    publish(Connection::connect_with_runtime(&uri, options, runtime).await.unwrap()).await;
-    assert_eq!(served.await.unwrap(), b"hello");
-
     // What lapin itself does not use: sockets of any kind, and ticks.
     let (here, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut here = Blitz.register(here).unwrap();
@@ -246,12 +210,17 @@ async fn by_trait() {
     let ticks = std::pin::pin!(Blitz.interval(Duration::from_millis(1)));
     assert_eq!(ticks.take(3).count().await, 3);
     assert_eq!(Blitz.spawn(std::future::pending::<()>()).cancel().await, None);
+
+    let Some(server) = Peer::rabbitmq() else { return };
+    let uri = format!("amqp://127.0.0.1:{}/%2f", server.port);
+    let options = ConnectionProperties::default();
+    let runtime = Runtime::new(Blitz);
+    work(Connection::connect_with_runtime(&uri, options, runtime).await.unwrap()).await;
 }
 
 #[blitz::test(tokio, workers = 2)]
 async fn as_a_guest() {
-    let (address, served) = broker().await;
-    let uri = format!("amqp://{address}/%2f");
-    publish(Connection::connect(&uri, ConnectionProperties::default()).await.unwrap()).await;
-    assert_eq!(served.await.unwrap(), b"hello");
+    let Some(server) = Peer::rabbitmq() else { return };
+    let uri = format!("amqp://127.0.0.1:{}/%2f", server.port);
+    work(Connection::connect(&uri, ConnectionProperties::default()).await.unwrap()).await;
 }

@@ -10,10 +10,14 @@ use std::thread;
 
 /// Where Debian has the programs of PostgreSQL.
 const POSTGRES: &str = "/usr/lib/postgresql";
+/// The program of RabbitMQ. The one of this name in Debian's `PATH` runs it as another user, in a
+/// folder of that user's.
+const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
 /// A server that runs until this is dropped.
 pub struct Peer {
-    child: Child,
+    /// Ended in this order.
+    children: Vec<Child>,
     place: PathBuf,
     pub port: u16,
 }
@@ -30,8 +34,56 @@ impl Peer {
             return skip("redis-server is not installed", &place);
         };
         let output = child.stdout.take().unwrap();
-        until_ready(output);
-        Some(Peer { child, place, port })
+        until_ready(output, "Ready to accept connections");
+        Some(Peer { children: vec![child], place, port })
+    }
+
+    /// A RabbitMQ server with the user `guest`; says why if there is none.
+    pub fn rabbitmq() -> Option<Peer> {
+        let place = place("rabbitmq");
+        if !Path::new(RABBITMQ).exists() {
+            return skip("rabbitmq-server is not installed", &place);
+        }
+        // Erlang's nodes find each other by a server of names, which would stay behind if RabbitMQ
+        // started it.
+        let names = free_port().to_string();
+        let mut epmd = Command::new("epmd")
+            .args(["-port", &names])
+            .env("ERL_EPMD_ADDRESS", "127.0.0.1")
+            .spawn()
+            .unwrap();
+        let (port, others) = (free_port(), free_port());
+        let started = Command::new(RABBITMQ)
+            .current_dir(&place)
+            .env("HOME", &place)
+            .env("ERL_EPMD_ADDRESS", "127.0.0.1")
+            .env("ERL_EPMD_PORT", &names)
+            .env("RABBITMQ_CONF_ENV_FILE", "/dev/null")
+            .env("RABBITMQ_CONFIG_FILE", place.join("none"))
+            .env("RABBITMQ_ENABLED_PLUGINS_FILE", place.join("plugins"))
+            .env("RABBITMQ_LOGS", "-")
+            .env("RABBITMQ_LOG_BASE", &place)
+            .env("RABBITMQ_MNESIA_BASE", &place)
+            .env("RABBITMQ_PID_FILE", place.join("pid"))
+            .env("RABBITMQ_NODENAME", format!("blitz-{port}@localhost"))
+            .env("RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1")
+            .env("RABBITMQ_NODE_PORT", port.to_string())
+            .env("RABBITMQ_DIST_PORT", others.to_string())
+            .env(
+                "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
+                "-start_epmd false -kernel inet_dist_use_interface {127,0,0,1}",
+            )
+            .stdout(Stdio::piped())
+            .spawn();
+        let Ok(mut child) = started else {
+            epmd.kill().unwrap();
+            epmd.wait().unwrap();
+            return skip("rabbitmq-server cannot be started", &place);
+        };
+        let output = child.stdout.take().unwrap();
+        let peer = Peer { children: vec![child, epmd], place, port };
+        until_ready(output, "Server startup complete");
+        Some(peer)
     }
 
     /// A PostgreSQL server with the user `blitz`; says why if there is none.
@@ -76,17 +128,20 @@ impl Peer {
             .spawn()
             .unwrap();
         let output = child.stderr.take().unwrap();
-        until_ready(output);
-        Some(Peer { child, place, port })
+        until_ready(output, "ready to accept connections");
+        Some(Peer { children: vec![child], place, port })
     }
 }
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // PostgreSQL ends its own processes at this signal, unlike at that of `Child::kill`.
-        let id = self.child.id().to_string();
-        let _ = Command::new("kill").args(["-INT", &id]).status();
-        let _ = self.child.wait();
+        for child in &mut self.children {
+            // PostgreSQL and RabbitMQ end their own processes at this signal, unlike at that of
+            // `Child::kill`.
+            let id = child.id().to_string();
+            let _ = Command::new("kill").args(["-INT", &id]).status();
+            let _ = child.wait();
+        }
         let _ = fs::remove_dir_all(&self.place);
     }
 }
@@ -120,10 +175,10 @@ fn newest(parent: &Path) -> Option<PathBuf> {
     versions.map(|entry| entry.path()).filter(|path| number(path).is_some()).max_by_key(number)
 }
 
-/// Returns once a server says that it is ready, and reads on, so that it never waits for a reader.
-fn until_ready(output: impl Read + Send + 'static) {
+/// Returns once a server says `ready`, and reads on, so that it never waits for a reader.
+fn until_ready(output: impl Read + Send + 'static, ready: &str) {
     let mut lines = BufReader::new(output).lines();
-    let is_ready = |line: &str| line.to_lowercase().contains("ready to accept connections");
+    let is_ready = |line: &str| line.contains(ready);
     let mut said = String::new();
     loop {
         match lines.next() {
