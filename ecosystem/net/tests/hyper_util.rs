@@ -4,7 +4,7 @@ use ::hyper_util::rt::TokioExecutor;
 use axum::Router;
 use axum::routing::get;
 use blitz::net::TcpListener;
-use blitz_hyper::{BlitzConnector, BlitzExecutor, Shutdown, serve};
+use blitz_hyper::{BlitzConnector, BlitzExecutor, BlitzTimer, Shutdown, serve};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use std::time::Duration;
@@ -27,7 +27,9 @@ async fn ask<C: Connect + Clone + Send + Sync + 'static>(client: Client<C, Empty
 
 #[blitz::test(workers = 2)]
 async fn by_trait() {
-    let builder = Client::builder(BlitzExecutor::new());
+    let mut builder = Client::builder(BlitzExecutor::new());
+    // It closes connections that were idle for so long.
+    builder.pool_timer(BlitzTimer::new()).pool_idle_timeout(Duration::from_secs(60));
     ask(builder.build(BlitzConnector::new())).await;
 }
 
