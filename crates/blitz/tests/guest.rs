@@ -100,6 +100,27 @@ fn every_thread_of_the_pool_is_inside_of_the_guest() {
 }
 
 #[test]
+fn spares_are_inside_of_the_guest() {
+    watched("spares_are_inside_of_the_guest", |watch| {
+        let runtime = watch.runtime(host(1));
+        let blocked = runtime.spawn(async {
+            blitz::task::block_in_place(|| {
+                let (send, receive) = mpsc::channel();
+                // Its only worker blocks, so a spare polls this.
+                drop(blitz::spawn(async move {
+                    tokio::time::sleep(SHORT).await;
+                    send.send((here(), current_guest())).unwrap();
+                }));
+                receive.recv().unwrap()
+            })
+        });
+        let (thread, inside) = blocked.join().unwrap();
+        assert!(thread.starts_with("blitz-spare"), "{thread}");
+        assert_eq!(inside, guest_of(&runtime));
+    });
+}
+
+#[test]
 fn handlers_and_drops_of_tasks_are_inside_of_the_guest() {
     struct Dropped(Arc<Mutex<Vec<Option<tokio::runtime::Id>>>>);
     impl Drop for Dropped {
