@@ -40,11 +40,9 @@ fn table(lock: &str) -> String {
         "| crate | tried | as it is | by a trait or hook of the crate | with the guest |\n\
          |---|---|---|---|---|\n",
     );
-    for entry in ENTRIES {
-        let tried = match entry.package {
-            "" => "no: source read".to_owned(),
-            _ => locked(lock, entry.name).unwrap_or_else(|| "?".to_owned()),
-        };
+    // Only what a program shows.
+    for entry in ENTRIES.iter().filter(|entry| !entry.package.is_empty()) {
+        let tried = locked(lock, entry.name).unwrap_or_else(|| "?".to_owned());
         let [(_, as_is), (_, by_trait), (_, guest)] = ways(entry);
         let _ = writeln!(text, "| {} | {tried} | {as_is} | {by_trait} | {guest} |", entry.name);
     }
@@ -95,7 +93,7 @@ fn program(entry: &Entry) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BEGIN, END, locked, rewritten};
+    use super::{BEGIN, END, ENTRIES, locked, rewritten};
 
     const LOCK: &str = "version = 4\n\n[[package]]\nname = \"axum\"\nversion = \"0.7.1\"\n\n\
                         [[package]]\nname = \"axum\"\nversion = \"0.8.9\"\n";
@@ -112,6 +110,8 @@ mod tests {
         let new = rewritten(&page, LOCK).unwrap();
         assert!(new.starts_with("# Crates\n") && new.ends_with("the end\n"));
         assert!(new.contains("| axum | 0.8.9 |") && !new.contains("old"));
+        let unshown = ENTRIES.iter().find(|entry| entry.package.is_empty()).unwrap();
+        assert!(!new.contains(unshown.name), "{}", unshown.name);
         assert_eq!(rewritten(&new, LOCK).as_deref(), Some(new.as_str()));
         assert_eq!(rewritten("no marks", LOCK), None);
     }

@@ -102,7 +102,7 @@ pub const ENTRIES: &[Entry] = &[
         "object_store",
         "memory, and files read on the worker",
         "",
-        "files read on threads that may block; clouds, which go through reqwest",
+        "files read on threads that may block",
     ),
     entry(
         "data",
