@@ -1,6 +1,5 @@
 //! An axum application whose handler computes in parallel, right where it is: there is no second
-//! pool to hand the work to. Other requests are answered as soon as a worker is through with its
-//! part.
+//! pool to hand the work to. Other requests are answered meanwhile.
 
 use axum::extract::Json;
 use axum::routing::post;
