@@ -56,8 +56,3 @@ pub use timer::BlitzTimer;
 
 /// Whatever went wrong in a service, a body or a connection.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-// Here, where all that its examples use is at hand.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-mod readme {}

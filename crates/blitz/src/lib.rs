@@ -250,6 +250,11 @@ pub mod __macros {
 #[cfg(doctest)]
 mod misuse;
 
+/// The program of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
+
 /// The programs of the guide from Rayon.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-rayon.md")]
