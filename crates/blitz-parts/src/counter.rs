@@ -27,6 +27,12 @@ impl Counter {
         self.0.fetch_add(n, Relaxed);
     }
 
+    /// Sets the value. Only the counter's one writer may call it.
+    #[inline]
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
     /// The value at some recent moment.
     #[inline]
     pub fn get(&self) -> u64 {

@@ -316,6 +316,12 @@ mod modelled {
         }
     }
 
+    /// The time since some moment of this process.
+    pub fn since_start() -> std::time::Duration {
+        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+
     /// Before its memory is freed the atomic gets a value by which late users are known. The
     /// checker fails a model in which this is not ordered with every other access.
     pub fn poison(atomic: &mut AtomicU64, value: u64) {
@@ -515,6 +521,20 @@ pub enum Step {
     LifoEvictExchange,
     /// `lifo`: a task is taken by an exchange.
     LifoTakeExchange,
+    /// `recorder`: the fence before the words of an event.
+    RecorderEventFence,
+    /// `recorder`: the release store of the head.
+    RecorderHeadRelease,
+    /// `recorder`: the fence between a reader's copies and its second look.
+    RecorderReadFence,
+    /// `recorder`: a reader looks at the head again, after its copies.
+    RecorderSecondLook,
+    /// `recorder`: the fence before the words of an event in a shared lane.
+    RecorderSharedFence,
+    /// `recorder`: the release store of a sequence.
+    RecorderSequenceRelease,
+    /// `recorder`: a slot that a thread writes is left to it.
+    RecorderSlotTaken,
     /// `queue`: the length is written while the lock is held.
     QueueCountLocked,
     /// `queue`: whether the queue is closed is looked at while the lock is held.

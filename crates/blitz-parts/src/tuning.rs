@@ -386,3 +386,26 @@ pub const WATCH_LOOKS_READY: u32 = 4;
 /// Looks of the watch, about a tenth of a second: if no worker has come back from what it runs in
 /// that time, a spare takes a seat although the workers compute.
 pub const WATCH_LOOKS_HOGGED: u32 = if MODELLED { 4 } else { 100 };
+
+/// Bytes of the recorder of one worker: 16,384 frequent and 4,096 rare events. At the busiest that
+/// the modes below allow, that is about an eighth of a second of polls; as a rule it is seconds.
+pub const TRACE_MEMORY: usize = 320 << 10;
+
+/// From this mean on the begin, the end and the wake of each poll are recorded. That is three
+/// readings of the cycle counter, about 10 ns each, and twice as much for the events and the type:
+/// 0.7 %.
+pub const TRACE_POLL_WHOLE: Duration = Duration::from_micros(8);
+
+/// From this mean on the end of each poll is recorded, which is the begin of the next: one reading,
+/// 0.6 %. Below it one poll in [`POLLS_PER_SAMPLE`] is.
+pub const TRACE_POLL_END: Duration = Duration::from_micros(4);
+
+/// Of jobs that are shorter than [`TRACE_POLL_WHOLE`] on average, one in this many is recorded: a
+/// job that is not a private fork takes about 60 ns at least, and recording one 50.
+pub const JOBS_PER_SAMPLE: u32 = if MODELLED { 4 } else { 64 };
+
+/// Types of tasks that a worker counts by themselves. All others it counts together.
+pub const TYPES_MAX: usize = 1_000;
+
+/// After so many looks at the same poll or job, a millisecond each, the watch counts a stall.
+pub const STALL_LOOKS: u32 = 20;

@@ -90,6 +90,7 @@ pub const ORDERS: &[Order] = &[
                         "alarm",
                         "life",
                         "readiness",
+                        "recorder",
                         "seats",
                         "sleep",
                         "task",
@@ -107,6 +108,7 @@ pub const ORDERS: &[Order] = &[
             layer(
                 "base",
                 &[
+                    &["ticks"],
                     &["counter", "cycles", "panic", "rng", "slots", "stack", "thread", "trim"],
                     &["tuning"],
                     &["prim"],

@@ -23,6 +23,7 @@ pub(super) const PROTOCOLS: &[(&str, bool)] = &[
     ("park/parker", true),
     ("queue", true),
     ("readiness", true),
+    ("recorder", true),
     ("ring", true),
     ("seats", true),
     ("sleep", true),

@@ -5,6 +5,7 @@ use super::driver::{Driver, DriverSlot};
 use crate::counter::Counter;
 use crate::latch::{CoreLatch, Notice};
 use crate::prim::{self, AtomicBool, Instant, Step, broken};
+use crate::ticks;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicU32, Ordering::Relaxed};
@@ -42,6 +43,8 @@ pub struct SleepStats {
     pub wakes_received: Counter,
     /// Times work was found in the yield phase.
     pub found_awake: Counter,
+    /// When another thread last made this worker's thread runnable, in ticks. By its waker.
+    pub woken_at: Counter,
     /// Times the jobs event counter stopped the worker from sleeping.
     pub caught_by_jec: Counter,
 }
@@ -111,6 +114,7 @@ impl Bed {
             }
             Notice::MustWake => {
                 self.counters.sub_sleeping();
+                self.stats.woken_at.set(ticks::now());
                 match self.driver() {
                     Some(driver) => driver.wake(),
                     None => self.core.unpark(),
@@ -124,6 +128,11 @@ impl Bed {
     /// The driver, if the worker blocks there (O10).
     fn driver(&self) -> Option<&Arc<dyn Driver>> {
         if self.in_driver.load(prim::Relaxed) { self.slot.driver() } else { None }
+    }
+
+    /// Whether the worker blocks in the driver, if it blocks.
+    pub fn is_in_driver(&self) -> bool {
+        self.in_driver.load(prim::Relaxed)
     }
 
     /// Where the worker is going to block: in the driver or on its word.

@@ -69,6 +69,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         run: Self::run,
         cancel: Self::cancel,
         schedule: Self::schedule,
+        type_name: core::any::type_name::<F>,
         only_queues: S::ONLY_QUEUES,
         memory: Self::MEMORY,
         stage: offset_of!(Self, stage),

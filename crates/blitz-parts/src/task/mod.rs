@@ -172,6 +172,8 @@ struct Vtable {
     cancel: unsafe fn(NonNull<Header>),
     /// Hands a task that is SCHEDULED to its scheduler, with the queue entry's reference.
     schedule: unsafe fn(NonNull<Header>),
+    /// The name of the future's type.
+    type_name: fn() -> &'static str,
     /// What the scheduler promises of that: see [`Scheduler::ONLY_QUEUES`].
     only_queues: bool,
     /// Of the whole allocation.

@@ -54,6 +54,11 @@ impl TaskRef {
         self.as_header().state.load()
     }
 
+    /// The name of the future's type.
+    pub fn type_name(&self) -> &'static str {
+        (self.as_header().vtable.type_name)()
+    }
+
     /// The task's identity, unique while a reference to it exists.
     pub fn id(&self) -> NonZeroU64 {
         let address = self.0.addr().get() as u64;

@@ -49,6 +49,19 @@ impl Runnable {
         self.0
     }
 
+    /// The kind of task: equal for tasks of one type, as a rule, and different for others.
+    #[inline]
+    pub fn kind(&self) -> usize {
+        // SAFETY: the entry's reference keeps the task alive.
+        core::ptr::from_ref(unsafe { self.0.as_ref() }.vtable).addr()
+    }
+
+    /// The name of the future's type.
+    pub fn type_name(&self) -> &'static str {
+        // SAFETY: the entry's reference keeps the task alive.
+        (unsafe { self.0.as_ref() }.vtable.type_name)()
+    }
+
     /// Notes when the task was scheduled, in the scheduler's own units; zero means that it was not
     /// noted.
     #[inline]

@@ -1,0 +1,88 @@
+//! One event in two words.
+
+/// What kind of event it is: a number that the recorder's caller gives a meaning.
+///
+/// ```
+/// use blitz_parts::recorder::Kind;
+/// assert_ne!(Kind::PARK, Kind::UNPARK);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kind(pub u8);
+
+impl Kind {
+    /// A poll begins. `id`: the task; `arg`: its type.
+    pub const POLL_BEGIN: Kind = Kind(1);
+    /// A poll has ended. `aux`: what came of it; `id`, `arg`: as above.
+    pub const POLL_END: Kind = Kind(2);
+    /// A poll has ended that began when the one before it ended. As `POLL_END`.
+    pub const POLL_SPAN: Kind = Kind(3);
+    /// Since the last event there was what was not recorded. `id`: polls; `arg`: jobs.
+    pub const BATCH: Kind = Kind(4);
+    /// A job begins that is no private fork.
+    pub const JOB_BEGIN: Kind = Kind(5);
+    /// A job has ended.
+    pub const JOB_END: Kind = Kind(6);
+    /// A task became runnable. `id`: the task.
+    pub const WAKE: Kind = Kind(7);
+    /// Work of another worker was taken. `arg`: that worker; `aux`: a job or a task.
+    pub const STEAL: Kind = Kind(8);
+    /// The worker is about to sleep.
+    pub const PARK: Kind = Kind(9);
+    /// The worker sleeps no more. `aux`: where it slept.
+    pub const UNPARK: Kind = Kind(10);
+    /// A spare begins to work. `aux`: its duty.
+    pub const SPARE_BEGIN: Kind = Kind(11);
+    /// A spare rests again.
+    pub const SPARE_END: Kind = Kind(12);
+    /// A worker is stuck. `arg`: which; `aux`: in what; `id`: for how many looks of the watch.
+    pub const STALL: Kind = Kind(13);
+    /// A task was taken from behind a worker that is stuck. `arg`: which worker; `id`: the task.
+    pub const RESCUE: Kind = Kind(14);
+    /// A closure that may block begins. `arg`: its type; `id`: which thread.
+    pub const BLOCKING_BEGIN: Kind = Kind(15);
+    /// A closure that may block has ended. `id`: which thread.
+    pub const BLOCKING_END: Kind = Kind(16);
+    /// A region that the user has named begins. `arg`: its name.
+    pub const REGION_BEGIN: Kind = Kind(17);
+    /// Such a region has ended.
+    pub const REGION_END: Kind = Kind(18);
+}
+
+/// What happened: 16 bytes in a lane.
+///
+/// `ticks` and `id` keep their lower 48 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, by the caller's clock.
+    pub ticks: u64,
+    /// What.
+    pub kind: Kind,
+    /// More about the kind.
+    pub aux: u8,
+    /// To which object: an address or a count.
+    pub id: u64,
+    /// More about the object.
+    pub arg: u16,
+}
+
+impl Event {
+    /// How many bits of `ticks` and `id` are kept.
+    pub const BITS: u32 = 48;
+
+    pub(super) fn pack(self) -> [u64; 2] {
+        let first = self.ticks << 16 | u64::from(self.kind.0) << 8 | u64::from(self.aux);
+        [first, self.id << 16 | u64::from(self.arg)]
+    }
+
+    pub(super) fn unpack([first, second]: [u64; 2]) -> Event {
+        let [aux, kind, ..] = first.to_le_bytes();
+        let [low, high, ..] = second.to_le_bytes();
+        Event {
+            ticks: first >> 16,
+            kind: Kind(kind),
+            aux,
+            id: second >> 16,
+            arg: u16::from_le_bytes([low, high]),
+        }
+    }
+}

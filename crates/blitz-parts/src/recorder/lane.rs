@@ -1,0 +1,206 @@
+//! A lane with one writer.
+
+use super::event::Event;
+use crate::prim::{
+    Acquire, AtomicPtr, AtomicU64, MODELLED, Relaxed, Release, Step, Turns, broken, fence,
+};
+use core::ptr::null_mut;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+/// The newest events of one writer.
+#[derive(Debug)]
+pub struct Lane {
+    slots: Slots<Slot>,
+    head: AtomicU64,
+    turns: Turns,
+}
+
+/// The two words of an event.
+type Slot = [AtomicU64; 2];
+
+/// What a reader found in a lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The oldest first.
+    pub events: Vec<Event>,
+    /// How many events there ever were, those included that are not among `events`.
+    pub recorded: u64,
+    /// How many were given up instead of recorded.
+    pub lost: u64,
+}
+
+impl Lane {
+    /// An empty lane that takes at most `bytes`, once it is used.
+    pub fn new(bytes: usize) -> Lane {
+        Lane { slots: Slots::new(bytes), head: AtomicU64::new(0), turns: Turns::default() }
+    }
+
+    /// Records an event, in place of the oldest if the lane is full.
+    ///
+    /// One thread at a time: events of two would be torn.
+    #[inline]
+    pub fn record(&self, event: Event) {
+        let Some(slots) = self.slots.get_or_allocate() else { return };
+        let head = self.head.load(Relaxed);
+        let [first, second] = event.pack();
+        let slot = &slots[self.slots.place(head)];
+        if !broken(Step::RecorderEventFence) {
+            fence(Release); // O1
+        }
+        slot[0].store(first, Relaxed);
+        slot[1].store(second, Relaxed);
+        let order = if broken(Step::RecorderHeadRelease) { Relaxed } else { Release };
+        self.turns.take();
+        self.head.store(head + 1, order); // O2
+    }
+
+    /// Whether events are kept at all.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.slots.len > 0
+    }
+
+    /// How many events were ever recorded, those included that were overwritten.
+    pub fn recorded(&self) -> u64 {
+        self.head.load(Relaxed)
+    }
+
+    /// The events of the last while, the oldest first. The writer goes on meanwhile.
+    pub fn read(&self) -> Snapshot {
+        self.turns.take();
+        let end = self.head.load(Acquire); // O3
+        let Some(slots) = self.slots.get() else { return Snapshot::default() };
+        let room = slots.len() as u64;
+        let begin = end.saturating_sub(room);
+        let copy = |index| {
+            let slot = &slots[self.slots.place(index)];
+            [slot[0].load(Relaxed), slot[1].load(Relaxed)]
+        };
+        let copies: Vec<_> = (begin..end).map(copy).collect();
+        if !broken(Step::RecorderReadFence) {
+            fence(Acquire); // O4
+        }
+        self.turns.take();
+        let now = if broken(Step::RecorderSecondLook) { end } else { self.head.load(Relaxed) };
+        // The slot of event `now` is being written, or may be.
+        let whole = (now + 1).saturating_sub(room).max(begin);
+        let torn = usize::try_from(whole - begin).unwrap_or(usize::MAX);
+        let events = copies.into_iter().skip(torn).map(Event::unpack).collect();
+        Snapshot { events, recorded: end, lost: 0 }
+    }
+}
+
+/// A slot of a lane.
+///
+/// # Safety
+/// 1. A slot whose bytes are all zero is [`empty`](Empty::empty), unless a model is checked.
+pub(super) unsafe trait Empty {
+    /// How many bytes it has, outside of models.
+    const BYTES: usize;
+
+    fn empty() -> Self;
+}
+
+// SAFETY: two integers.
+unsafe impl Empty for Slot {
+    const BYTES: usize = 16;
+
+    fn empty() -> Slot {
+        [AtomicU64::new(0), AtomicU64::new(0)]
+    }
+}
+
+/// Slots that are allocated when they are first used.
+#[derive(Debug)]
+pub(super) struct Slots<T: Empty> {
+    first: AtomicPtr<T>,
+    /// A power of two, or zero.
+    len: usize,
+}
+
+impl<T: Empty> Slots<T> {
+    pub(super) fn new(bytes: usize) -> Slots<T> {
+        let most = bytes / T::BYTES;
+        let len = if most < 2 { 0 } else { 1 << most.ilog2() };
+        Slots { first: AtomicPtr::new(null_mut()), len }
+    }
+
+    /// In which slot the event `index` is.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the upper bits are cut off anyway")]
+    pub(super) fn place(&self, index: u64) -> usize {
+        index as usize & (self.len - 1)
+    }
+
+    /// The slots, if there are any yet.
+    #[inline]
+    pub(super) fn get(&self) -> Option<&[T]> {
+        let first = self.first.load(Acquire); // O6
+        // SAFETY: `allocate` has made so many, and they stay until `self` is dropped.
+        (!first.is_null()).then(|| unsafe { core::slice::from_raw_parts(first, self.len) })
+    }
+
+    /// The slots; `None` if there is no memory for them.
+    #[inline]
+    pub(super) fn get_or_allocate(&self) -> Option<&[T]> {
+        self.get().or_else(|| self.allocate())
+    }
+
+    #[cold]
+    fn allocate(&self) -> Option<&[T]> {
+        if self.len == 0 {
+            return None;
+        }
+        // SAFETY: the length is not zero.
+        let memory = unsafe { alloc_zeroed(self.layout()) }.cast::<T>();
+        if memory.is_null() {
+            // The program has other troubles than a trace.
+            return None;
+        }
+        if MODELLED {
+            for place in 0..self.len {
+                // SAFETY: the memory is ours, and so long.
+                unsafe { memory.wrapping_add(place).write(T::empty()) };
+            }
+        }
+        // O5
+        let before = self.first.compare_exchange(null_mut(), memory, Release, Relaxed);
+        if before.is_err() {
+            // SAFETY: no other thread has seen these.
+            unsafe { self.free(memory) };
+        }
+        self.get()
+    }
+
+    fn layout(&self) -> Layout {
+        match Layout::array::<T>(self.len) {
+            Ok(layout) => layout,
+            Err(_) => unreachable!("no machine has so much memory"),
+        }
+    }
+
+    /// Frees slots.
+    ///
+    /// # Safety
+    /// 1. They come from [`allocate`](Self::allocate), and no thread uses them any more.
+    unsafe fn free(&self, first: *mut T) {
+        if MODELLED {
+            for place in 0..self.len {
+                // SAFETY: obligation 1.
+                unsafe { first.wrapping_add(place).drop_in_place() };
+            }
+        }
+        // SAFETY: obligation 1.
+        unsafe { dealloc(first.cast(), self.layout()) };
+    }
+}
+
+impl<T: Empty> Drop for Slots<T> {
+    fn drop(&mut self) {
+        let first = self.first.load(Relaxed);
+        if !first.is_null() {
+            // SAFETY: nobody has a reference any more.
+            unsafe { self.free(first) };
+        }
+    }
+}
