@@ -388,8 +388,9 @@ pub const WATCH_LOOKS_READY: u32 = 4;
 pub const WATCH_LOOKS_HOGGED: u32 = if MODELLED { 4 } else { 100 };
 
 /// Bytes of the recorder of one worker: 16,384 frequent and 4,096 rare events. At the busiest that
-/// the modes below allow, that is about an eighth of a second of polls; as a rule it is seconds.
-pub const TRACE_MEMORY: usize = 320 << 10;
+/// the modes below allow, that is about an eighth of a second of polls; as a rule it is seconds. A
+/// program in random schedules records nothing: each access would be a step of it.
+pub const TRACE_MEMORY: usize = if MODELLED { 0 } else { 320 << 10 };
 
 /// From this mean on the begin, the end and the wake of each poll are recorded. That is three
 /// readings of the cycle counter, about 10 ns each, and twice as much for the events and the type:

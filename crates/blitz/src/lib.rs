@@ -98,7 +98,7 @@
 //! | know where one is | [`current_worker_index`], [`current_num_workers`] |
 //! | set up or look at the global pool | [`PoolBuilder::build_global`], [`global`] |
 //! | use crates that need a Tokio runtime | `Builder::tokio_guest`, with the feature `tokio-guest` |
-//! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`diagnostics()`] |
+//! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::trace`], [`region`], [`diagnostics()`] |
 //!
 //! # One type, three ways to call
 //! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for
@@ -122,6 +122,7 @@
 //! | [`current_worker_index`](Pool::current_worker_index) | [`current_worker_index`](Handle::current_worker_index) | [`current_worker_index`] |
 //! | [`scheduler`](Pool::scheduler) | [`scheduler`](Handle::scheduler) | [`scheduler()`] |
 //! | [`metrics`](Pool::metrics), [`dump`](Pool::dump) | [`metrics`](Handle::metrics), [`dump`](Handle::dump) | [`metrics()`], [`dump()`] |
+//! | [`trace`](Pool::trace) | [`trace`](Handle::trace) | [`trace()`] |
 //! | [`unfinished`](Pool::unfinished) | [`unfinished`](Handle::unfinished) | [`unfinished()`] |
 //! | [`enter`](Pool::enter) | [`enter`](Handle::enter) | |
 //! | [`handle`](Pool::handle) | `clone` | [`Handle::current`] |
@@ -176,8 +177,10 @@ pub use tokio::{pin, select, try_join};
 pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, shutdown, signal, time};
 // Looking inside.
 pub use blitz_core::{
-    Diagnostics, Dump, Histogram, PoolMetrics, SignalDump, SignalMetrics, TaskDump, TaskMetrics,
-    Unfinished, WorkerDump, WorkerMetrics, diagnostics, dump, metrics, scheduler, unfinished,
+    Diagnostics, Dump, Exposition, Histogram, MarkKind, PoolMetrics, SignalDump, SignalMetrics,
+    SliceKind, StateTimes, TaskDump, TaskMetrics, Trace, TraceMark, TraceMetrics, TraceSlice,
+    TraceTrack, TypeMetrics, Unfinished, WorkerDump, WorkerMetrics, diagnostics, dump, metrics,
+    region, scheduler, trace, unfinished,
 };
 
 mod attributes;
@@ -259,3 +262,8 @@ mod readme {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-rayon.md")]
 mod from_rayon {}
+
+/// The programs of the page about looking inside.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/insight.md")]
+mod insight {}

@@ -7,6 +7,7 @@ use blitz::{Handle, Pool};
 use common::watched;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
+use std::time::Duration;
 
 /// Calls every operation of the table on `$on`: a pool or a handle.
 macro_rules! everything_on {
@@ -44,6 +45,7 @@ macro_rules! everything_on {
         assert!(on.metrics().tasks.spawned >= 2);
         assert_eq!(on.dump().workers.len(), 2);
         assert_eq!(on.unfinished().workers, 2);
+        assert!(on.trace(Duration::from_secs(60)).tracks.len() >= 2);
         // Which pool is meant.
         drop(on.enter());
     }};
@@ -103,6 +105,7 @@ fn the_free_functions_have_all_of_it() {
         assert_eq!(blitz::current_worker_index(), None);
         assert_eq!(blitz::scheduler(), blitz::diagnostics().scheduler);
         assert_eq!(blitz::metrics().tasks.spawned, 2);
+        assert!(blitz::trace(Duration::from_secs(60)).tracks.len() >= 2);
         assert_eq!(blitz::dump().workers.len(), 2);
         assert_eq!(blitz::unfinished().workers, 2);
         assert_eq!(Handle::current().num_workers(), 2);

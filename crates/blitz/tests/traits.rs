@@ -84,6 +84,9 @@ fn errors() {
 fn what_looks_inside() {
     each_is!(shared: blitz::Diagnostics, blitz::Histogram);
     each_is!(shared: blitz::PoolMetrics, blitz::SignalMetrics, blitz::TaskMetrics, blitz::WorkerMetrics);
+    each_is!(shared: blitz::StateTimes, blitz::TypeMetrics, blitz::TraceMetrics);
+    each_is!(shared: blitz::Trace, blitz::TraceTrack, blitz::TraceSlice, blitz::TraceMark);
+    each_is!(shared: blitz::SliceKind, blitz::MarkKind, blitz::Exposition<'static>);
     each_is!(shared: blitz::Dump, blitz::SignalDump, blitz::TaskDump, blitz::WorkerDump);
 }
 

@@ -513,6 +513,22 @@ impl PoolBuilder {
         self
     }
 
+    /// Sets how many bytes each worker has for its [timeline](Pool::trace); 0 turns it off.
+    ///
+    /// The default is 320 KiB, which a worker allocates with its first event. Threads that are no
+    /// workers share as much.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).trace_memory(0).build()?;
+    /// pool.install(|| ());
+    /// assert!(pool.trace(std::time::Duration::MAX).tracks[0].slices.is_empty());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn trace_memory(mut self, bytes: usize) -> Self {
+        self.config.trace_memory = bytes;
+        self
+    }
+
     /// Builds the pool and starts its threads.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 use super::dump::Dump;
 use super::global;
 use super::metrics::PoolMetrics;
+use super::trace::Trace;
 use super::unfinished::Unfinished;
 use crate::base::context;
 use crate::sched::end::try_hold;
@@ -12,6 +13,7 @@ use crate::sched::hold::Hold;
 use crate::state::Scheduler;
 use crate::team::{Team, Worker, current, entered};
 use crate::worker::{visit, with_worker};
+use std::time::Duration;
 
 /// The index of the current thread among the workers of its pool, if it is a worker. A
 /// [spare](crate::PoolBuilder::spares) has an index from [`current_num_workers`] on.
@@ -110,6 +112,23 @@ pub fn metrics() -> PoolMetrics {
 #[track_caller]
 pub fn dump() -> Dump {
     with_current_team(Dump::of)
+}
+
+/// Returns the timeline of the current or the global pool in the `last` while.
+///
+/// See [`Pool::trace`](crate::Pool::trace).
+///
+/// ```
+/// let trace = blitz::trace(std::time::Duration::from_secs(1));
+/// assert_eq!(trace.tracks[0].name, "worker 0");
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[must_use]
+#[track_caller]
+pub fn trace(last: Duration) -> Trace {
+    with_current_team(|team| Trace::of(team, last))
 }
 
 /// Returns what the end of the current or the global pool waits for, or would.

@@ -4,6 +4,7 @@
 
 use super::dump::Dump;
 use super::metrics::PoolMetrics;
+use super::trace::Trace;
 use super::unfinished::Unfinished;
 use crate::base::TryCurrentError;
 use crate::ops::broadcast::{self, BroadcastContext};
@@ -24,6 +25,7 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A way into a pool that can be cloned and sent anywhere.
 ///
@@ -534,6 +536,19 @@ impl Handle {
     #[must_use]
     pub fn dump(&self) -> Dump {
         Dump::of(&self.team)
+    }
+
+    /// As [`Pool::trace`](crate::Pool::trace).
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let trace = pool.handle().trace(std::time::Duration::from_secs(1));
+    /// assert!(trace.begin < trace.end);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn trace(&self, last: Duration) -> Trace {
+        Trace::of(&self.team, last)
     }
 
     /// As [`unfinished`](crate::unfinished()), of this pool.

@@ -3,8 +3,9 @@
 #![forbid(unsafe_code)]
 
 use super::task_metrics::TaskMetrics;
-use crate::team::Team;
-use crate::team::Worker;
+use super::type_metrics::{TraceMetrics, TypeMetrics};
+use crate::state::{Histogram, Insight, StateTimes, Times};
+use crate::team::{Team, Worker};
 use std::fmt;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct WorkerMetrics {
     pub found_awake: u64,
     /// Sleeps that the jobs event counter called off.
     pub caught_by_jec: u64,
+    /// How long it did what.
+    pub time: StateTimes,
 }
 
 impl WorkerMetrics {
@@ -70,6 +73,7 @@ impl WorkerMetrics {
             wakes_received: sleep.wakes_received.get(),
             found_awake: sleep.found_awake.get(),
             caught_by_jec: sleep.caught_by_jec.get(),
+            time: worker.insight.states.read(worker.bed().is_in_driver()),
         }
     }
 
@@ -88,6 +92,7 @@ impl WorkerMetrics {
         self.wakes_received += other.wakes_received;
         self.found_awake += other.found_awake;
         self.caught_by_jec += other.caught_by_jec;
+        self.time.add(&other.time);
     }
 }
 
@@ -108,6 +113,22 @@ pub struct PoolMetrics {
     pub spares_in_service: usize,
     /// How often work waited and no spare was left.
     pub spares_refused: u64,
+    /// How often the watch has found a worker that had not come back from one poll or job for
+    /// twenty of its looks. It looks about once per millisecond while work waits.
+    pub stalls: u64,
+    /// How long jobs took that are no private forks. Of those that were not timed it is assumed
+    /// that they took as long as the next one that was.
+    pub job_times: Histogram,
+    /// How long it took from the moment that another thread woke a worker until it ran.
+    pub wake_latencies: Histogram,
+    /// How long workers slept in the driver.
+    pub driver_waits: Histogram,
+    /// How long closures of [`spawn_blocking`](crate::spawn_blocking) waited for a thread.
+    pub blocking_delays: Histogram,
+    /// What was done with the tasks of each type, the busiest first.
+    pub types: Vec<TypeMetrics>,
+    /// What was recorded for [traces](crate::Pool::trace).
+    pub trace: TraceMetrics,
 }
 
 impl PoolMetrics {
@@ -119,6 +140,13 @@ impl PoolMetrics {
             spares: team.spares.started(),
             spares_in_service: team.spares.in_service(),
             spares_refused: team.spares.refusals(),
+            stalls: team.stalls.get(),
+            job_times: sum(team, |insight| &insight.jobs),
+            wake_latencies: sum(team, |insight| &insight.wakes),
+            driver_waits: sum(team, |insight| &insight.driver_waits),
+            blocking_delays: team.blocking_delays.read(),
+            types: TypeMetrics::of(team),
+            trace: TraceMetrics::of(team),
         }
     }
 
@@ -131,6 +159,13 @@ impl PoolMetrics {
         }
         total
     }
+}
+
+/// Some times of all workers together.
+fn sum(team: &Team, times: impl Fn(&Insight) -> &Times) -> Histogram {
+    let mut sum = Histogram::default();
+    team.workers().for_each(|worker| sum.add(&times(&worker.insight).read()));
+    sum
 }
 
 impl fmt::Display for PoolMetrics {

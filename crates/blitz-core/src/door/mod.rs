@@ -7,6 +7,7 @@ pub(crate) mod diagnostics;
 pub mod driver;
 pub(crate) mod dump;
 mod env;
+pub(crate) mod exposition;
 mod familiar;
 pub(crate) mod global;
 pub(crate) mod handle;
@@ -22,4 +23,6 @@ pub(crate) mod tasks;
 pub(crate) mod threads;
 #[cfg(feature = "tokio-guest")]
 mod tokio_guest;
+pub(crate) mod trace;
+pub(crate) mod type_metrics;
 pub(crate) mod unfinished;

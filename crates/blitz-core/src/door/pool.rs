@@ -5,6 +5,7 @@
 use super::dump::Dump;
 use super::handle::{EnterGuard, Handle};
 use super::metrics::PoolMetrics;
+use super::trace::Trace;
 use super::unfinished::Unfinished;
 use crate::base::BuildError;
 use crate::ops::broadcast::{self, BroadcastContext};
@@ -558,6 +559,29 @@ impl Pool {
     #[must_use]
     pub fn dump(&self) -> Dump {
         Dump::of(&self.team)
+    }
+
+    /// Returns the timeline of the pool's workers in the `last` while.
+    ///
+    /// Workers always record what they do, each in a [ring of its
+    /// own](crate::PoolBuilder::trace_memory) that is overwritten in turn, so what happened long
+    /// ago may be gone. No worker stops while it is read. Forks that no other worker takes are not
+    /// recorded, and of short polls and jobs only some are.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// pool.spawn(async {}).join().unwrap();
+    /// let trace = pool.trace(Duration::from_secs(5));
+    /// assert_eq!(trace.tracks[0].name, "worker 0");
+    /// let file = std::env::temp_dir().join(format!("blitz-{}.pftrace", std::process::id()));
+    /// std::fs::write(&file, trace.to_perfetto())?; // for https://ui.perfetto.dev
+    /// # std::fs::remove_file(file)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn trace(&self, last: Duration) -> Trace {
+        Trace::of(&self.team, last)
     }
 
     /// As [`unfinished`](crate::unfinished()), of this pool.

@@ -51,9 +51,10 @@ pub struct TaskMetrics {
     pub blocking_queue_depth: u64,
     /// What the signal tree did; `None` in the stealing scheduler.
     pub signal: Option<SignalMetrics>,
-    /// How long polls took, of one in some.
+    /// How long polls took. Of those that were not timed it is assumed that they took as long as
+    /// the next one that was.
     pub poll_times: Histogram,
-    /// How long tasks waited between becoming runnable and being polled, of one in some.
+    /// How long tasks waited between becoming runnable and being polled, by those that were timed.
     pub schedule_latencies: Histogram,
 }
 
@@ -116,6 +117,8 @@ impl TaskMetrics {
         for worker in team.workers() {
             let tasks = &worker.queues;
             metrics.add(&tasks.counters);
+            metrics.poll_times.add(&worker.insight.polls.read());
+            metrics.schedule_latencies.add(&worker.insight.delays.read());
             metrics.waiting += tasks.owned.len() as u64;
             metrics.worker_queue_depths.push(tasks.len() as u64);
         }
@@ -135,8 +138,6 @@ impl TaskMetrics {
         self.rescued += counters.rescued.get();
         self.queue_batches += counters.from_queue.get();
         self.budget_yields += counters.budget_spent.get();
-        self.poll_times.add(&counters.poll_times.read());
-        self.schedule_latencies.add(&counters.latencies.read());
     }
 }
 

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::bitmap;
-use crate::state::{TaskQueue, settle};
+use crate::state::{TaskQueue, Tick, settle};
 use crate::team::Team;
 use blitz_parts::job::Work;
 use blitz_parts::queue::Chain;
@@ -11,7 +11,7 @@ use blitz_parts::task::Runnable;
 
 /// Enqueues a task that became runnable on a thread that is no worker of its team.
 pub(crate) fn schedule_from_outside(team: &Team, task: Runnable) {
-    team.outside.stamp(&task);
+    let _ = team.outside.stamp(&task, Tick::STAMP_MASK);
     enqueue(team, task);
 }
 

@@ -6,9 +6,9 @@ use super::own::Tasks;
 use super::share::{enqueue_all, schedule_from_outside};
 use crate::base::Id;
 use crate::base::context::Polling;
-use crate::state::Turn;
+use crate::state::{Turn, outcome};
 use crate::team::Worker;
-use blitz_parts::prim::{Instant, Step, broken};
+use blitz_parts::prim::{Step, broken};
 use blitz_parts::queue::Chain;
 use blitz_parts::task::{Ran, Runnable};
 use blitz_parts::thread;
@@ -20,7 +20,9 @@ impl Tasks<'_> {
         if self.own().tasks.parking.get() {
             return schedule_from_outside(self.team(), task);
         }
-        self.queues.counters.stamp(&task);
+        if self.queues.counters.stamp(&task, self.own().tasks.tick.stamp_mask()) {
+            self.note_wake(&task);
+        }
         if self.own().dispatching.get() && self.queues.has_lifo() && self.shares_ring() {
             // Driver wake-ups have no hot task: keep arrival order.
             return self.put_back(task, false);
@@ -186,7 +188,11 @@ impl Tasks<'_> {
         let (slot, address) = (self.slot_of(&task), task.header().addr());
         let timed = self.own().tasks.tick.begin_poll();
         counters.polled.add(1);
-        counters.note_latency(&task);
+        let stamp = task.stamp();
+        if stamp != 0 {
+            task.set_stamp(0);
+            self.note_delay(stamp);
+        }
         let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
         counters.count(&ran);
         if self.seat.is_noted() {
@@ -239,12 +245,11 @@ impl Tasks<'_> {
     #[cold]
     fn poll_timed(self, task: Runnable) -> Ran {
         let id = Id::of_address(task.header().as_ptr().cast());
-        let since = Instant::now();
+        let noted = self.begin_noted_poll(&task);
         let ran = self.poll_once(task);
-        let time = since.elapsed();
+        let time = self.end_noted_poll(noted, outcome(&ran));
         let team = self.team();
         self.own().tasks.tick.end_poll(time);
-        self.queues.counters.poll_times.add(time);
         if let Some(slow) = team.config.slow_poll.as_ref().filter(|slow| time >= slow.limit) {
             team.catch("the slow-poll handler", || (slow.handler)(id, time));
         }

@@ -86,7 +86,7 @@ impl Blocking {
         let shop = self.shared.clone();
         let handle = thread::Builder::new()
             .name(format!("blitz-blocking-{number}"))
-            .spawn(move || shop.serve())?;
+            .spawn(move || shop.serve(number))?;
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         handles.retain(|handle| !handle.is_finished());
         handles.push(handle);
@@ -133,6 +133,11 @@ impl Blocking {
         HERE.try_with(Cell::get).is_ok_and(|here| std::ptr::eq(here, &*self.shared))
     }
 
+    /// Which thread of its pool the current one is; zero if it is none of these.
+    pub(crate) fn thread_number() -> u64 {
+        NUMBER.try_with(Cell::get).unwrap_or(0)
+    }
+
     /// Whether no closure runs or waits.
     pub(crate) fn is_idle(&self) -> bool {
         self.unfinished() == 0
@@ -160,6 +165,8 @@ impl Blocking {
 thread_local! {
     /// Whose thread this is, if it is one of those.
     static HERE: Cell<*const Shop> = const { Cell::new(std::ptr::null()) };
+    /// Which one it is.
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
 }
 
 impl Shop {
@@ -168,8 +175,9 @@ impl Shop {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn serve(&self) {
+    fn serve(&self, number: usize) {
         HERE.with(|here| here.set(self));
+        NUMBER.with(|own| own.set(number as u64));
         let mut state = self.lock();
         loop {
             while let Some(errand) = state.queue.pop_front() {

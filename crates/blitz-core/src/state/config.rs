@@ -7,7 +7,9 @@ use crate::base::Id;
 use crate::base::panic::Payload;
 use blitz_parts::prim::{Instant, thread};
 use blitz_parts::sleep::SleepPolicy;
-use blitz_parts::tuning::{BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY, TIMER_SLACK};
+use blitz_parts::tuning::{
+    BLOCKING_KEEP_ALIVE, BLOCKING_THREADS_MAX, QUEUE_CAPACITY, TIMER_SLACK, TRACE_MEMORY,
+};
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,6 +73,8 @@ pub(crate) struct Config {
     pub(crate) io_completions: Option<usize>,
     /// How late a timer may fire to fire together with others.
     pub(crate) timer_slack: Duration,
+    /// Bytes of each worker's recorder.
+    pub(crate) trace_memory: usize,
     /// When the pool was built, if its clock stands from then on.
     pub(crate) paused_since: Option<Instant>,
 }
@@ -101,6 +105,7 @@ impl Default for Config {
             backend: None,
             io_completions: None,
             timer_slack: TIMER_SLACK,
+            trace_memory: TRACE_MEMORY,
             paused_since: None,
         }
     }

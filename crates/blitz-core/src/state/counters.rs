@@ -2,12 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::histogram::Times;
 use blitz_parts::counter::Counter;
-use blitz_parts::prim::since_start;
 use blitz_parts::task::{Ran, Runnable};
-use blitz_parts::tuning::POLLS_PER_SAMPLE;
-use std::time::Duration;
+use blitz_parts::ticks;
 
 /// A worker's own counters. The fork's fast path writes none of them: pushes are counted by the
 /// deque, and pops follow from pushes and steals.
@@ -37,19 +34,20 @@ pub(crate) struct TaskCounters {
     pub(crate) rescued: Counter,
     pub(crate) from_queue: Counter,
     pub(crate) budget_spent: Counter,
-    pub(crate) poll_times: Times,
-    pub(crate) latencies: Times,
     pub(crate) scheduled: Counter,
 }
 
 impl TaskCounters {
-    /// Notes the time at which a task became runnable; of one in many.
+    /// Notes the time at which a task became runnable, of those whose number has no bit of `mask`;
+    /// says whether it did.
     #[inline]
-    pub(crate) fn stamp(&self, task: &Runnable) {
+    pub(crate) fn stamp(&self, task: &Runnable, mask: u64) -> bool {
         self.scheduled.add(1);
-        if self.scheduled.get() % u64::from(POLLS_PER_SAMPLE) == 0 {
-            task.set_stamp(now());
+        let noted = self.scheduled.get() & mask == 0;
+        if noted {
+            task.set_stamp(stamp());
         }
+        noted
     }
 
     /// Whether a poll has begun and not ended, at some recent moment.
@@ -61,42 +59,35 @@ impl TaskCounters {
     /// A task was polled. Without a branch: what came of the last polls says little about the next.
     #[inline]
     pub(crate) fn count(&self, ran: &Ran) {
-        self.ran[index(ran)].add(1);
-    }
-
-    /// A task is about to be polled: how long it waited, if that was noted.
-    #[inline]
-    pub(crate) fn note_latency(&self, task: &Runnable) {
-        let stamp = task.stamp();
-        if stamp != 0 {
-            task.set_stamp(0);
-            self.add_latency(stamp);
-        }
-    }
-
-    #[cold]
-    fn add_latency(&self, stamp: u32) {
-        self.latencies.add(Duration::from_micros(now().wrapping_sub(stamp).into()));
+        self.ran[usize::from(outcome(ran))].add(1);
     }
 }
 
-/// Which counter counts what came of a poll.
+/// How many nanoseconds ago a stamp was taken.
+pub(crate) fn since_stamp(before: u32) -> u64 {
+    u64::from(stamp().wrapping_sub(before)) << STAMP_BITS
+}
+
+/// What came of a poll, as the index of its counter.
 #[inline]
-fn index(ran: &Ran) -> usize {
+pub(crate) fn outcome(ran: &Ran) -> u8 {
     match ran {
-        Ran::Complete => COMPLETED,
-        Ran::Cancelled => CANCELLED,
+        Ran::Complete => 0,
+        Ran::Cancelled => 1,
         Ran::Idle => 2,
-        Ran::Again(_) => AGAIN,
+        Ran::Again(_) => 3,
     }
 }
 pub(crate) const COMPLETED: usize = 0;
 pub(crate) const CANCELLED: usize = 1;
 pub(crate) const AGAIN: usize = 3;
 
-/// Microseconds since some moment of this process, never zero. It goes round in an hour: a task
-/// that waits longer is taken for one that waited less.
+/// Which bits of the nanoseconds a stamp leaves out: what the shortest bucket cannot tell apart.
+const STAMP_BITS: u32 = 6;
+
+/// The time since some moment in units of 64 nanoseconds, never zero. It goes round in four and a
+/// half minutes: a task that waits longer is taken for one that waited less.
 #[expect(clippy::cast_possible_truncation, reason = "it goes round")]
-fn now() -> u32 {
-    (since_start().as_micros() as u32).max(1)
+fn stamp() -> u32 {
+    ((ticks::to_nanos(ticks::now()) >> STAMP_BITS) as u32).max(1)
 }

@@ -1,4 +1,4 @@
-//! Times in buckets of powers of two.
+//! Times in buckets, four per power of two.
 
 #![forbid(unsafe_code)]
 
@@ -6,42 +6,69 @@ use blitz_parts::counter::Counter;
 use std::fmt;
 use std::time::Duration;
 
-/// Bucket `i` holds times below `2^i` microseconds that bucket `i - 1` does not.
-const BUCKETS: usize = 24;
+/// The first bucket ends behind the first quarter of the octave that begins here.
+const FIRST_BIT: u32 = 6;
+const OCTAVES: usize = 30;
+const PER_OCTAVE: usize = 4;
+const BUCKETS: usize = OCTAVES * PER_OCTAVE;
 
 /// What one thread writes and any thread reads.
-#[derive(Default)]
 pub(crate) struct Times {
     buckets: [Counter; BUCKETS],
+    nanos: Counter,
+}
+
+impl Default for Times {
+    fn default() -> Times {
+        Times { buckets: [const { Counter::new() }; BUCKETS], nanos: Counter::new() }
+    }
 }
 
 impl Times {
-    /// One more. Only the one writer may call it.
-    pub(crate) fn add(&self, time: Duration) {
-        self.bucket(time).add(1);
+    /// One that was measured and stands for `weight`. Only the one writer may call it.
+    pub(crate) fn add(&self, nanos: u64, weight: u64) {
+        self.buckets[place(nanos)].add(weight);
+        self.nanos.add(nanos.saturating_mul(weight));
     }
 
-    fn bucket(&self, time: Duration) -> &Counter {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let bits = (u64::BITS - micros.leading_zeros()) as usize;
-        &self.buckets[bits.min(BUCKETS - 1)]
+    /// One more, from any thread.
+    pub(crate) fn add_shared(&self, nanos: u64) {
+        self.buckets[place(nanos)].add_shared(1);
+        self.nanos.add_shared(nanos);
     }
 
     pub(crate) fn read(&self) -> Histogram {
-        Histogram { counts: std::array::from_fn(|i| self.buckets[i].get()) }
+        let counts = std::array::from_fn(|i| self.buckets[i].get());
+        Histogram { counts, nanos: self.nanos.get() }
     }
 }
 
-/// How many times fell into each range; ranges double in length. A sample: not each poll is timed.
+/// Which bucket a time belongs to.
+fn place(nanos: u64) -> usize {
+    let nanos = nanos.max(1 << FIRST_BIT);
+    let bit = nanos.ilog2();
+    let quarter = (nanos >> (bit - 2)) as usize % PER_OCTAVE;
+    ((bit - FIRST_BIT) as usize * PER_OCTAVE + quarter).min(BUCKETS - 1)
+}
+
+/// How many times fell into each range. There are four ranges per power of two, from 64 ns to 69 s.
+/// If only one in some was measured, it counts for those that were not.
 ///
 /// ```
 /// let histogram = blitz::Histogram::default();
 /// assert_eq!(histogram.count(), 0);
 /// assert_eq!(histogram.quantile(0.99), None);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: [u64; BUCKETS],
+    nanos: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { counts: [0; BUCKETS], nanos: 0 }
+    }
 }
 
 impl Histogram {
@@ -51,10 +78,30 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
+    /// All measured times together.
+    ///
+    /// ```
+    /// assert!(blitz::Histogram::default().sum().is_zero());
+    /// ```
+    #[must_use]
+    pub fn sum(&self) -> Duration {
+        Duration::from_nanos(self.nanos)
+    }
+
     /// Each range's upper end, exclusive, and how many times fell into it. The last range has no
     /// end.
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         self.counts.iter().enumerate().map(|(i, &count)| (upper_end(i), count))
+    }
+
+    /// Each power of two up to the last range, and how many times did not reach it.
+    pub(crate) fn octaves(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
+        let mut below = 0;
+        let octave = move |(i, counts): (usize, &[u64])| {
+            below += counts.iter().sum::<u64>();
+            (upper_end(i * PER_OCTAVE + PER_OCTAVE - 1), below)
+        };
+        self.counts.chunks(PER_OCTAVE).enumerate().map(octave).take(OCTAVES - 1)
     }
 
     /// A time that the share `q` of all, between 0 and 1, did not reach; `None` if nothing was
@@ -74,11 +121,16 @@ impl Histogram {
         for (own, other) in self.counts.iter_mut().zip(other.counts) {
             *own += other;
         }
+        self.nanos = self.nanos.saturating_add(other.nanos);
     }
 }
 
 fn upper_end(bucket: usize) -> Duration {
-    if bucket == BUCKETS - 1 { Duration::MAX } else { Duration::from_micros(1 << bucket) }
+    if bucket == BUCKETS - 1 {
+        return Duration::MAX;
+    }
+    let quarters = (PER_OCTAVE + bucket % PER_OCTAVE + 1) as u64;
+    Duration::from_nanos((quarters << (bucket / PER_OCTAVE)) << (FIRST_BIT - 2))
 }
 
 impl fmt::Display for Histogram {
@@ -94,27 +146,53 @@ impl fmt::Display for Histogram {
 
 #[cfg(test)]
 mod tests {
-    use super::{Histogram, Times};
+    use super::{Histogram, OCTAVES, Times};
     use std::time::Duration;
 
     #[test]
     fn a_time_is_below_the_end_of_its_bucket_and_not_below_that_of_the_one_before() {
-        for micros in [0, 1, 2, 3, 4, 1_000, 1_000_000] {
+        for nanos in [0, 1, 63, 64, 79, 80, 95, 96, 127, 128, 1_000, 1_000_000, 60_000_000_000] {
             let times = Times::default();
-            let time = Duration::from_micros(micros);
-            times.add(time);
+            let time = Duration::from_nanos(nanos);
+            times.add(nanos, 1);
             let full: Vec<_> = times.read().buckets().collect();
             let at = full.iter().position(|&(_, count)| count == 1).unwrap();
             assert!(time < full[at].0);
-            assert!(at == 0 || time >= full[at - 1].0, "{micros}");
+            assert!(at == 0 || time >= full[at - 1].0, "{nanos}");
         }
+    }
+
+    #[test]
+    fn ends_grow_and_four_of_them_double() {
+        let ends: Vec<_> = Histogram::default().buckets().map(|(end, _)| end).collect();
+        assert_eq!(ends.len(), 120);
+        assert!(ends.is_sorted_by(|a, b| a < b));
+        assert_eq!(ends[0], Duration::from_nanos(80));
+        assert_eq!(ends[3], Duration::from_nanos(128));
+        assert!(ends[..115].iter().zip(&ends[4..]).all(|(a, b)| *a * 2 == *b));
+        assert_eq!(ends[118], Duration::from_nanos(7 << 33));
+    }
+
+    #[test]
+    fn octaves_count_all_that_is_below() {
+        let times = Times::default();
+        for nanos in [70, 100, 130, 1_000] {
+            times.add(nanos, 1);
+        }
+        let read = times.read();
+        let octaves: Vec<_> = read.octaves().collect();
+        assert_eq!(octaves.len(), OCTAVES - 1);
+        assert_eq!(octaves[0], (Duration::from_nanos(128), 2));
+        assert_eq!(octaves[1], (Duration::from_nanos(256), 3));
+        assert_eq!(octaves[28].1, 4);
+        assert_eq!(read.sum(), Duration::from_nanos(1_300));
     }
 
     #[test]
     fn the_longest_times_have_a_bucket_too() {
         let times = Times::default();
-        times.add(Duration::MAX);
-        times.add(Duration::from_secs(3_600));
+        times.add(u64::MAX, 1);
+        times.add_shared(3_600_000_000_000);
         assert_eq!(times.read().quantile(0.5), Some(Duration::MAX));
         assert_eq!(times.read().count(), 2);
     }
@@ -122,14 +200,12 @@ mod tests {
     #[test]
     fn quantiles_count_from_below() {
         let times = Times::default();
-        for _ in 0..99 {
-            times.add(Duration::from_micros(3));
-        }
-        times.add(Duration::from_micros(1_000));
+        times.add(3_000, 99);
+        times.add(1_000_000, 1);
         let read = times.read();
-        assert_eq!(read.quantile(0.0), Some(Duration::from_micros(4)));
-        assert_eq!(read.quantile(0.99), Some(Duration::from_micros(4)));
-        assert_eq!(read.quantile(1.0), Some(Duration::from_micros(1_024)));
+        assert_eq!(read.quantile(0.0), Some(Duration::from_nanos(3_072)));
+        assert_eq!(read.quantile(0.99), Some(Duration::from_nanos(3_072)));
+        assert_eq!(read.quantile(1.0), Some(Duration::from_nanos(1 << 20)));
         let mut sum = Histogram::default();
         sum.add(&read);
         sum.add(&read);

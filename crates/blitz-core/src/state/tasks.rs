@@ -81,10 +81,10 @@ impl TaskQueues {
 }
 
 impl OwnTasks {
-    /// `all_timed`: every poll is timed. `bitmap`: the worker's part in the bitmap scheduler.
-    pub(crate) fn new(all_timed: bool, bitmap: Option<OwnBitmap>) -> OwnTasks {
+    /// `bitmap`: the worker's part in the bitmap scheduler.
+    pub(crate) fn new(tick: Tick, bitmap: Option<OwnBitmap>) -> OwnTasks {
         OwnTasks {
-            tick: Tick::new(all_timed),
+            tick,
             lifo_polls: Cell::new(0),
             has_batch: Cell::new(false),
             parking: Cell::new(false),

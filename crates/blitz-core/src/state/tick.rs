@@ -15,8 +15,8 @@
 #![forbid(unsafe_code)]
 
 use blitz_parts::tuning::{
-    BUDGET_PER_TICK, FOREIGN_LATENCY_TARGET, INTERVAL_MAX, INTERVAL_MIN, POLL_TIME_ASSUMED,
-    POLLS_PER_SAMPLE, QUEUE_LATENCY_TARGET,
+    BUDGET_PER_TICK, FOREIGN_LATENCY_TARGET, INTERVAL_MAX, INTERVAL_MIN, JOBS_PER_SAMPLE,
+    POLL_TIME_ASSUMED, POLLS_PER_SAMPLE, QUEUE_LATENCY_TARGET, TRACE_POLL_END, TRACE_POLL_WHOLE,
 };
 use std::cell::Cell;
 use std::time::Duration;
@@ -30,6 +30,17 @@ pub(crate) enum Turn {
     Queue,
     /// Work that is not the worker's own, of whatever kind.
     Others,
+}
+
+/// How much of the polls is recorded: as much as costs less than a hundredth of their time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// One poll in some.
+    Sample,
+    /// The end of each, which is the begin of the next.
+    Ends,
+    /// The wake, the begin and the end of each.
+    Whole,
 }
 
 /// One worker's clock of polls. Its own thread only.
@@ -49,13 +60,24 @@ pub(crate) struct Tick {
     turn: Cell<Turn>,
     interval: Cell<u32>,
     brief: Cell<u32>,
-    samples: u32,
+    /// Every poll is timed.
+    all_timed: bool,
+    /// Every poll is recorded, if polls are long enough.
+    records: bool,
+    detail: Cell<Detail>,
+    /// One poll in this many is timed.
+    samples: Cell<u32>,
+    /// Tasks whose number has none of these bits are stamped when they become runnable.
+    stamp_mask: Cell<u64>,
+    /// Jobs whose number has none of these bits are timed.
+    job_mask: Cell<u64>,
     average: Average,
+    job_average: Average,
 }
 
 impl Tick {
-    /// `all_timed`: every poll is timed, not one in some.
-    pub(crate) fn new(all_timed: bool) -> Tick {
+    /// `all_timed`: every poll is timed, not one in some; `records`: each that is long is recorded.
+    pub(crate) fn new(all_timed: bool, records: bool) -> Tick {
         let average = Average::new(POLL_TIME_ASSUMED);
         let (interval, brief) = (average.interval(), average.brief());
         Tick {
@@ -69,10 +91,19 @@ impl Tick {
             turn: Cell::new(Turn::Own),
             interval: Cell::new(interval),
             brief: Cell::new(brief),
-            samples: if all_timed { 1 } else { POLLS_PER_SAMPLE },
+            all_timed,
+            records,
+            detail: Cell::new(Detail::Sample),
+            samples: Cell::new(if all_timed { 1 } else { POLLS_PER_SAMPLE }),
+            stamp_mask: Cell::new(Tick::STAMP_MASK),
+            job_mask: Cell::new(0),
             average,
+            job_average: Average::new(POLL_TIME_ASSUMED),
         }
     }
+
+    /// By which one task in some is stamped.
+    pub(crate) const STAMP_MASK: u64 = POLLS_PER_SAMPLE as u64 - 1;
 
     /// A task is about to be polled. Says whether to measure how long it takes.
     #[inline]
@@ -94,6 +125,7 @@ impl Tick {
         if spent(&self.until_maintenance, BUDGET_PER_TICK) {
             self.interval.set(self.average.interval());
             self.brief.set(self.average.brief());
+            self.choose_detail();
         }
         if spent(&self.until_brief, self.brief.get()) {
             self.turn.set(self.turn.get().max(Turn::Queue));
@@ -101,12 +133,51 @@ impl Tick {
         if spent(&self.until_fair, self.interval.get()) {
             self.turn.set(Turn::Others);
         }
-        let timed = spent(&self.until_sample, self.samples);
+        let timed = spent(&self.until_sample, self.samples.get());
         let turns = self.until_fair.get().min(self.until_brief.get());
         let next = turns.min(self.until_maintenance.get()).min(self.until_sample.get());
         self.step.set(next);
         self.left.set(next);
         timed
+    }
+
+    fn choose_detail(&self) {
+        let detail = if self.records { self.average.detail() } else { Detail::Sample };
+        if self.detail.replace(detail) == detail {
+            return;
+        }
+        let each = self.all_timed || detail != Detail::Sample;
+        self.samples.set(if each { 1 } else { POLLS_PER_SAMPLE });
+        // It is due in this step or a later one, and never after the old number of polls.
+        self.until_sample.set(self.until_sample.get().min(self.samples.get()).max(self.step.get()));
+        self.stamp_mask.set(if detail == Detail::Whole { 0 } else { Tick::STAMP_MASK });
+    }
+
+    /// How much of the polls is recorded.
+    pub(crate) fn detail(&self) -> Detail {
+        self.detail.get()
+    }
+
+    /// Which tasks are stamped when they become runnable.
+    #[inline]
+    pub(crate) fn stamp_mask(&self) -> u64 {
+        self.stamp_mask.get()
+    }
+
+    /// A job is about to begin, and `before` have begun before it. Says whether to measure how long
+    /// it takes.
+    #[inline]
+    pub(crate) fn times_job(&self, before: u64) -> bool {
+        before & self.job_mask.get() == 0
+    }
+
+    /// A timed job took `time`; returns how many jobs it stands for.
+    pub(crate) fn end_job(&self, time: Duration) -> u64 {
+        let weight = self.job_mask.get() + 1;
+        self.job_average.add(time);
+        let each = self.records && self.job_average.detail() == Detail::Whole;
+        self.job_mask.set(if each { 0 } else { u64::from(JOBS_PER_SAMPLE) - 1 });
+        weight
     }
 
     /// A job is about to be run.
@@ -187,6 +258,14 @@ impl Average {
         self.polls_in(FOREIGN_LATENCY_TARGET).clamp(1, INTERVAL_MAX)
     }
 
+    fn detail(&self) -> Detail {
+        match Duration::from_nanos(self.ns.get()) {
+            mean if mean >= TRACE_POLL_WHOLE => Detail::Whole,
+            mean if mean >= TRACE_POLL_END => Detail::Ends,
+            _ => Detail::Sample,
+        }
+    }
+
     fn polls_in(&self, time: Duration) -> u32 {
         u32::try_from(nanos(time) / self.ns.get().max(1)).unwrap_or(u32::MAX)
     }
@@ -198,8 +277,10 @@ fn nanos(time: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Average, Tick, Turn};
-    use blitz_parts::tuning::{BUDGET_PER_TICK, INTERVAL_MAX, INTERVAL_MIN, POLLS_PER_SAMPLE};
+    use super::{Average, Detail, Tick, Turn};
+    use blitz_parts::tuning::{
+        BUDGET_PER_TICK, INTERVAL_MAX, INTERVAL_MIN, JOBS_PER_SAMPLE, POLLS_PER_SAMPLE,
+    };
     use std::time::Duration;
 
     #[test]
@@ -229,7 +310,7 @@ mod tests {
 
     #[test]
     fn others_go_first_once_per_interval() {
-        let tick = Tick::new(false);
+        let tick = Tick::new(false, true);
         let interval = tick.interval.get();
         for _ in 0..3 {
             for _ in 0..interval {
@@ -245,7 +326,7 @@ mod tests {
         for (micros, polls) in [(0, 255), (1, 50), (10, 5), (50, 1), (1_000, 1)] {
             assert_eq!(Average::new(Duration::from_micros(micros)).brief(), polls);
         }
-        let tick = Tick::new(false);
+        let tick = Tick::new(false, true);
         let turns: Vec<_> = (0..100 * tick.brief())
             .map(|_| {
                 tick.begin_poll();
@@ -259,7 +340,7 @@ mod tests {
 
     #[test]
     fn polls_of_tasks_from_the_queue_bring_no_further_turn_of_it() {
-        let tick = Tick::new(false);
+        let tick = Tick::new(false, true);
         assert_eq!(tick.brief(), 1, "by default polls are taken to be long");
         let (mut own, mut queued) = (0, 0);
         for _ in 0..1_000 {
@@ -277,7 +358,7 @@ mod tests {
 
     #[test]
     fn jobs_count_as_well() {
-        let tick = Tick::new(false);
+        let tick = Tick::new(false, true);
         for _ in 0..3 {
             for _ in 0..tick.interval() {
                 assert_eq!(tick.take_turn(), Turn::Own);
@@ -289,7 +370,7 @@ mod tests {
 
     #[test]
     fn maintenance_comes_with_every_spent_budget_and_takes_the_average_over() {
-        let tick = Tick::new(false);
+        let tick = Tick::new(false, true);
         for _ in 0..100 {
             tick.end_poll(Duration::from_millis(1));
         }
@@ -302,10 +383,67 @@ mod tests {
 
     #[test]
     fn one_poll_of_a_sample_is_timed() {
-        let tick = Tick::new(false);
+        let tick = Tick::new(false, false);
         let timed = (0..4 * POLLS_PER_SAMPLE).filter(|_| tick.begin_poll()).count();
         assert_eq!(timed, 4);
-        let tick = Tick::new(true);
+        let tick = Tick::new(true, true);
         assert!((0..1_000).all(|_| tick.begin_poll()));
+    }
+
+    /// Polls, each of which takes `time` if it is timed, until the next round of maintenance; says
+    /// how many were timed.
+    fn poll_for_a_tick(tick: &Tick, time: Duration) -> u32 {
+        let mut timed = 0;
+        for _ in 0..BUDGET_PER_TICK {
+            if tick.begin_poll() {
+                timed += 1;
+                tick.end_poll(time);
+            }
+        }
+        timed
+    }
+
+    #[test]
+    fn the_longer_polls_take_the_more_is_recorded() {
+        let tick = Tick::new(false, true);
+        let table = [
+            (1, Detail::Sample, Tick::STAMP_MASK),
+            (5, Detail::Ends, Tick::STAMP_MASK),
+            (20, Detail::Whole, 0),
+            (1, Detail::Sample, Tick::STAMP_MASK),
+        ];
+        for (micros, detail, mask) in table {
+            let time = Duration::from_micros(micros);
+            tick.average.ns.set(1_000 * micros);
+            // What the average says counts from the next round on.
+            poll_for_a_tick(&tick, time);
+            let timed = poll_for_a_tick(&tick, time);
+            assert_eq!((tick.detail(), tick.stamp_mask()), (detail, mask));
+            let every = if detail == Detail::Sample { POLLS_PER_SAMPLE } else { 1 };
+            assert_eq!(timed, BUDGET_PER_TICK / every, "{micros}");
+        }
+    }
+
+    #[test]
+    fn without_a_recorder_long_polls_are_sampled_too() {
+        let tick = Tick::new(false, false);
+        for _ in 0..3 {
+            assert_eq!(poll_for_a_tick(&tick, Duration::from_millis(1)), 1);
+        }
+        assert_eq!(tick.detail(), Detail::Sample);
+    }
+
+    #[test]
+    fn jobs_that_are_short_are_sampled() {
+        let tick = Tick::new(false, true);
+        assert!(tick.times_job(0));
+        assert_eq!(tick.end_job(Duration::from_secs(1)), 1);
+        assert!(tick.times_job(1) && tick.times_job(2));
+        while tick.times_job(1) {
+            tick.end_job(Duration::ZERO);
+        }
+        let timed = (0..JOBS_PER_SAMPLE * 3).filter(|&job| tick.times_job(job.into()));
+        assert_eq!(timed.count(), 3);
+        assert_eq!(tick.end_job(Duration::ZERO), JOBS_PER_SAMPLE.into());
     }
 }

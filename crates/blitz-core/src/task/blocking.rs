@@ -4,8 +4,11 @@
 
 use super::{JoinHandle, Joinable, Packet};
 use crate::sched::hold::Hold;
+use crate::state::Blocking;
 use crate::team::{Entered, Team};
 use crate::worker::tell_driver_of_end;
+use blitz_parts::ticks;
+use std::any::type_name;
 
 /// Runs `f` on a thread of `team` where it may block; cancelled without a hold.
 pub(crate) fn spawn_blocking_in<F, T>(team: &Team, hold: Option<Hold>, f: F) -> JoinHandle<T>
@@ -19,10 +22,14 @@ where
         work.abort();
         return JoinHandle::of_job(packet);
     };
+    let submitted = ticks::now();
     team.blocking.submit(Box::new(move || {
+        let thread = Blocking::thread_number();
+        hold.team().note_blocking_begin(thread, submitted, type_name::<F>());
         let ambient = hold.team().enter_ambient();
         let entered = Entered::new(hold.team().clone());
         work.run();
+        hold.team().note_blocking_end(thread);
         drop(entered);
         drop(ambient);
         if hold.team().blocking.one_has_ended() {

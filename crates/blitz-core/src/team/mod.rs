@@ -5,6 +5,7 @@ mod driver;
 mod entered;
 mod latch;
 mod life;
+mod note;
 mod owner;
 mod panics;
 mod spares;
@@ -15,13 +16,15 @@ pub(crate) use ambient::Inside;
 pub use driver::PoolView;
 pub(crate) use entered::{Entered, entered, is_entering_over};
 pub(crate) use latch::AnyLatch;
+pub(crate) use note::{Loot, Slept};
 pub(crate) use owner::{Owner, WorkerScope, current};
 pub(crate) use worker::{Order, Worker, taken};
 
 use crate::base::ambient::Ambient;
 use crate::state::{
-    Adoption, BitmapTotals, Blocking, Config, Fifo, Names, OwnBitmap, OwnTasks, Plugging, Rest,
-    Scheduler, Sections, Spares, TaskCounters, TaskQueue, TaskQueues, WatchThread, default_workers,
+    Adoption, BitmapTotals, Blocking, Config, Fifo, Insight, Labels, Names, OwnBitmap, OwnTasks,
+    Plugging, Rest, Scheduler, Sections, Spares, TaskCounters, TaskQueue, TaskQueues, Tick, Times,
+    WatchThread, default_workers,
 };
 use blitz_parts::barrier::{self, Reliance};
 use blitz_parts::bitmap::Bitmap;
@@ -31,9 +34,11 @@ use blitz_parts::inject::Injector;
 use blitz_parts::job::Work;
 use blitz_parts::life::Life;
 use blitz_parts::prim::{Mutex, OnceLock, SeqCst, Step, broken, fence, thread};
+use blitz_parts::recorder::SharedLane;
 use blitz_parts::seats::{LongTasks, Seats};
 use blitz_parts::sleep::{Bed, Counters, Sleep, WORKERS_MAX};
 use blitz_parts::slots::Slots;
+use blitz_parts::ticks;
 use blitz_parts::tuning::SPARES_MIN;
 use crossbeam_utils::CachePadded;
 use std::io;
@@ -91,6 +96,13 @@ pub(crate) struct Team {
     pub(crate) lists: usize,
     /// What was counted outside of the workers.
     pub(crate) outside: CachePadded<TaskCounters>,
+    /// Events of threads that are no workers.
+    pub(crate) lane: SharedLane,
+    pub(crate) labels: Labels,
+    /// Polls and jobs that took longer than the watch finds normal.
+    pub(crate) stalls: Counter,
+    /// How long closures waited for a thread where they may block.
+    pub(crate) blocking_delays: Box<Times>,
     pub(crate) watch: WatchThread,
     pub(crate) blocking: Blocking,
     pub(crate) adoption: Adoption,
@@ -103,6 +115,8 @@ pub(crate) struct Team {
 impl Team {
     /// A team of `workers` workers, none of which has a thread yet.
     pub(crate) fn new(config: Config, workers: usize, scheduler: Scheduler) -> Arc<Team> {
+        // Before the first event: the times of all of them are reckoned from here on.
+        ticks::refine();
         let threads = workers - usize::from(config.use_current_thread);
         let asymmetric = barrier::available() && !config.publish_all;
         let blocking = Blocking::new(config.blocking_threads, config.blocking_keep_alive);
@@ -111,6 +125,7 @@ impl Team {
             config.spares.unwrap_or(workers.max(SPARES_MIN)).min(WORKERS_MAX - workers),
         );
         let watched = workers + spares.max() > 1;
+        let lane = SharedLane::new(config.trace_memory);
         let adoption = Adoption::new(config.use_current_thread);
         let team = Arc::new_cyclic(|me| Team {
             sleep: Sleep::new(config.sleep, asymmetric, default_workers()),
@@ -137,6 +152,10 @@ impl Team {
             bitmap_totals: BitmapTotals::default(),
             lists: workers,
             outside: CachePadded::default(),
+            lane,
+            labels: Labels::default(),
+            stalls: Counter::new(),
+            blocking_delays: Box::default(),
             watch: WatchThread::new(watched, asymmetric),
             blocking,
             adoption,
@@ -154,11 +173,12 @@ impl Team {
     fn add_worker(&self, bed: &Bed) {
         let demand =
             if self.asymmetric.is_on() { self.sleep.counters() } else { &self.always_demanding };
-        let all_timed = self.config.slow_poll.is_some();
+        let tick = Tick::new(self.config.slow_poll.is_some(), self.config.trace_memory > 0);
         let bitmap = self.bitmap().map(|_| OwnBitmap::new(self.part_of(bed.index())));
         let queues = TaskQueues::new(bitmap.is_some());
-        let tasks = OwnTasks::new(all_timed, bitmap);
-        let worker = Worker::new(NonNull::from(self), bed, demand, queues, tasks);
+        let tasks = OwnTasks::new(tick, bitmap);
+        let insight = Insight::new(self.config.trace_memory);
+        let worker = Worker::new(NonNull::from(self), bed, demand, queues, tasks, insight);
         self.fifos.add(Fifo::default());
         let (_, worker) = self.workers.add(CachePadded::new(worker));
         fence(SeqCst);

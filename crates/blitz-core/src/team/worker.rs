@@ -1,7 +1,7 @@
 //! A worker: what its thread owns, and what others may see of it.
 
 use super::Team;
-use crate::state::{Backoff, OwnTasks, OwnerOnly, TaskQueues, WorkerCounters};
+use crate::state::{Backoff, Insight, LabelCache, OwnTasks, OwnerOnly, TaskQueues, WorkerCounters};
 use blitz_parts::deque::{Deque, Steal};
 use blitz_parts::job::{Header, Work};
 use blitz_parts::mail::Mailbox;
@@ -34,6 +34,7 @@ pub(crate) struct Worker {
     /// What the watch has noted about this worker: looked at after each poll and job.
     pub(crate) seat: Seat,
     pub(crate) queues: TaskQueues,
+    pub(crate) insight: Box<Insight>,
     pub(super) own: OwnerOnly<Own>,
 }
 
@@ -66,6 +67,20 @@ pub(crate) struct Own {
     pub(crate) called_wakers: Cell<bool>,
     /// How many calls of such wakers are on the stack.
     pub(crate) in_wakers: Cell<u32>,
+    pub(crate) noted: Noted,
+}
+
+/// What a worker knows of what it has recorded.
+#[derive(Default)]
+pub(crate) struct Noted {
+    /// When the last poll ended, if nothing else came since; else zero.
+    pub(super) poll_end: Cell<u64>,
+    /// Polls and jobs that had begun at the last event.
+    pub(super) polls: Cell<u64>,
+    pub(super) jobs: Cell<u64>,
+    /// Polls that had begun when one was last timed.
+    pub(super) timed_polls: Cell<u64>,
+    pub(super) names: Box<LabelCache>,
 }
 
 // SAFETY: the shared fields are atomics or built of them, `own` is reached by its thread only. The
@@ -83,6 +98,7 @@ impl Worker {
         demand: &CachePadded<Counters>,
         queues: TaskQueues,
         tasks: OwnTasks,
+        insight: Insight,
     ) -> Worker {
         Worker {
             deque: Deque::new(),
@@ -96,6 +112,7 @@ impl Worker {
             counters: WorkerCounters::default(),
             seat: Seat::new(),
             queues,
+            insight: Box::new(insight),
             own: OwnerOnly::new(Own {
                 rng: XorShift64Star::new(bed.index() as u64 + 1),
                 tasks,
@@ -107,6 +124,7 @@ impl Worker {
                 dispatching: Cell::new(false),
                 called_wakers: Cell::new(false),
                 in_wakers: Cell::new(0),
+                noted: Noted::default(),
             }),
         }
     }

@@ -13,7 +13,7 @@ use super::driver::Visit;
 use crate::sched::end::end_orphaned_sections_if_closing;
 use crate::sched::work::has_work_but_tasks_of;
 use crate::state::Turn;
-use crate::team::{Owner, Worker};
+use crate::team::{Loot, Owner, Worker};
 use blitz_parts::job::Work;
 use blitz_parts::prim::{Step, broken};
 use blitz_parts::task::Runnable;
@@ -82,6 +82,7 @@ impl Owner<'_> {
     /// of the main loop would leave that no registers.
     #[inline(never)]
     fn find_beyond(self, look: Look, search: bool) -> Option<Found> {
+        self.forget_poll_end();
         let queued =
             if self.tasks_go_first() { self.tasks().take_queued(usize::MAX) } else { None };
         queued
@@ -111,6 +112,7 @@ impl Owner<'_> {
         turn: Turn,
         own_job: impl Fn() -> Option<Work>,
     ) -> Option<Found> {
+        self.forget_poll_end();
         match turn {
             Turn::Own => None,
             Turn::Queue => self.tasks().take_foreign().map(Found::Task),
@@ -184,21 +186,30 @@ impl Owner<'_> {
                 .filter_map(|index| team.worker(index))
         };
         let public = victims().find_map(|victim| {
-            let job = victim.give().map(Found::Job);
+            let job = victim.give().map(|job| self.stolen(Found::Job(job), Loot::Job, victim));
             if job.is_some() || !tasks {
                 return job;
             }
-            self.tasks().steal_from(victim).map(Found::Task)
+            let task = self.tasks().steal_from(victim);
+            task.map(|task| self.stolen(Found::Task(task), Loot::Tasks, victim))
         });
         let found = match look {
             Look::Public => public,
             Look::Hard => public.or_else(|| {
-                let force =
-                    |victim: &Worker| if self.jobs().force(victim) { victim.give() } else { None };
-                victims().find_map(force).map(Found::Job)
+                let force = |victim: &Worker| {
+                    let job = if self.jobs().force(victim) { victim.give() } else { None };
+                    job.map(|job| self.stolen(Found::Job(job), Loot::Job, victim))
+                };
+                victims().find_map(force)
             }),
         };
         self.counters.steals_won.add(u64::from(found.is_some()));
+        found
+    }
+
+    /// Records that this worker took what it has `found` from `victim`.
+    fn stolen(self, found: Found, loot: Loot, victim: &Worker) -> Found {
+        self.note_steal(loot, victim.index());
         found
     }
 

@@ -15,7 +15,7 @@ use crate::sched::hold::{Hold, job};
 use crate::sched::inject;
 use crate::sched::work::has_work;
 use crate::state::Turn;
-use crate::team::{Owner, Team, Worker, current};
+use crate::team::{Owner, Slept, Team, Worker, current};
 use blitz_parts::prim::Instant;
 use blitz_parts::task::Runnable;
 use blitz_parts::thread;
@@ -86,7 +86,10 @@ impl Owner<'_> {
             }
             end_orphaned_sections_when_idle(self.team());
             let wait = || sleep.wait_on_relief(self.bed(), || self.sees_tasks_on_relief());
-            let Some(lease) = self.tasks().while_parking(wait) else { break };
+            self.note_park();
+            let lease = self.tasks().while_parking(wait);
+            self.note_unpark(Slept::Driver);
+            let Some(lease) = lease else { break };
             if self.dispatch(lease) == Visit::Wakers {
                 self.call_wakers();
             }

@@ -18,7 +18,7 @@ use crate::base::context;
 use crate::base::panic::AbortOnUnwind;
 use crate::sched::end::end_orphaned_sections_when_idle;
 use crate::sched::work::has_work;
-use crate::team::Owner;
+use crate::team::{Owner, Slept};
 use blitz_parts::job::Work;
 use blitz_parts::latch::JobLatch;
 use blitz_parts::prim::{SeqCst, Step, broken, fence};
@@ -113,6 +113,7 @@ impl Owner<'_> {
 
     /// Counts this worker as idle no more. Another is woken if there is `more`.
     pub(super) fn stop_looking(self, idle: Idle, more: impl Fn() -> bool) {
+        self.note_found();
         self.leave_the_rest(self.team().sleep().work_found(self.bed(), idle, more));
     }
 
@@ -136,16 +137,27 @@ impl Owner<'_> {
         if idle.is_sleepy() {
             end_orphaned_sections_when_idle(self.team());
         }
+        self.note_search();
         let mut sleeper = None;
+        let mut parks = false;
         let lease = self.tasks().while_parking(|| {
             let look = || {
                 let too_early = broken(Step::RuntimeSleeperFirst).then(|| self.sees_work());
                 sleeper = self.tasks().lie_down();
-                too_early.unwrap_or_else(|| self.sees_work())
+                let sees = too_early.unwrap_or_else(|| self.sees_work());
+                if !sees {
+                    parks = true;
+                    self.note_park();
+                }
+                sees
             };
             self.team().sleep().no_work_found(self.bed(), idle, latch, look)
         });
         self.tasks().get_up(sleeper);
+        if parks {
+            self.note_unpark(if lease.is_some() { Slept::Driver } else { Slept::Word });
+            self.note_search();
+        }
         lease.map_or(Visit::Nothing, |lease| self.dispatch(lease))
     }
 
@@ -172,16 +184,27 @@ impl Owner<'_> {
 
     /// Runs a job that this worker found somewhere, under an [`Aside`] if it runs on top of
     /// anything.
-    #[inline]
     pub(crate) fn execute(self, work: Work) {
+        self.execute_here(work);
+    }
+
+    /// As [`execute`](Self::execute), as a part of the caller: for a loop that runs many.
+    #[inline(always)]
+    pub(super) fn execute_here(self, work: Work) {
         debug_assert!(context::is_outside_of_tasks(), "a job would see a stranger's task");
+        let before = self.counters.executed.get();
         self.counters.executed.add(1);
+        let timed = self.own().tasks.tick.times_job(before);
+        let noted = if timed { Some(self.begin_noted_job()) } else { None };
         self.in_run(|runner| {
             // A job keeps its panics to itself; one that does not would leave its waiter waiting.
             let guard = AbortOnUnwind("a job");
             work.run(runner);
             std::mem::forget(guard);
         });
+        if let Some(noted) = noted {
+            self.end_noted_job(noted);
+        }
         self.attend_if_noted();
     }
 

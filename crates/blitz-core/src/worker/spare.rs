@@ -53,6 +53,7 @@ impl Owner<'_> {
 
     fn serve(self, duty: Duty) {
         let sleep = self.team().sleep();
+        self.note_spare_begin(duty);
         let idle = sleep.enter_service(self.bed());
         self.stop_looking(idle, || has_work(self.team()));
         let sits = match duty {
@@ -67,6 +68,7 @@ impl Owner<'_> {
         self.tasks().give_away();
         let idle = sleep.start_looking(self.bed());
         self.leave_the_rest(sleep.leave_service(self.bed(), idle, || has_work(self.team())));
+        self.note_spare_end();
     }
 
     /// Hands the jobs of this spare to others: it rests.

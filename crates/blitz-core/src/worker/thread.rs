@@ -10,6 +10,7 @@ use crate::team::{Owner, Team, WorkerScope, current};
 use blitz_parts::prim::thread;
 use blitz_parts::stock::Stock;
 use blitz_parts::thread::current as current_thread;
+use blitz_parts::ticks;
 use std::sync::{Arc, PoisonError};
 
 /// Works as worker `index` until the team ends.
@@ -71,6 +72,7 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
     let inside = team.be_inside();
     stack::begin(team.config.stack_size);
     worker.seat.sit_down(current_thread());
+    worker.insight.states.begin(ticks::now());
     // A worker that is gone without a word would leave others waiting for it.
     let guard = AbortOnUnwind("a worker's loop");
     if let Some(owner) = current() {
@@ -78,6 +80,7 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
         // What the exit handler spawned, or another worker posted to this one while it left.
         retire(owner);
     }
+    worker.insight.states.end(ticks::now());
     std::mem::forget(guard);
     drop(inside);
     drop(scope);

@@ -7,7 +7,7 @@ use super::thread::{hand_over, stand_in_for_adopted, start_successor};
 use crate::sched::work::has_work;
 use crate::team::{Inside, Team, WorkerScope, current};
 use blitz_parts::prim::{Step, broken};
-use blitz_parts::{thread, trail};
+use blitz_parts::{thread, ticks, trail};
 use std::sync::Arc;
 
 /// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every
@@ -28,6 +28,7 @@ pub(crate) fn visit() -> Option<Visit> {
     stack::begin(None);
     let owner = current()?;
     owner.seat.sit_down(thread::current());
+    owner.insight.states.begin(ticks::now());
     // The watch takes care of what this thread leaves behind if it blocks in user code.
     let (_, outside) = owner.trail.begin();
     if has_work(&team) {
@@ -58,6 +59,7 @@ impl Drop for Visit {
         if !broken(Step::AdoptionGivesAway) {
             owner.tasks().give_away();
         }
+        owner.insight.states.end(ticks::now());
         let (team, scope) = (&self.team, &mut self.scope);
         let mut stand_up = |makes_room| {
             team.adoption.stand_up(|| team.is_closing(), makes_room, || drop(scope.take()))

@@ -10,7 +10,7 @@ use crate::sched::cancel::cancel_waiting_tasks;
 use crate::sched::end::{end_orphaned_sections_if_closing, end_orphaned_sections_when_idle};
 use crate::sched::work::{has_tasks, has_work};
 use crate::state::{Turn, WaitPolicy};
-use crate::team::{Owner, Team};
+use crate::team::{Owner, Slept, Team};
 use blitz_parts::deque::Mark;
 use blitz_parts::guests::{self, Injected};
 use blitz_parts::job::{Header, Work};
@@ -82,6 +82,7 @@ impl Owner<'_> {
         // The latch lies in a frame that must not go before it is set.
         let guard = AbortOnUnwind("a wait");
         let _aside = Aside::begin();
+        self.forget_poll_end();
         let outer = self.trail.wait();
         // Everything that is begun here lies on top of this frame.
         let room = room();
@@ -110,7 +111,7 @@ impl Owner<'_> {
         while !latch.probe() {
             if let Some(job) = self.next_of_many(mark) {
                 stop_looking(&mut idle);
-                self.execute(job);
+                self.execute_here(job);
                 continue;
             }
             let look = match &idle {
@@ -196,6 +197,7 @@ impl Owner<'_> {
 
     /// Any work at all: what is waited for first, and neither kind of work always before the other.
     fn find_while_waiting(self, latch: &JobLatch, mark: Mark<Header>, look: Look) -> Option<Found> {
+        self.forget_poll_end();
         let turn = self.tasks().take_turn();
         let found = self.find_in_turn(turn, || self.jobs().pop_above(mark));
         if found.is_some() {
@@ -264,6 +266,7 @@ impl Owner<'_> {
         look: Look,
         limits: Limits<'_>,
     ) -> Option<Found> {
+        self.forget_poll_end();
         let (team, polls, room) = (self.team(), self.polls_within(limits), limits.room);
         let turn = if polls { self.tasks().take_turn() } else { Turn::Own };
         if turn == Turn::Queue {
@@ -322,6 +325,7 @@ impl Owner<'_> {
             // Others poll them; this worker might come back to them late.
             self.tasks().give_away();
         }
+        let mut parks = false;
         let look = || {
             let sees = limits.room >= Room::Mail && self.has_mail()
                 || self.wants_injected(limits)
@@ -329,6 +333,8 @@ impl Owner<'_> {
             if !sees {
                 // As before every sleep: a clock that stands moves on when all workers sleep.
                 self.tell_idle_driver();
+                parks = true;
+                self.note_park();
             }
             sees
         };
@@ -337,6 +343,9 @@ impl Owner<'_> {
         let (woken, lease) = self.without_seat(gives, || {
             team.sleep().wait_parked(self.bed(), latch, look, || has_work(team))
         });
+        if parks {
+            self.note_unpark(if lease.is_some() { Slept::Driver } else { Slept::Latch });
+        }
         self.leave_the_rest(woken);
         let see_to_driver = || match lease {
             Some(lease) => self.dispatch(lease),

@@ -32,8 +32,8 @@ use blitz_parts::prim::thread::{self, Thread};
 use blitz_parts::prim::{SeqCst, Step, broken, fence, park_for};
 use blitz_parts::thread as system_thread;
 use blitz_parts::tuning::{
-    COMPUTE_SLICE, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE,
-    WATCH_LOOKS_LONG, WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
+    COMPUTE_SLICE, STALL_LOOKS, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_HOGGED,
+    WATCH_LOOKS_IDLE, WATCH_LOOKS_LONG, WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
 };
 use blitz_parts::watch::Next;
 use std::io;
@@ -211,6 +211,9 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
             finding = Finding::Slow;
         }
         if seen.is_stuck() {
+            if seen.looks == STALL_LOOKS {
+                team.note_stall(worker, seen.looks);
+            }
             // A spare has the seat of one that has lost its own.
             let is_replaced = worker.seat.is_lost() && team.seats.free() <= 0;
             stuck |= !is_replaced;
@@ -247,6 +250,7 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
 fn rescue_tasks(team: &Team, worker: &Worker) {
     if let Some(task) = worker.queues.rescue() {
         worker.queues.counters.rescued.add_shared(1);
+        team.note_rescue(worker, &task);
         schedule_from_outside(team, task);
     } else if team.config.stealing {
         relieve(team);

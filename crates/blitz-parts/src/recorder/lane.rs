@@ -18,7 +18,7 @@ pub struct Lane {
 /// The two words of an event.
 type Slot = [AtomicU64; 2];
 
-/// What a reader found in a lane.
+/// The events that a reader found in a lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The oldest first.
@@ -40,6 +40,9 @@ impl Lane {
     /// One thread at a time: events of two would be torn.
     #[inline]
     pub fn record(&self, event: Event) {
+        if !self.is_on() {
+            return;
+        }
         let Some(slots) = self.slots.get_or_allocate() else { return };
         let head = self.head.load(Relaxed);
         let [first, second] = event.pack();
@@ -57,7 +60,7 @@ impl Lane {
     /// Whether events are kept at all.
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.slots.len > 0
+        self.slots.is_on()
     }
 
     /// How many events were ever recorded, those included that were overwritten.
@@ -65,7 +68,7 @@ impl Lane {
         self.head.load(Relaxed)
     }
 
-    /// The events of the last while, the oldest first. The writer goes on meanwhile.
+    /// Copies the events of the last while, the oldest first. The writer goes on meanwhile.
     pub fn read(&self) -> Snapshot {
         self.turns.take();
         let end = self.head.load(Acquire); // O3
@@ -123,6 +126,12 @@ impl<T: Empty> Slots<T> {
         let most = bytes / T::BYTES;
         let len = if most < 2 { 0 } else { 1 << most.ilog2() };
         Slots { first: AtomicPtr::new(null_mut()), len }
+    }
+
+    /// Whether there are any, or will be.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.len > 0
     }
 
     /// In which slot the event `index` is.
@@ -199,7 +208,7 @@ impl<T: Empty> Drop for Slots<T> {
     fn drop(&mut self) {
         let first = self.first.load(Relaxed);
         if !first.is_null() {
-            // SAFETY: nobody has a reference any more.
+            // SAFETY: no reference is left.
             unsafe { self.free(first) };
         }
     }

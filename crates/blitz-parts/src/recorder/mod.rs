@@ -1,4 +1,4 @@
-//! What threads did a moment ago: rings of small events, overwritten in turn and read meanwhile.
+//! Keeps the newest events of each thread in rings, which are overwritten and read meanwhile.
 //!
 //! # Who calls it
 //! A worker records into the lanes of its own [`Recorder`]; threads outside of the pool record into
@@ -34,7 +34,7 @@
 //! # Invariants
 //! - **REC-1** A snapshot of a lane holds whole events only, with consecutive indices, in the order
 //!   in which they were recorded.
-//! - **REC-2** A writer never waits: it takes the same few steps whoever reads or writes beside it.
+//! - **REC-2** A writer never waits: it takes the same few steps whatever other threads do.
 //! - **REC-3** A snapshot of a shared lane holds whole events only, each once, in the order of their
 //!   tickets.
 //! - **REC-4** Every event is in the lane, overwritten, or counted as lost.

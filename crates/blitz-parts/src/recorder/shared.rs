@@ -49,6 +49,9 @@ impl SharedLane {
     /// If another thread is half-way in the same slot, because the lane has gone round meanwhile,
     /// the event is lost.
     pub fn record(&self, event: Event) {
+        if !self.is_on() {
+            return;
+        }
         let Some(slots) = self.slots.get_or_allocate() else { return };
         let ticket = self.next.fetch_add(1, Relaxed);
         let slot = &slots[self.slots.place(ticket)];
@@ -73,6 +76,12 @@ impl SharedLane {
         slot.sequence.store(written, order); // O9
     }
 
+    /// Whether events are kept at all.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.slots.is_on()
+    }
+
     /// How many events there ever were, those included that were overwritten or lost.
     pub fn recorded(&self) -> u64 {
         self.next.load(Relaxed)
@@ -83,7 +92,7 @@ impl SharedLane {
         self.lost.load(Relaxed)
     }
 
-    /// The events of the last while, the oldest first. Writers go on meanwhile.
+    /// Copies the events of the last while, the oldest first. Writers go on meanwhile.
     pub fn read(&self) -> Snapshot {
         let slots = self.slots.get().into_iter().flatten();
         let mut found: Vec<_> = slots.filter_map(|slot| slot.read(&self.turns)).collect();

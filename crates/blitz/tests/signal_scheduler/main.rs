@@ -40,6 +40,8 @@ mod handle;
 mod hostile;
 #[path = "../identity.rs"]
 mod identity;
+#[path = "../insight/main.rs"]
+mod insight;
 #[path = "../join_set.rs"]
 mod join_set;
 #[path = "../local.rs"]

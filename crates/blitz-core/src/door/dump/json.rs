@@ -78,6 +78,7 @@ fn task(task: &TaskDump) -> String {
         ("name", task.name.as_deref().map_or_else(null, string)),
         ("slot", slot),
         ("state", string(&task.state)),
+        ("type", task.type_name.map_or_else(null, string)),
     ])
 }
 
@@ -90,17 +91,17 @@ fn bits(word: &u64) -> String {
     format!("\"{word:#018x}\"")
 }
 
-fn object<const N: usize>(fields: [(&str, String); N]) -> String {
+pub(in crate::door) fn object<const N: usize>(fields: [(&str, String); N]) -> String {
     let fields = fields.map(|(name, value)| format!("\"{name}\":{value}"));
     format!("{{{}}}", fields.join(","))
 }
 
-fn list(items: impl IntoIterator<Item = impl Display>) -> String {
+pub(in crate::door) fn list(items: impl IntoIterator<Item = impl Display>) -> String {
     let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
     format!("[{}]", items.join(","))
 }
 
-fn string(text: &str) -> String {
+pub(in crate::door) fn string(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
         match character {

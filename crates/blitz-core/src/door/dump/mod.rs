@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-mod json;
+pub(in crate::door) mod json;
 mod text;
 
 use super::metrics::WorkerMetrics;
@@ -116,6 +116,8 @@ pub struct TaskDump {
     pub slot: Option<(usize, usize, usize, u32)>,
     /// IDLE, SCHEDULED, RUNNING or COMPLETE, and what else its word says.
     pub state: String,
+    /// The type of its future, if it has waited already.
+    pub type_name: Option<&'static str>,
 }
 
 impl Dump {
@@ -183,6 +185,7 @@ fn tasks(team: &Team) -> Vec<TaskDump> {
         name: team.names.get(Id::of(task)),
         slot,
         state: task.state().to_string(),
+        type_name: Some(task.type_name()),
     };
     match team.bitmap() {
         None => waiting.iter().map(|task| known(task, None)).collect(),
@@ -216,6 +219,7 @@ fn in_slots(
                 slot,
                 state: if tenant.signalled { "SCHEDULED" } else { "SCHEDULED or RUNNING" }
                     .to_owned(),
+                type_name: None,
             },
         }
     };

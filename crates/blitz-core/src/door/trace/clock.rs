@@ -1,0 +1,69 @@
+//! From the ticks of events to times.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::recorder::Event;
+use blitz_parts::ticks::{self, Reading};
+use std::time::Duration;
+
+/// The moment at which a trace was taken, and how far it goes back.
+pub(super) struct Clock {
+    now: Reading,
+    last: Duration,
+}
+
+impl Clock {
+    /// A trace of the `last` while is taken.
+    pub(super) fn now(last: Duration) -> Clock {
+        Clock { now: ticks::refine(), last }
+    }
+
+    /// How many ticks ago something happened, of which the lower bits are known.
+    pub(super) fn age(&self, ticks: u64) -> u64 {
+        let unknown = u64::BITS - Event::BITS;
+        self.now.ticks.wrapping_sub(ticks) << unknown >> unknown
+    }
+
+    /// When something happened, if that is not before the trace begins.
+    pub(super) fn time(&self, ticks: u64) -> Option<Duration> {
+        let ago = ticks::to_duration(self.age(ticks));
+        (ago <= self.last).then(|| self.now.since_start.saturating_sub(ago))
+    }
+
+    pub(super) fn begin(&self) -> Duration {
+        self.now.since_start.saturating_sub(self.last)
+    }
+
+    /// The time on the wall when the trace was taken, since the Unix epoch.
+    pub(super) fn wall(&self) -> Duration {
+        self.now.wall
+    }
+
+    pub(super) fn end(&self) -> Duration {
+        self.now.since_start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Clock;
+    use blitz_parts::ticks::{self, Reading};
+    use std::time::Duration;
+
+    #[test]
+    fn ticks_that_have_gone_round_are_told_apart_by_age() {
+        ticks::refine();
+        let now = Reading {
+            ticks: (1 << 48) + 5,
+            since_start: Duration::from_secs(9),
+            wall: Duration::ZERO,
+        };
+        let clock = Clock { now, last: Duration::from_secs(1) };
+        assert_eq!(clock.age(5), 0);
+        // Before the counter went round.
+        assert_eq!(clock.age((1 << 48) - 2), 7);
+        assert_eq!(clock.time(5), Some(Duration::from_secs(9)));
+        assert_eq!(clock.time(6), None);
+        assert_eq!((clock.begin(), clock.end()), (Duration::from_secs(8), Duration::from_secs(9)));
+    }
+}

@@ -1,0 +1,140 @@
+//! What a trace holds.
+
+#![forbid(unsafe_code)]
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// The timeline of a pool: see [`Pool::trace`](crate::Pool::trace).
+///
+/// Times are those since some moment of the process, the same for all traces.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+/// pool.install(|| blitz::region("load", || ()));
+/// let trace = pool.trace(std::time::Duration::from_secs(5));
+/// assert!(trace.tracks[0].slices.iter().any(|slice| slice.name == "load"));
+/// assert!(trace.to_chrome_json().contains("load"));
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Trace {
+    /// Those of the workers by index, then those of threads that may block, then the watch.
+    pub tracks: Vec<TraceTrack>,
+    /// When the first thing happened that may be in the trace.
+    pub begin: Duration,
+    /// When the trace was taken.
+    pub end: Duration,
+    /// Events that were overwritten before the trace was taken, or not recorded because two threads
+    /// wanted the same place.
+    pub lost: u64,
+    /// When that was on the wall: since the Unix epoch.
+    pub(super) wall: Duration,
+}
+
+/// One thread in a [`Trace`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TraceTrack {
+    /// Such as `worker 0`.
+    pub name: String,
+    /// The number of the thread, if the system has one and it is known.
+    pub thread: Option<u32>,
+    /// What took some time, by its begin, the outer one before the inner one.
+    pub slices: Vec<TraceSlice>,
+    /// What happened at one moment, in order.
+    pub marks: Vec<TraceMark>,
+}
+
+/// Something that took some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceSlice {
+    /// What it is.
+    pub kind: SliceKind,
+    /// The type of the task or closure, the name of the region, or what else it is.
+    pub name: Cow<'static, str>,
+    /// When it began, or when the trace begins if that was before.
+    pub begin: Duration,
+    /// When it ended, or when the trace was taken if it has not.
+    pub end: Duration,
+    /// It had not ended when the trace was taken.
+    pub is_open: bool,
+    pub(super) task: u64,
+    pub(super) flow: Option<u64>,
+}
+
+/// Something that happened at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceMark {
+    /// What it is.
+    pub kind: MarkKind,
+    /// In words.
+    pub name: Cow<'static, str>,
+    /// When.
+    pub at: Duration,
+    pub(super) task: u64,
+    pub(super) flow: Option<u64>,
+}
+
+/// What a [`TraceSlice`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SliceKind {
+    /// One poll of a task.
+    Poll,
+    /// A job that is no private fork.
+    Job,
+    /// Polls and jobs that are too short to be recorded one by one.
+    Batch,
+    /// A region: see [`region`](crate::region).
+    Region,
+    /// Sleep.
+    Park,
+    /// A spare at work.
+    Spare,
+    /// A closure of [`spawn_blocking`](crate::spawn_blocking).
+    Blocking,
+}
+
+/// What a [`TraceMark`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MarkKind {
+    /// A task became runnable.
+    Wake,
+    /// A worker took something from another.
+    Steal,
+    /// The watch found a worker that does not come back from a poll or job.
+    Stall,
+    /// The watch took a task from behind such a worker.
+    Rescue,
+}
+
+impl SliceKind {
+    /// In one word.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            SliceKind::Poll => "poll",
+            SliceKind::Job => "job",
+            SliceKind::Batch => "batch",
+            SliceKind::Region => "region",
+            SliceKind::Park => "park",
+            SliceKind::Spare => "spare",
+            SliceKind::Blocking => "blocking",
+        }
+    }
+}
+
+impl MarkKind {
+    /// In one word.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            MarkKind::Wake => "wake",
+            MarkKind::Steal => "steal",
+            MarkKind::Stall => "stall",
+            MarkKind::Rescue => "rescue",
+        }
+    }
+}

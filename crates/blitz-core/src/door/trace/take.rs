@@ -1,0 +1,88 @@
+//! Taking a trace of a team.
+
+#![forbid(unsafe_code)]
+
+use super::clock::Clock;
+use super::flows::connect;
+use super::model::{Trace, TraceTrack};
+use super::timeline::{Spelled, Timeline};
+use crate::team::{Team, Worker};
+use blitz_parts::recorder::{Event, Kind, Snapshot};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+impl Trace {
+    /// What `team` did in the `last` while. No worker stops for it.
+    pub(in crate::door) fn of(team: &Team, last: Duration) -> Trace {
+        let lanes: Vec<_> = team.workers().map(Lanes::of).collect();
+        let outside = team.lane.read();
+        // After the events: each of them is older than this.
+        let clock = Clock::now(last);
+        let names = Spelled(team.labels.all());
+        let lost = lanes.iter().map(Lanes::lost).sum::<u64>() + lost(&outside);
+        let workers = team.workers().zip(lanes).map(|(worker, lanes)| {
+            let mut timeline = Timeline::new(&clock, &names);
+            lanes.in_order(&clock).for_each(|event| timeline.add(&event));
+            let name = format!("worker {}", worker.index());
+            let thread = worker.seat.thread().map(|thread| thread.to_bits());
+            timeline.finish(name, thread)
+        });
+        let mut tracks: Vec<_> = workers.collect();
+        tracks.extend(outside_tracks(&outside.events, &clock, &names));
+        connect(&mut tracks);
+        Trace { tracks, begin: clock.begin(), end: clock.end(), lost, wall: clock.wall() }
+    }
+}
+
+/// What was read of a worker.
+struct Lanes {
+    busy: Snapshot,
+    rare: Snapshot,
+}
+
+impl Lanes {
+    fn of(worker: &Worker) -> Lanes {
+        let recorder = &worker.insight.recorder;
+        Lanes { busy: recorder.busy.read(), rare: recorder.rare.read() }
+    }
+
+    fn lost(&self) -> u64 {
+        lost(&self.busy) + lost(&self.rare)
+    }
+
+    /// All events of the worker. Of two at one time that of the busy lane comes first: it is about
+    /// what was before.
+    fn in_order(self, clock: &Clock) -> impl Iterator<Item = Event> {
+        let mut events = self.busy.events;
+        events.extend(self.rare.events);
+        events.sort_by_key(|event| Reverse(clock.age(event.ticks)));
+        events.into_iter()
+    }
+}
+
+/// How many events of a lane are not in a snapshot of it.
+fn lost(snapshot: &Snapshot) -> u64 {
+    snapshot.recorded.saturating_sub(snapshot.events.len() as u64)
+}
+
+/// A track for each thread that may block, and one for the watch.
+fn outside_tracks(events: &[Event], clock: &Clock, names: &Spelled) -> Vec<TraceTrack> {
+    let mut threads = BTreeMap::<u64, Timeline<'_>>::new();
+    let mut watch = Timeline::new(clock, names);
+    for event in events {
+        if matches!(event.kind, Kind::BLOCKING_BEGIN | Kind::BLOCKING_END) {
+            let timeline = threads.entry(event.id);
+            timeline.or_insert_with(|| Timeline::new(clock, names)).add(event);
+        } else {
+            watch.add(event);
+        }
+    }
+    let threads = threads.into_iter();
+    let mut tracks: Vec<_> = threads
+        .map(|(number, timeline)| timeline.finish(format!("blocking {number}"), None))
+        .collect();
+    tracks.push(watch.finish("watch".to_owned(), None));
+    tracks.retain(|track| !track.slices.is_empty() || !track.marks.is_empty());
+    tracks
+}

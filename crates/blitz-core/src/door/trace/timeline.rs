@@ -1,0 +1,184 @@
+//! From the events of one thread to what it did.
+
+#![forbid(unsafe_code)]
+
+use super::clock::Clock;
+use super::model::{MarkKind, SliceKind, TraceMark, TraceSlice, TraceTrack};
+use crate::state::{Label, Labels};
+use blitz_parts::recorder::{Event, Kind};
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::time::Duration;
+
+/// The names that events refer to.
+pub(super) struct Spelled(pub(super) Vec<&'static str>);
+
+impl Spelled {
+    fn name(&self, number: u16) -> &'static str {
+        match self.0.get(usize::from(number)) {
+            Some(name) if Label(number) != Labels::OTHER => name,
+            _ => "other",
+        }
+    }
+}
+
+/// The events of one thread, so far.
+pub(super) struct Timeline<'a> {
+    clock: &'a Clock,
+    names: &'a Spelled,
+    /// What has begun and not ended, the innermost last.
+    open: Vec<Open>,
+    slices: Vec<TraceSlice>,
+    marks: Vec<TraceMark>,
+    /// When the last event was, but for wakes.
+    last: Duration,
+    /// When the last poll ended.
+    poll_end: Duration,
+}
+
+struct Open {
+    kind: SliceKind,
+    name: Cow<'static, str>,
+    begin: Duration,
+    task: u64,
+}
+
+impl<'a> Timeline<'a> {
+    pub(super) fn new(clock: &'a Clock, names: &'a Spelled) -> Timeline<'a> {
+        let begin = clock.begin();
+        let (open, slices, marks) = (Vec::new(), Vec::new(), Vec::new());
+        Timeline { clock, names, open, slices, marks, last: begin, poll_end: begin }
+    }
+
+    /// Adds the next event. Those from before the trace begins say what was going on then.
+    pub(super) fn add(&mut self, event: &Event) {
+        let begin = self.clock.begin();
+        let at = self.clock.time(event.ticks);
+        let known = at.is_some();
+        let at = at.unwrap_or(begin);
+        let name = || Cow::Borrowed(self.names.name(event.arg));
+        match event.kind {
+            Kind::POLL_BEGIN => self.begin(SliceKind::Poll, name(), at, event.id),
+            Kind::POLL_END => {
+                self.end(SliceKind::Poll, name(), at, event.id);
+                self.poll_end = at;
+            }
+            Kind::POLL_SPAN => {
+                self.push(SliceKind::Poll, name(), self.poll_end, at, event.id);
+                self.poll_end = at;
+            }
+            Kind::BATCH => {
+                self.push(SliceKind::Batch, batch(event.id, event.arg).into(), self.last, at, 0);
+            }
+            Kind::JOB_BEGIN => self.begin(SliceKind::Job, "job".into(), at, 0),
+            Kind::JOB_END => self.end(SliceKind::Job, "job".into(), at, 0),
+            Kind::REGION_BEGIN => self.begin(SliceKind::Region, name(), at, 0),
+            Kind::REGION_END => self.end(SliceKind::Region, "region".into(), at, 0),
+            Kind::PARK => self.begin(SliceKind::Park, "park".into(), at, 0),
+            Kind::UNPARK => {
+                let place = slept(event.aux);
+                self.rename(SliceKind::Park, place);
+                self.end(SliceKind::Park, place.into(), at, 0);
+            }
+            Kind::SPARE_BEGIN => self.begin(SliceKind::Spare, duty(event.aux).into(), at, 0),
+            Kind::SPARE_END => self.end(SliceKind::Spare, "spare".into(), at, 0),
+            Kind::BLOCKING_BEGIN => self.begin(SliceKind::Blocking, name(), at, 0),
+            Kind::BLOCKING_END => self.end(SliceKind::Blocking, "blocking".into(), at, 0),
+            // What happened at one moment before the trace is no part of it.
+            _ if !known => return,
+            Kind::WAKE => return self.mark(MarkKind::Wake, "wake".into(), at, event.id),
+            Kind::STEAL => {
+                let what = if event.aux == 0 { "a job" } else { "tasks" };
+                let name = format!("steal {what} from worker {}", event.arg);
+                self.mark(MarkKind::Steal, name.into(), at, 0);
+            }
+            Kind::STALL => {
+                let what = if event.aux == 0 { "a job" } else { "a poll" };
+                let name = format!("worker {} does not come back from {what}", event.arg);
+                self.mark(MarkKind::Stall, name.into(), at, 0);
+            }
+            Kind::RESCUE => {
+                let name = format!("rescue a task of worker {}", event.arg);
+                self.mark(MarkKind::Rescue, name.into(), at, event.id);
+            }
+            _ => return,
+        }
+        self.last = at;
+    }
+
+    fn begin(&mut self, kind: SliceKind, name: Cow<'static, str>, begin: Duration, task: u64) {
+        self.open.push(Open { kind, name, begin, task });
+    }
+
+    /// Ends the innermost of this kind. What lies inside of it has ended, too, and its end is lost.
+    /// If the begin is lost, it was before the trace.
+    fn end(&mut self, kind: SliceKind, name: Cow<'static, str>, end: Duration, task: u64) {
+        let Some(place) = self.open.iter().rposition(|open| open.kind == kind) else {
+            return self.push(kind, name, self.clock.begin(), end, task);
+        };
+        while self.open.len() > place {
+            if let Some(open) = self.open.pop() {
+                self.push(open.kind, open.name, open.begin, end, open.task);
+            }
+        }
+    }
+
+    /// Gives the innermost that is open another name, if it is of this kind.
+    fn rename(&mut self, kind: SliceKind, name: &'static str) {
+        if let Some(open) = self.open.last_mut().filter(|open| open.kind == kind) {
+            open.name = name.into();
+        }
+    }
+
+    /// Adds what has ended, unless that was before the trace.
+    fn push(
+        &mut self,
+        kind: SliceKind,
+        name: Cow<'static, str>,
+        begin: Duration,
+        end: Duration,
+        task: u64,
+    ) {
+        if end > self.clock.begin() {
+            let slice = TraceSlice { kind, name, begin, end, is_open: false, task, flow: None };
+            self.slices.push(slice);
+        }
+    }
+
+    fn mark(&mut self, kind: MarkKind, name: Cow<'static, str>, at: Duration, task: u64) {
+        self.marks.push(TraceMark { kind, name, at, task, flow: None });
+    }
+
+    /// All that there is. What has not ended goes on until the trace was taken.
+    pub(super) fn finish(mut self, name: String, thread: Option<u32>) -> TraceTrack {
+        let end = self.clock.end();
+        for Open { kind, name, begin, task } in self.open.drain(..) {
+            let slice = TraceSlice { kind, name, begin, end, is_open: true, task, flow: None };
+            self.slices.push(slice);
+        }
+        // Of two that begin at one time the outer one ends later, or has ended last.
+        self.slices.reverse();
+        self.slices.sort_by_key(|slice| (slice.begin, Reverse(slice.end)));
+        TraceTrack { name, thread, slices: self.slices, marks: self.marks }
+    }
+}
+
+fn batch(polls: u64, jobs: u16) -> String {
+    match (polls, jobs) {
+        (polls, 0) => format!("{polls} polls"),
+        (0, jobs) => format!("{jobs} jobs"),
+        (polls, jobs) => format!("{polls} polls, {jobs} jobs"),
+    }
+}
+
+fn slept(place: u8) -> &'static str {
+    match place {
+        1 => "driver",
+        2 => "wait",
+        _ => "park",
+    }
+}
+
+fn duty(duty: u8) -> &'static str {
+    if duty == 0 { "spare" } else { "relief" }
+}

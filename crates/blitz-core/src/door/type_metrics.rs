@@ -1,0 +1,88 @@
+//! Readings of what was done with tasks of each type, and of what was recorded.
+
+#![forbid(unsafe_code)]
+
+use crate::state::Labels;
+use crate::team::Team;
+use blitz_parts::ticks;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// What was done with the tasks of one type. Estimated: of short polls one in some is timed.
+///
+/// ```
+/// async fn handler() {}
+/// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+/// pool.spawn(handler()).join().unwrap();
+/// let types = pool.metrics().types;
+/// assert!(types.iter().any(|row| row.name.contains("handler")));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TypeMetrics {
+    /// The name of the future's type, as the compiler has it.
+    pub name: &'static str,
+    /// How often tasks of the type were polled.
+    pub polls: u64,
+    /// How long that took.
+    pub busy: Duration,
+}
+
+impl TypeMetrics {
+    /// Those of all types, the busiest first.
+    pub(super) fn of(team: &Team) -> Vec<TypeMetrics> {
+        let names = team.labels.all();
+        let mut sums = HashMap::<&'static str, (u64, u64)>::new();
+        let rows = team.workers().flat_map(|worker| worker.insight.types.iter());
+        for row in rows.filter(|row| row.polls.get() > 0) {
+            let is_other = row.name == Labels::OTHER;
+            let name = names.get(usize::from(row.name.0)).filter(|_| !is_other);
+            let sum = sums.entry(name.copied().unwrap_or("other")).or_default();
+            sum.0 += row.polls.get();
+            sum.1 += row.ticks.get();
+        }
+        let sums = sums.into_iter();
+        let mut rows: Vec<_> = sums
+            .map(|(name, (polls, busy))| TypeMetrics {
+                name,
+                polls,
+                busy: ticks::to_duration(busy),
+            })
+            .collect();
+        rows.sort_by_key(|row| (Reverse(row.busy), row.name));
+        rows
+    }
+}
+
+/// How many events were recorded, those included that were overwritten since.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(1).trace_memory(0).build().unwrap();
+/// pool.install(|| ());
+/// assert_eq!(pool.metrics().trace.busy, 0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceMetrics {
+    /// Polls and jobs of workers.
+    pub busy: u64,
+    /// What else workers recorded.
+    pub rare: u64,
+    /// What other threads recorded.
+    pub outside: u64,
+    /// Events that were not recorded, since two threads wanted the same place.
+    pub lost: u64,
+}
+
+impl TraceMetrics {
+    pub(super) fn of(team: &Team) -> TraceMetrics {
+        let recorders = || team.workers().map(|worker| &worker.insight.recorder);
+        TraceMetrics {
+            busy: recorders().map(|recorder| recorder.busy.recorded()).sum(),
+            rare: recorders().map(|recorder| recorder.rare.recorded()).sum(),
+            outside: team.lane.recorded(),
+            lost: team.lane.lost(),
+        }
+    }
+}

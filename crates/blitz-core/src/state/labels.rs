@@ -1,0 +1,176 @@
+//! Labels that events refer to by number: types of tasks and closures, regions.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::counter::Counter;
+use blitz_parts::prim::{Mutex, MutexGuard};
+use blitz_parts::slots::Slots;
+use blitz_parts::tuning::TYPES_MAX;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::PoisonError;
+
+/// The number of a name in its [`Labels`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Label(pub(crate) u16);
+
+/// The names of one team. A name that was given a number keeps it.
+#[derive(Default)]
+pub(crate) struct Labels(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    numbers: HashMap<&'static str, Label>,
+    names: Vec<&'static str>,
+}
+
+impl Labels {
+    /// What all names are called for which there is no number left.
+    pub(crate) const OTHER: Label = Label(u16::MAX);
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a name.
+    #[cold]
+    pub(crate) fn number(&self, name: &'static str) -> Label {
+        let mut table = self.lock();
+        if let Some(&number) = table.numbers.get(name) {
+            return number;
+        }
+        match u16::try_from(table.names.len()) {
+            Ok(number) if Label(number) != Labels::OTHER => {
+                table.names.push(name);
+                table.numbers.insert(name, Label(number));
+                Label(number)
+            }
+            _ => Labels::OTHER,
+        }
+    }
+
+    /// The names, by number.
+    pub(crate) fn all(&self) -> Vec<&'static str> {
+        self.lock().names.clone()
+    }
+}
+
+/// What a worker has counted of the tasks of one type, of one poll in some.
+pub(crate) struct TypeRow {
+    pub(crate) name: Label,
+    /// How many there were, by extrapolation.
+    pub(crate) polls: Counter,
+    /// How many ticks they took, by extrapolation.
+    pub(crate) ticks: Counter,
+}
+
+impl TypeRow {
+    fn new(name: Label) -> TypeRow {
+        TypeRow { name, polls: Counter::new(), ticks: Counter::new() }
+    }
+
+    /// The rows of a worker: the first is that of all types which have none of their own. It makes
+    /// room for some others, so that a worker need not allocate for a few types.
+    pub(crate) fn rows() -> Slots<TypeRow> {
+        let rows = Slots::new();
+        rows.add(TypeRow::new(Labels::OTHER));
+        rows
+    }
+}
+
+/// How many names a worker finds without a lock: enough for the types of a busy moment.
+const CACHED: usize = 64;
+
+/// What a worker looked up before, each name at one place. Its own thread only.
+pub(crate) struct LabelCache([Cell<Entry>; CACHED]);
+
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    /// Zero if there is nothing here.
+    key: usize,
+    name: Label,
+    row: usize,
+}
+
+impl Default for LabelCache {
+    fn default() -> LabelCache {
+        LabelCache([const { Cell::new(Entry { key: 0, name: Label(0), row: 0 }) }; CACHED])
+    }
+}
+
+impl LabelCache {
+    /// The number of a name with a place of its own in memory.
+    pub(crate) fn number(&self, names: &Labels, name: &'static str) -> Label {
+        let cell = self.place(name.as_ptr().addr());
+        // Labels that begin at one place may differ in length.
+        let key = name.as_ptr().addr().wrapping_mul(31).wrapping_add(name.len()) | 1;
+        if cell.get().key != key {
+            cell.set(Entry { key, name: names.number(name), row: 0 });
+        }
+        cell.get().name
+    }
+
+    /// The row of a type, which is known by its `kind`, an even number; a new one if there is none.
+    pub(crate) fn row<'a>(
+        &self,
+        names: &Labels,
+        rows: &'a Slots<TypeRow>,
+        kind: usize,
+        name: impl FnOnce() -> &'static str,
+    ) -> Option<&'a TypeRow> {
+        let cell = self.place(kind);
+        if cell.get().key != kind {
+            let name = names.number(name());
+            cell.set(Entry { key: kind, name, row: row_of(rows, name) });
+        }
+        rows.get(cell.get().row)
+    }
+
+    fn place(&self, address: usize) -> &Cell<Entry> {
+        // The lowest bits are the same for all addresses.
+        &self.0[(address >> 4 ^ address >> 10) % CACHED]
+    }
+}
+
+/// The row of a name, if need be a new one.
+#[cold]
+fn row_of(rows: &Slots<TypeRow>, name: Label) -> usize {
+    match rows.iter().position(|row| row.name == name) {
+        Some(row) => row,
+        None if rows.len() < TYPES_MAX => rows.add(TypeRow::new(name)).0,
+        None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LabelCache, Labels, TypeRow};
+    use blitz_parts::tuning::TYPES_MAX;
+
+    #[test]
+    fn a_name_keeps_its_number() {
+        let (names, cache) = (Labels::default(), LabelCache::default());
+        let numbers = ["a", "bc", "a"].map(|name| cache.number(&names, name));
+        assert_eq!(numbers[0], numbers[2]);
+        assert_ne!(numbers[0], numbers[1]);
+        assert_eq!(names.all(), ["a", "bc"]);
+        let text: &'static str = "prefix and more";
+        let (short, long) = (&text[..6], text);
+        assert_ne!(cache.number(&names, short), cache.number(&names, long));
+        assert_eq!(names.all()[2..], ["prefix", "prefix and more"]);
+    }
+
+    #[test]
+    fn more_types_than_rows_are_counted_together() {
+        let (names, cache, rows) = (Labels::default(), LabelCache::default(), TypeRow::rows());
+        for kind in 1..TYPES_MAX + 99 {
+            let name = || &*Box::leak(kind.to_string().into_boxed_str());
+            cache.row(&names, &rows, kind * 8, name).unwrap().polls.add(1);
+        }
+        assert_eq!(rows.len(), TYPES_MAX);
+        let others = rows.get(0).unwrap();
+        assert_eq!((others.name, others.polls.get()), (Labels::OTHER, 99));
+        // A type that has a row still finds it.
+        assert_eq!(cache.row(&names, &rows, 8, || "1").unwrap().polls.get(), 1);
+    }
+}

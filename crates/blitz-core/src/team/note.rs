@@ -1,0 +1,282 @@
+//! What workers and other threads record: events, and where the time went.
+
+#![forbid(unsafe_code)]
+
+use super::{Owner, Team, Worker};
+use crate::state::{Detail, Duty, Idleness, Label, Labels, TypeRow, since_stamp};
+use blitz_parts::recorder::{Event, Kind, Lane};
+use blitz_parts::task::Runnable;
+use blitz_parts::ticks;
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+/// Where a worker slept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slept {
+    /// On its word.
+    Word = 0,
+    /// In the driver.
+    Driver = 1,
+    /// On what it waits for.
+    Latch = 2,
+}
+
+/// What a worker does that is stuck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stall {
+    /// It is in a job.
+    Job = 0,
+    /// It is in a poll.
+    Poll = 1,
+}
+
+/// What a worker took from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loot {
+    Job = 0,
+    Tasks = 1,
+}
+
+/// A poll that is being timed.
+pub(crate) struct NotedPoll<'a> {
+    begin: u64,
+    is_span: bool,
+    /// How many polls it stands for.
+    weight: u64,
+    task: u64,
+    name: Label,
+    row: Option<&'a TypeRow>,
+}
+
+/// A job that is being timed: when it began.
+pub(crate) struct NotedJob(NonZeroU64);
+
+impl<'a> Owner<'a> {
+    /// Records an event that is rare.
+    pub(crate) fn note(self, kind: Kind, aux: u8, id: u64, arg: u16) {
+        if self.worker().insight.recorder.rare.is_on() {
+            let now = ticks::now();
+            self.note_unrecorded(now, 0, 0);
+            let event = Event { ticks: now, kind, aux, id, arg };
+            self.worker().insight.recorder.rare.record(event);
+        }
+    }
+
+    /// Records how many polls and jobs there were since the last event, if they were not recorded
+    /// themselves. The current ones do not count.
+    fn note_unrecorded(self, now: u64, current_polls: u64, current_jobs: u64) {
+        let noted = &self.own().noted;
+        let passed = |count: u64, before: u64| count.saturating_sub(before);
+        let (polls, jobs) = (self.queues.counters.polled.get(), self.counters.executed.get());
+        let new_polls = passed(polls, noted.polls.replace(polls)).saturating_sub(current_polls);
+        let new_jobs = passed(jobs, noted.jobs.replace(jobs)).saturating_sub(current_jobs);
+        if new_polls + new_jobs > 0 {
+            let arg = u16::try_from(new_jobs).unwrap_or(u16::MAX);
+            let event = Event { ticks: now, kind: Kind::BATCH, aux: 0, id: new_polls, arg };
+            self.worker().insight.recorder.busy.record(event);
+        }
+    }
+
+    /// A poll that is to be timed begins.
+    pub(crate) fn begin_noted_poll(self, task: &Runnable) -> NotedPoll<'a> {
+        let (insight, noted) = (&self.worker().insight, &self.own().noted);
+        let known = noted.poll_end.get();
+        let is_span = self.own().tasks.tick.detail() == Detail::Ends && known != 0;
+        let begin = if is_span { known } else { ticks::now() };
+        let names = &self.worker().team().labels;
+        let row = noted.names.row(names, &insight.types, task.kind(), || task.type_name());
+        let name = row.map_or(Labels::OTHER, |row| row.name);
+        let task = task.header().addr().get() as u64;
+        let polls = self.queues.counters.polled.get();
+        let weight = polls.saturating_sub(noted.timed_polls.replace(polls)).max(1);
+        if is_span {
+            noted.polls.set(polls);
+        } else if insight.recorder.busy.is_on() {
+            self.note_unrecorded(begin, 1, 0);
+            record(&insight.recorder.busy, begin, Kind::POLL_BEGIN, 0, task, name);
+        }
+        NotedPoll { begin, is_span, weight, task, name, row }
+    }
+
+    /// The poll has ended, as `outcome` says; returns how long it took.
+    pub(crate) fn end_noted_poll(self, poll: NotedPoll<'_>, outcome: u8) -> Duration {
+        let insight = &self.worker().insight;
+        let now = ticks::now();
+        let passed = now.saturating_sub(poll.begin);
+        let kind = if poll.is_span { Kind::POLL_SPAN } else { Kind::POLL_END };
+        record(&insight.recorder.busy, now, kind, outcome, poll.task, poll.name);
+        self.own().noted.poll_end.set(now);
+        let nanos = ticks::to_nanos(passed);
+        let all = passed.saturating_mul(poll.weight);
+        insight.polls.add(nanos, poll.weight);
+        insight.states.polls.add(all);
+        if let Some(row) = poll.row {
+            row.polls.add(poll.weight);
+            row.ticks.add(all);
+        }
+        Duration::from_nanos(nanos)
+    }
+
+    /// Something else than a poll comes next.
+    #[inline]
+    pub(crate) fn forget_poll_end(self) {
+        self.own().noted.poll_end.set(0);
+    }
+
+    /// A job that is to be timed begins.
+    #[cold]
+    pub(crate) fn begin_noted_job(self) -> NotedJob {
+        let insight = &self.worker().insight;
+        let begin = ticks::now();
+        if insight.recorder.busy.is_on() {
+            self.note_unrecorded(begin, 0, 1);
+            record(&insight.recorder.busy, begin, Kind::JOB_BEGIN, 0, 0, Label(0));
+        }
+        NotedJob(NonZeroU64::new(begin).unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// The job has ended.
+    #[cold]
+    pub(crate) fn end_noted_job(self, job: NotedJob) {
+        let insight = &self.worker().insight;
+        let now = ticks::now();
+        let passed = now.saturating_sub(job.0.get());
+        record(&insight.recorder.busy, now, Kind::JOB_END, 0, 0, Label(0));
+        let nanos = ticks::to_nanos(passed);
+        let weight = self.own().tasks.tick.end_job(Duration::from_nanos(nanos));
+        insight.jobs.add(nanos, weight);
+        insight.states.jobs.add(passed.saturating_mul(weight));
+    }
+
+    /// A task became runnable on this worker, and was stamped.
+    #[cold]
+    pub(crate) fn note_wake(self, task: &Runnable) {
+        let task = task.header().addr().get() as u64;
+        record(&self.worker().insight.recorder.busy, ticks::now(), Kind::WAKE, 0, task, Label(0));
+    }
+
+    /// A task that was stamped is about to be polled.
+    #[cold]
+    pub(crate) fn note_delay(self, stamp: u32) {
+        let weight = self.own().tasks.tick.stamp_mask() + 1;
+        self.worker().insight.delays.add(since_stamp(stamp), weight);
+    }
+
+    /// This worker has found nothing: it looks for work from now on.
+    pub(crate) fn note_search(self) {
+        let states = &self.worker().insight.states;
+        if !states.is_idle() {
+            states.begin_idle(ticks::now(), false);
+        }
+    }
+
+    /// This worker looks for work no more.
+    pub(crate) fn note_found(self) {
+        let states = &self.worker().insight.states;
+        if states.is_idle() {
+            states.end_idle(ticks::now(), Idleness::Search);
+        }
+    }
+
+    /// This worker is about to sleep.
+    pub(crate) fn note_park(self) {
+        self.note(Kind::PARK, 0, 0, 0);
+        let (states, now) = (&self.worker().insight.states, ticks::now());
+        if states.is_idle() {
+            states.end_idle(now, Idleness::Search);
+        }
+        states.begin_idle(now, true);
+    }
+
+    /// This worker sleeps no more.
+    pub(crate) fn note_unpark(self, slept: Slept) {
+        let insight = &self.worker().insight;
+        let now = ticks::now();
+        let was = if slept == Slept::Driver { Idleness::Driver } else { Idleness::Park };
+        let passed = insight.states.end_idle(now, was);
+        if slept == Slept::Driver {
+            insight.driver_waits.add(ticks::to_nanos(passed), 1);
+        }
+        let since_wake = now.saturating_sub(self.bed().stats().woken_at.get());
+        if since_wake < passed {
+            insight.wakes.add(ticks::to_nanos(since_wake), 1);
+        }
+        record(&insight.recorder.rare, now, Kind::UNPARK, slept as u8, 0, Label(0));
+    }
+
+    /// This worker took something from worker `victim`.
+    pub(crate) fn note_steal(self, loot: Loot, victim: usize) {
+        self.note(Kind::STEAL, loot as u8, 0, index(victim));
+    }
+
+    /// This spare begins to work.
+    pub(crate) fn note_spare_begin(self, duty: Duty) {
+        self.worker().insight.states.end_idle(ticks::now(), Idleness::Park);
+        self.note(Kind::SPARE_BEGIN, duty as u8, 0, 0);
+    }
+
+    /// This spare rests.
+    pub(crate) fn note_spare_end(self) {
+        self.note(Kind::SPARE_END, 0, 0, 0);
+        self.worker().insight.states.begin_idle(ticks::now(), true);
+    }
+
+    /// A region of this name begins on this worker.
+    pub(crate) fn note_region_begin(self, name: &'static str) {
+        if self.worker().insight.recorder.rare.is_on() {
+            let name = self.own().noted.names.number(&self.worker().team().labels, name);
+            self.note(Kind::REGION_BEGIN, 0, 0, name.0);
+        }
+    }
+
+    /// The newest region of this worker has ended.
+    pub(crate) fn note_region_end(self) {
+        self.note(Kind::REGION_END, 0, 0, 0);
+    }
+}
+
+impl Team {
+    /// Records an event of a thread that is no worker.
+    fn note_outside(&self, kind: Kind, aux: u8, id: u64, arg: u16) {
+        self.lane.record(Event { ticks: ticks::now(), kind, aux, id, arg });
+    }
+
+    /// Worker `stuck` has not come back from one poll or job for many looks of the watch.
+    #[cold]
+    pub(crate) fn note_stall(&self, stuck: &Worker, looks: u32) {
+        self.stalls.add(1);
+        let polls = stuck.queues.counters.are_polling();
+        let stall = if polls { Stall::Poll } else { Stall::Job };
+        self.note_outside(Kind::STALL, stall as u8, looks.into(), index(stuck.index()));
+    }
+
+    /// The watch has taken a task from behind worker `stuck`.
+    pub(crate) fn note_rescue(&self, stuck: &Worker, task: &Runnable) {
+        let task = task.header().addr().get() as u64;
+        self.note_outside(Kind::RESCUE, 0, task, index(stuck.index()));
+    }
+
+    /// A closure that may block, of type `name`, begins on the blocking thread `thread`;
+    /// `submitted`: when it was handed over, in ticks.
+    pub(crate) fn note_blocking_begin(&self, thread: u64, submitted: u64, name: &'static str) {
+        let waited = ticks::now().saturating_sub(submitted);
+        self.blocking_delays.add_shared(ticks::to_nanos(waited));
+        if self.config.trace_memory > 0 {
+            self.note_outside(Kind::BLOCKING_BEGIN, 0, thread, self.labels.number(name).0);
+        }
+    }
+
+    /// Such a closure has ended.
+    pub(crate) fn note_blocking_end(&self, thread: u64) {
+        self.note_outside(Kind::BLOCKING_END, 0, thread, 0);
+    }
+}
+
+fn record(lane: &Lane, ticks: u64, kind: Kind, aux: u8, id: u64, name: Label) {
+    lane.record(Event { ticks, kind, aux, id, arg: name.0 });
+}
+
+/// The index of a worker, of which there are fewer.
+fn index(worker: usize) -> u16 {
+    u16::try_from(worker).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,141 @@
+//! Metrics as Prometheus reads them.
+
+use super::common::{wait_for, watched};
+use blitz::Pool;
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// What a page says: types by family, and values by name and labels.
+#[derive(Default)]
+struct Page {
+    types: HashMap<String, String>,
+    values: BTreeMap<String, f64>,
+}
+
+impl Page {
+    /// Reads a page line by line, and fails where a scraper would.
+    fn parse(text: &str) -> Page {
+        let mut page = Page::default();
+        let mut family = String::new();
+        for line in text.lines().filter(|line| *line != "# EOF") {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                assert!(page.types.insert(name.to_owned(), kind.to_owned()).is_none(), "{name}");
+                family = name.to_owned();
+            } else if !line.starts_with("# HELP ") {
+                let (key, value) = line.rsplit_once(' ').unwrap();
+                assert!(key.starts_with(&family), "{key} in {family}");
+                let value = value.parse().unwrap_or_else(|_| panic!("{line}"));
+                assert!(page.values.insert(key.to_owned(), value).is_none(), "{key} twice");
+            }
+        }
+        page
+    }
+
+    /// All values whose keys begin so.
+    fn all(&self, begin: &str) -> Vec<(&str, f64)> {
+        let all = self.values.iter().filter(|(key, _)| key.starts_with(begin));
+        all.map(|(key, value)| (key.as_str(), *value)).collect()
+    }
+}
+
+fn busy_pool() -> Pool {
+    let pool = Pool::builder().workers(2).build().unwrap();
+    pool.scope(|s| (0..10).for_each(|_| s.spawn(|_| ())));
+    let tasks: Vec<_> = (0..300).map(|_| pool.spawn(blitz::task::yield_now())).collect();
+    tasks.into_iter().for_each(|task| task.join().unwrap());
+    pool.spawn_blocking(|| ()).join().unwrap();
+    // A task may be joined before its end is counted.
+    wait_for(|| pool.metrics().tasks.completed == 300);
+    pool
+}
+
+#[test]
+fn a_page_has_every_family_once_and_buckets_that_add_up() {
+    watched("a_page_has_every_family_once_and_buckets_that_add_up", |_| {
+        let page = Page::parse(&busy_pool().metrics().to_prometheus());
+        assert_eq!(page.values["blitz_workers"], 2.0);
+        assert_eq!(page.values["blitz_tasks_spawned_total"], 300.0);
+        assert_eq!(page.values["blitz_tasks_ended_total{outcome=\"completed\"}"], 300.0);
+        assert!(page.values["blitz_polls_total"] >= 600.0);
+        assert_eq!(page.all("blitz_worker_state_seconds_total").len(), 5);
+        for name in ["poll_duration", "schedule_delay", "job_duration", "blocking_delay"] {
+            let family = format!("blitz_{name}_seconds");
+            assert_eq!(page.types[&family], "histogram");
+            let end = |key: &str| key.split('"').nth(1).unwrap().parse::<f64>().unwrap();
+            let mut buckets: Vec<_> = page.all(&format!("{family}_bucket"));
+            buckets.sort_by(|a, b| end(a.0).total_cmp(&end(b.0)));
+            assert_eq!(buckets.len(), 30);
+            assert!(buckets.is_sorted_by(|a, b| a.1 <= b.1), "{buckets:?}");
+            assert_eq!(end(buckets[29].0), f64::INFINITY);
+            assert_eq!(buckets[29].1, page.values[&format!("{family}_count")]);
+            assert!(page.values[&format!("{family}_sum")] > 0.0, "{family}");
+        }
+        let counters = page.types.iter().filter(|(_, kind)| *kind == "counter");
+        assert!(counters.into_iter().all(|(name, _)| name.ends_with("_total")));
+    });
+}
+
+#[test]
+fn open_metrics_names_counters_without_their_suffix() {
+    let text = busy_pool().metrics().to_open_metrics();
+    assert!(text.ends_with("\n# EOF\n"));
+    assert!(text.contains("# TYPE blitz_jobs counter\nblitz_jobs_total "));
+    let page = Page::parse(&text);
+    assert!(page.types.keys().all(|name| !name.ends_with("_total")));
+}
+
+#[test]
+fn labels_are_escaped_and_workers_apart_if_asked_for() {
+    let metrics = busy_pool().metrics();
+    let exposition = metrics.exposition().pool("a\"b\\c\nd} 1").per_worker(true);
+    let page = Page::parse(&exposition.to_prometheus());
+    assert!(page.values.keys().all(|key| key.contains(r#"{pool="a\"b\\c\nd} 1""#)));
+    let jobs = page.all("blitz_jobs_total");
+    let workers: Vec<_> = ["0", "1"].map(|w| format!("worker=\"{w}\"")).to_vec();
+    assert!(workers.iter().all(|worker| jobs.iter().any(|(key, _)| key.contains(worker))));
+    let sum: f64 = jobs.iter().map(|(_, count)| count).sum();
+    assert_eq!(sum, metrics.total().jobs as f64);
+}
+
+/// A future of one type in many.
+struct Kind<const N: usize>;
+
+impl<const N: usize> Future for Kind<N> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+}
+
+/// Spawns a task of each of the types, and waits for it.
+macro_rules! each_kind {
+    ($pool:expr, $($n:literal)*) => {
+        $($pool.spawn(Kind::<$n>).join().unwrap();)*
+    };
+}
+
+#[test]
+fn types_beyond_fifty_are_counted_together() {
+    watched("types_beyond_fifty_are_counted_together", |_| {
+        // With a handler every poll is timed.
+        let builder = Pool::builder().workers(1).slow_poll_handler(Duration::MAX, |_, _| ());
+        let pool = builder.build().unwrap();
+        each_kind!(pool, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27);
+        each_kind!(pool, 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51);
+        each_kind!(pool, 52 53 54 55 56 57 58 59);
+        // The last poll may not have been counted when its task was joined.
+        wait_for(|| pool.metrics().tasks.poll_times.count() == 60);
+        let metrics = pool.metrics();
+        assert!(metrics.types.iter().map(|row| row.polls).sum::<u64>() == 60);
+        let page = Page::parse(&metrics.to_prometheus());
+        let polls = page.all("blitz_type_polls_total");
+        assert_eq!((metrics.types.len(), polls.len()), (60, 51));
+        assert!(polls.contains(&("blitz_type_polls_total{type=\"other\"}", 10.0)), "{polls:?}");
+        assert_eq!(polls.iter().map(|(_, count)| count).sum::<f64>(), 60.0);
+    });
+}
