@@ -98,14 +98,14 @@ pub struct Turn<'a> {
 #[derive(Debug)]
 pub struct Pace {
     block: AtomicUsize,
-    /// The steps that take so long that another worker may have them.
+    /// The steps that take so long that another worker may have them; 0 before the first block.
     part: AtomicUsize,
 }
 
 impl Pace {
     #[inline]
     pub(crate) fn new() -> Pace {
-        Pace { block: AtomicUsize::new(1), part: AtomicUsize::new(1) }
+        Pace { block: AtomicUsize::new(1), part: AtomicUsize::new(0) }
     }
 
     /// The length of the next block.
@@ -120,10 +120,16 @@ impl Pace {
         self.part.load(Relaxed)
     }
 
+    /// Whether no block was timed yet.
+    #[inline]
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.part() == 0
+    }
+
     /// A block of `steps` steps took `ticks`.
     #[inline]
     pub(crate) fn learn(&self, steps: usize, ticks: u64) {
-        let ticks = ticks.max(1);
+        let ticks = ticks.saturating_sub(tuning::TICKS_BESIDES).max(1);
         if steps < self.block() && ticks < tuning::BLOCK_TICKS {
             // A short rest, which says less than the blocks before it.
             return;

@@ -140,21 +140,16 @@ where
             drop(part);
             return Run::Live(acc);
         }
-        if is_cut_due(&turn, &part, steps) {
+        if let Some(cut) = due_cut(&turn, &part, steps) {
             // Without a ticket a loop of fixed shape is cut, too, and nothing is forked.
             let ticket = Held::take(plan);
             if ticket.is_some() || plan.fixed {
-                if let Some(right) = part.piece.split_off(steps - steps / 2) {
-                    return Run::Done(halves(turn, reducer, part, right, acc, ticket));
+                if let Some(right) = part.piece.split_off(cut.at) {
+                    return Run::Done(halves(turn, reducer, part, right, cut, acc, ticket));
                 }
             }
         }
-        // What may have no end is asked again and again whether it is over.
-        let block = if plan.fixed && steps < usize::MAX {
-            steps
-        } else {
-            plan.pace.block().max(plan.min).min(steps).min(turn.here.block_limit())
-        };
+        let block = next_block(&turn, steps);
         // The last block teaches nothing that this part could use.
         if block < steps && clock.is_none() {
             clock = Some(Clock::start());
@@ -171,24 +166,56 @@ where
     }
 }
 
-/// Whether a piece of `steps` steps is to be cut.
+/// A cut that is due.
+struct Cut {
+    /// The left part keeps so many steps.
+    at: usize,
+    /// How many cuts of the left part follow, wanted or not.
+    eager: u32,
+}
+
+/// Where a piece of `steps` steps is to be cut, if it is.
 #[inline]
-fn is_cut_due<P>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> bool {
+fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cut> {
     let plan = turn.plan;
     let half = steps / 2;
-    if half < plan.min || half == 0 || part.depth == tuning::DEPTH_MAX {
-        return false;
+    // The least length is at least one step.
+    if half < plan.min {
+        return None;
     }
-    // What may have no end is cut for other workers only.
-    let is_known = steps < usize::MAX;
-    if plan.fixed {
-        return is_known && steps > plan.leaf;
+    let is_due = if plan.fixed {
+        // What may have no end is cut for other workers only.
+        steps > plan.leaf && steps < usize::MAX
+    } else if steps > plan.max && steps < usize::MAX {
+        true
+    } else if half < plan.pace.part() {
+        false
+    } else {
+        // Before the first block the pace allows for everything.
+        let is_wanted = part.may_ask && turn.here.wanted();
+        if part.eager > 0 && !is_wanted && P::IS_MEASURED && plan.pace.is_unknown() {
+            // No worker is there to take a half. The left part is as small as all eager cuts would
+            // make it, and shows how long items take. One fork makes all others takeable meanwhile.
+            return Some(Cut { at: (steps >> part.eager).max(plan.min), eager: 0 });
+        }
+        part.eager > 0 || is_wanted
+    };
+    let is_deep = part.depth == tuning::DEPTH_MAX;
+    (is_due && !is_deep).then(|| Cut { at: steps - half, eager: part.eager.saturating_sub(1) })
+}
+
+/// How long the next block of a part of `steps` steps is.
+#[inline]
+fn next_block(turn: &Turn<'_>, steps: usize) -> usize {
+    let plan = turn.plan;
+    // What may have no end is asked again and again whether it is over.
+    if plan.fixed && steps < usize::MAX {
+        return steps;
     }
-    if is_known && steps > plan.max {
-        return true;
-    }
-    // Before the first block the pace allows for everything.
-    half >= plan.pace.part() && (part.eager > 0 || (part.may_ask && turn.here.wanted()))
+    let block = plan.pace.block().max(plan.min);
+    // A short rest is no block of its own.
+    let block = if steps <= block.saturating_add(block / 2) { steps } else { block };
+    block.min(turn.here.block_limit())
 }
 
 /// Goes on with both halves of a part, potentially at once.
@@ -198,6 +225,7 @@ fn halves<P, R>(
     reducer: &R,
     left: Part<P>,
     right: P,
+    cut: Cut,
     mut acc: R::Acc,
     ticket: Option<Held<'_>>,
 ) -> R::Out
@@ -211,7 +239,7 @@ where
     let (eager, depth) = (left.eager.saturating_sub(1), left.depth + 1);
     let first = |here: Here<'_>| {
         let turn = Turn { here, ..turn };
-        let left = Part { eager, may_ask: false, depth, ..left };
+        let left = Part { eager: cut.eager, may_ask: false, depth, ..left };
         run(turn, reducer, left, Some(acc)).done(reducer, &turn)
     };
     let second = |here: Here<'_>, stolen: bool| {

@@ -5,15 +5,20 @@
 /// besides its items.
 pub(crate) const BLOCK_TICKS: u64 = 30_000;
 
+/// How many ticks of a block go by besides its items: about 20 nanoseconds. The first block has one
+/// item, which takes less if it is tiny.
+pub(crate) const TICKS_BESIDES: u64 = 60;
+
 /// A part that is given away takes at least as long as this part of a block: about 2 microseconds.
 /// What is less is done before a thief has come, and while a worker looks for work in vain a loop
 /// would fork for each item.
 pub(crate) const PARTS_OF_BLOCK: usize = 5;
 
 /// By which factor blocks grow at most. The first has one item, whose cost is not known: it may be
-/// everything that there is to do. Each step costs a look at the clock, and a loop of 1,000 tiny
-/// items takes three of them, as long as 30 items.
-pub(crate) const GROWTH: usize = 16;
+/// everything that there is to do. Each step costs a look at the clock: a loop of 1,000 tiny items
+/// takes three of them, as long as 100 items. What is in a block cannot be taken by other workers;
+/// but until the pace is known the part is a small one, and the others can be taken.
+pub(crate) const GROWTH: usize = 64;
 
 /// Forks beyond those that give each worker a part. They cost some nanoseconds each; while a long
 /// item runs, nothing else makes the items after it takeable.
