@@ -23,6 +23,8 @@ pub struct Plan<'p> {
     pub(crate) leaf: usize,
     /// The loop runs inside of an item of another one.
     pub(crate) nested: bool,
+    /// The pool has one worker.
+    pub(crate) alone: bool,
     /// How many forks follow each other at the start, wanted or not.
     pub(crate) eager: u32,
     pub(crate) pace: &'p Pace,
@@ -39,6 +41,7 @@ impl<'p> Plan<'p> {
             fixed: false,
             leaf: usize::MAX,
             nested: false,
+            alone: false,
             eager: 0,
             pace,
             tickets: None,
@@ -52,9 +55,11 @@ impl<'p> Plan<'p> {
         'p: 'q,
     {
         // Items that take long are worth being cut before an idle worker asks.
-        let eager = if self.pace.block() == 1 { tuning::EAGER_INSIDE } else { 0 };
+        let is_long = self.pace.block() == 1 && !self.alone;
+        let eager = if is_long { tuning::EAGER_INSIDE } else { 0 };
         let outer = Plan::new(pace);
-        Plan { fixed: self.fixed, nested: true, eager, tickets: self.tickets, ..outer }
+        let (fixed, alone, tickets) = (self.fixed, self.alone, self.tickets);
+        Plan { fixed, alone, nested: true, eager, tickets, ..outer }
     }
 
     /// The tickets of a loop, if its number of workers is limited anew.

@@ -19,6 +19,9 @@ pub trait Reducer<T>: Sync {
     /// Whether places are compared although they are not exact: otherwise parts need not be told
     /// apart.
     const COMPARES_PLACES: bool = false;
+    /// Whether blocks have to be short even if no other worker could use a part: another thread ends
+    /// or watches the loop, or a block takes memory.
+    const SHORT_BLOCKS: bool = false;
 
     /// The state of a part that begins at `place`.
     fn start(&self, place: &Place) -> Self::Acc;
@@ -97,6 +100,8 @@ pub trait Layer<T>: Sync {
     type Next: Reducer<Self::To>;
     /// The state of a part, that of the next reducer included.
     type Acc;
+    /// Whether blocks have to be short: see [`Reducer::SHORT_BLOCKS`].
+    const SHORT_BLOCKS: bool = false;
 
     /// The next reducer.
     fn next(&self) -> &Self::Next;
@@ -131,6 +136,7 @@ impl<T, L: Layer<T>> Reducer<T> for Over<L> {
     type Out = <L::Next as Reducer<L::To>>::Out;
     const IN_WINDOWS: bool = <L::Next as Reducer<L::To>>::IN_WINDOWS;
     const COMPARES_PLACES: bool = <L::Next as Reducer<L::To>>::COMPARES_PLACES;
+    const SHORT_BLOCKS: bool = L::SHORT_BLOCKS || <L::Next as Reducer<L::To>>::SHORT_BLOCKS;
 
     #[inline]
     fn start(&self, place: &Place) -> L::Acc {

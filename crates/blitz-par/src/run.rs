@@ -64,6 +64,7 @@ where
         plan.leaf = piece.steps().div_ceil(tuning::FIXED_PARTS).max(1);
     }
     if !plan.nested {
+        plan.alone = here.workers() == 1;
         plan.eager = match here.workers() {
             1 => tuning::EAGER_ALONE,
             workers => workers.next_power_of_two().trailing_zeros() + tuning::EAGER_MORE,
@@ -149,7 +150,7 @@ where
                 }
             }
         }
-        let block = next_block(&turn, steps);
+        let block = next_block(&turn, steps, R::SHORT_BLOCKS || part.piece.exact_len().is_none());
         // The last block teaches nothing that this part could use.
         if block < steps && clock.is_none() {
             clock = Some(Clock::start());
@@ -204,12 +205,13 @@ fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cu
     (is_due && !is_deep).then(|| Cut { at: steps - half, eager: part.eager.saturating_sub(1) })
 }
 
-/// How long the next block of a part of `steps` steps is.
+/// How long the next block of a part of `steps` steps is. `short_blocks`: it is short even if no
+/// other worker could use a part.
 #[inline]
-fn next_block(turn: &Turn<'_>, steps: usize) -> usize {
+fn next_block(turn: &Turn<'_>, steps: usize, short_blocks: bool) -> usize {
     let plan = turn.plan;
     // What may have no end is asked again and again whether it is over.
-    if plan.fixed && steps < usize::MAX {
+    if steps < usize::MAX && (plan.fixed || (plan.alone && !short_blocks)) {
         return steps;
     }
     let block = plan.pace.block().max(plan.min);

@@ -86,6 +86,7 @@ where
     type Out = N::Out;
     const IN_WINDOWS: bool = N::IN_WINDOWS;
     const COMPARES_PLACES: bool = N::COMPARES_PLACES;
+    const SHORT_BLOCKS: bool = N::SHORT_BLOCKS;
 
     fn start(&self, place: &Place) -> Self::Acc {
         State { before: None, live: Some(self.next.start(place)) }

@@ -79,6 +79,7 @@ impl<T: Clone + Send, N: Reducer<T>> Reducer<T> for Between<'_, T, N> {
     type Out = Part<N::Out>;
     const IN_WINDOWS: bool = N::IN_WINDOWS;
     const COMPARES_PLACES: bool = N::COMPARES_PLACES;
+    const SHORT_BLOCKS: bool = N::SHORT_BLOCKS;
 
     fn start(&self, place: &Place) -> Self::Acc {
         self.state(self.next.start(place))

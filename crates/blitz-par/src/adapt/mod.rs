@@ -113,7 +113,13 @@ macro_rules! layer {
                 $self.next.fold(acc, turn, $make)
             }
 
-            $(fn is_done(&self, acc: &N::Acc, place: &Place) -> bool {
+            $(const SHORT_BLOCKS: bool = {
+                // A layer that ends the loop looks at each block.
+                let _ = stringify!($state);
+                true
+            };
+
+            fn is_done(&self, acc: &N::Acc, place: &Place) -> bool {
                 let $state = self;
                 let is_done = $done;
                 is_done || self.next.is_done(acc, place)

@@ -83,6 +83,7 @@ struct ProgressLayer<'l, F, N> {
 
 impl<T, F: Fn(usize) + Sync, N: Reducer<T>> Layer<T> for ProgressLayer<'_, F, N> {
     type To = T;
+    const SHORT_BLOCKS: bool = true;
     stateless!(T);
 
     fn fold<B: Iterator<Item = T>>(&self, acc: N::Acc, turn: &Turn<'_>, block: B) -> N::Acc {

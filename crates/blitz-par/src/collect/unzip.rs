@@ -225,6 +225,8 @@ where
     type Acc = (R::Acc, S::Acc);
     type Out = (R::Out, S::Out);
     const IN_WINDOWS: bool = R::IN_WINDOWS || S::IN_WINDOWS;
+    // A block becomes two vectors.
+    const SHORT_BLOCKS: bool = true;
 
     fn start(&self, place: &Place) -> Self::Acc {
         (self.first.start(place), self.second.start(place))
