@@ -94,13 +94,18 @@ impl Ask for OpenLoop {
     fn ask(&mut self, time: Duration) -> Result<Harvest, String> {
         let schedule = self.schedule(time);
         let start = Instant::now();
-        let (talk, writers) = (self.talk, &mut self.writers);
+        let (talk, writers, requests) = (self.talk, &mut self.writers, schedule.len());
+        let (poll, events, readers) = (&mut self.poll, &mut self.events, &mut self.readers);
         let (arrivals, asked_late) = thread::scope(|scope| {
+            // On threads that end with the load: the caller goes on as it was.
             let write = scope.spawn(|| write_all(writers, talk, &schedule, start));
-            prefer_this_thread();
-            let arrivals =
-                read_all(&mut self.poll, &mut self.events, &mut self.readers, talk, schedule.len());
-            let asked_late = write.join().map_err(|_| "a client panicked".to_owned())??;
+            let read = scope.spawn(move || {
+                prefer_this_thread();
+                read_all(poll, events, readers, talk, requests)
+            });
+            let panicked = |_| "a client panicked".to_owned();
+            let arrivals = read.join().map_err(panicked)?;
+            let asked_late = write.join().map_err(panicked)??;
             Ok::<_, String>((arrivals?, asked_late))
         })?;
         let late = |(request, arrival): (usize, Instant)| {

@@ -20,12 +20,23 @@ pub fn shorten_slice(slice: Duration) -> io::Result<()> {
 
 /// Has the kernel run the calling thread before every thread of the ordinary policy.
 ///
+/// Threads that it starts are ordinary ones: a runtime whose workers never wait for a processor
+/// would keep all others from theirs.
+///
 /// # Errors
 ///
 /// Returns the system's error: most users may not ask for this.
 pub fn go_before_all() -> io::Result<()> {
-    set(libc::sched_attr { sched_policy: libc::SCHED_FIFO as u32, sched_priority: 1, ..NOTHING })
+    set(libc::sched_attr {
+        sched_policy: libc::SCHED_FIFO as u32,
+        sched_flags: RESET_ON_FORK,
+        sched_priority: 1,
+        ..NOTHING
+    })
 }
+
+/// `SCHED_FLAG_RESET_ON_FORK`.
+const RESET_ON_FORK: u64 = 1;
 
 const SIZE: u32 = size_of::<libc::sched_attr>() as u32;
 
@@ -70,7 +81,14 @@ mod tests {
         shorten_slice(Duration::from_micros(300)).unwrap();
         sharpen_timers().unwrap();
         assert_eq!(rustix::thread::current_timer_slack().unwrap(), 1);
-        if let Err(error) = go_before_all() {
+        // On a thread that ends: this one stays as it is.
+        let tried = std::thread::spawn(|| {
+            let tried = go_before_all();
+            let heir = std::thread::spawn(|| shorten_slice(Duration::from_micros(300)));
+            assert!(heir.join().unwrap().is_ok(), "an heir is ordinary");
+            tried
+        });
+        if let Err(error) = tried.join().unwrap() {
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
         }
     }
