@@ -518,10 +518,12 @@ fn a_loop_that_sleeps_and_looks_gives_its_seat_away_however_many_are_blocked() {
             .collect();
         let flag = Arc::new(AtomicBool::new(false));
         let looks = flag.clone();
+        let (keep, nothing) = channel::<()>();
         let polls = pool.spawn_cpu(move || {
             while !looks.load(SeqCst) {
-                std::thread::sleep(Duration::from_micros(200));
+                assert!(nothing.recv_timeout(Duration::from_micros(200)).is_err());
             }
+            drop(keep);
         });
         pool.spawn_detached(move || flag.store(true, SeqCst));
         polls.join().unwrap();

@@ -75,6 +75,8 @@ pub(crate) fn cancel_if_last(team: &Team) -> bool {
     if is_last {
         cancel_all(team);
         team.shut_driver_down();
+    }
+    if is_last || team.all_have_left() {
         team.notify_ending();
     }
     is_last

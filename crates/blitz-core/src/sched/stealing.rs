@@ -52,8 +52,10 @@ impl Tasks<'_> {
         let (batch, ring) = (self.own_batch(), self.own_ring());
         // What does not fit into the buffer goes to the ring, and only as much as fits there.
         let room = batch.room() + ring.room();
-        // Without stealing no other worker would come to those that wait here.
-        let fair = if team.config.stealing { fair_batch(len, team.num_workers()) } else { 1 };
+        // Without stealing no other worker would come to those that wait here. Tasks that end stay
+        // where all threads reach them.
+        let shares = team.config.stealing && !team.tasks_end();
+        let fair = if shares { fair_batch(len, team.num_workers()) } else { 1 };
         let mut taken = queue.pop_batch(fair.min(most).min(room + 1));
         let count = taken.len();
         let first = taken.next()?;

@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 
 use crate::sched::cancel::cancel_reachable;
-use crate::team::Team;
+use crate::team::{Entered, Team};
 use blitz_parts::prim::park_for;
 use blitz_parts::prim::thread::{self, Thread};
 use blitz_parts::tuning::{END_PERIOD, END_PERIOD_MAX, END_THREADS};
@@ -24,7 +24,11 @@ pub(super) fn start(team: &Team) -> io::Result<Thread> {
 
 fn spawn(team: &Team, run: fn(&Team)) -> io::Result<Thread> {
     let kept = team.arc();
-    let handle = thread::Builder::new().name("blitz-end".to_owned()).spawn(move || run(&kept))?;
+    let mut builder = thread::Builder::new().name("blitz-end".to_owned());
+    if let Some(bytes) = team.config.stack_size {
+        builder = builder.stack_size(bytes);
+    }
+    let handle = builder.spawn(move || run(&kept))?;
     let thread = handle.thread().clone();
     team.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
     Ok(thread)
@@ -52,6 +56,8 @@ fn see_tasks_end(team: &Team) {
 }
 
 fn cancel_here(team: &Team) {
+    let _entered = Entered::new(team.arc());
     let _inside = team.be_inside();
-    cancel_reachable(team);
+    // The last worker to leave waits until this thread has no task in its hands (LIFE-7).
+    team.life.come_late(|| cancel_reachable(team));
 }
