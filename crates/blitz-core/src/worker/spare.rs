@@ -52,6 +52,8 @@ impl Owner<'_> {
     }
 
     fn serve(self, duty: Duty) {
+        // What the watch noted while this spare rested is not about this call.
+        self.tasks().attend(None);
         let sleep = self.team().sleep();
         self.note_spare_begin(duty);
         let idle = sleep.enter_service(self.bed());
