@@ -12,7 +12,9 @@ use std::time::Duration;
 /// What was done with the tasks of one type. Estimated: of short polls one in some is timed.
 ///
 /// ```
-/// async fn handler() {}
+/// async fn handler() {
+///     blitz::task::yield_now().await;
+/// }
 /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
 /// pool.spawn(handler()).join().unwrap();
 /// let types = pool.metrics().types;

@@ -252,6 +252,8 @@ impl Tasks<'_> {
         self.own().tasks.tick.end_poll(time);
         if let Some(slow) = team.config.slow_poll.as_ref().filter(|slow| time >= slow.limit) {
             team.catch("the slow-poll handler", || (slow.handler)(id, time));
+            // The next poll does not begin where this one has ended.
+            self.forget_poll_end();
         }
         ran
     }

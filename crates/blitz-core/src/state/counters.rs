@@ -65,7 +65,7 @@ impl TaskCounters {
 
 /// How many nanoseconds ago a stamp was taken.
 pub(crate) fn since_stamp(before: u32) -> u64 {
-    u64::from(stamp().wrapping_sub(before)) << STAMP_BITS
+    ticks::to_nanos(u64::from(stamp().wrapping_sub(before)) << STAMP_BITS)
 }
 
 /// What came of a poll, as the index of its counter.
@@ -82,12 +82,13 @@ pub(crate) const COMPLETED: usize = 0;
 pub(crate) const CANCELLED: usize = 1;
 pub(crate) const AGAIN: usize = 3;
 
-/// Which bits of the nanoseconds a stamp leaves out: what the shortest bucket cannot tell apart.
-const STAMP_BITS: u32 = 6;
+/// Which bits of the ticks a stamp leaves out: about what the shortest bucket cannot tell apart.
+const STAMP_BITS: u32 = 7;
 
-/// The time since some moment in units of 64 nanoseconds, never zero. It goes round in four and a
-/// half minutes: a task that waits longer is taken for one that waited less.
+/// The time since some moment in units of 128 ticks, never zero. It goes round in three minutes or
+/// more: a task that waits longer is taken for one that waited less. Ticks, since the rate by which
+/// they become nanoseconds may be refined in between.
 #[expect(clippy::cast_possible_truncation, reason = "it goes round")]
 fn stamp() -> u32 {
-    ((ticks::to_nanos(ticks::now()) >> STAMP_BITS) as u32).max(1)
+    ((ticks::now() >> STAMP_BITS) as u32).max(1)
 }

@@ -118,7 +118,11 @@ impl States {
         let all = if begun == 0 { 0 } else { now.saturating_sub(begun) };
         let busy = all.saturating_sub(idle.iter().sum());
         let (polls, jobs) = (self.polls.get(), self.jobs.get());
-        let poll = if jobs == 0 { busy } else { share(busy, polls, polls.saturating_add(jobs)) };
+        let poll = match (polls, jobs) {
+            (0, _) => 0,
+            (_, 0) => busy,
+            _ => share(busy, polls, polls.saturating_add(jobs)),
+        };
         let [search, park, driver] = idle.map(ticks::to_duration);
         let (poll, job) = (ticks::to_duration(poll), ticks::to_duration(busy - poll));
         StateTimes { poll, job, search, driver, park }

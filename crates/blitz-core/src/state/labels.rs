@@ -89,6 +89,7 @@ struct Entry {
     /// Zero if there is nothing here.
     key: usize,
     name: Label,
+    /// The row of a type, the length of a label.
     row: usize,
 }
 
@@ -102,10 +103,10 @@ impl LabelCache {
     /// The number of a name with a place of its own in memory.
     pub(crate) fn number(&self, names: &Labels, name: &'static str) -> Label {
         let cell = self.place(name.as_ptr().addr());
-        // Labels that begin at one place may differ in length.
-        let key = name.as_ptr().addr().wrapping_mul(31).wrapping_add(name.len()) | 1;
-        if cell.get().key != key {
-            cell.set(Entry { key, name: names.number(name), row: 0 });
+        // Labels that begin at one place may differ in length. An odd key is that of a label.
+        let (key, len) = (name.as_ptr().addr().wrapping_mul(2) | 1, name.len());
+        if (cell.get().key, cell.get().row) != (key, len) {
+            cell.set(Entry { key, name: names.number(name), row: len });
         }
         cell.get().name
     }

@@ -171,13 +171,16 @@ impl Tick {
         before & self.job_mask.get() == 0
     }
 
-    /// A timed job took `time`; returns how many jobs it stands for.
-    pub(crate) fn end_job(&self, time: Duration) -> u64 {
-        let weight = self.job_mask.get() + 1;
+    /// How many jobs a timed one stands for that begins now.
+    pub(crate) fn job_weight(&self) -> u64 {
+        self.job_mask.get() + 1
+    }
+
+    /// A timed job took `time`.
+    pub(crate) fn end_job(&self, time: Duration) {
         self.job_average.add(time);
         let each = self.records && self.job_average.detail() == Detail::Whole;
         self.job_mask.set(if each { 0 } else { u64::from(JOBS_PER_SAMPLE) - 1 });
-        weight
     }
 
     /// A job is about to be run.
@@ -437,13 +440,14 @@ mod tests {
     fn jobs_that_are_short_are_sampled() {
         let tick = Tick::new(false, true);
         assert!(tick.times_job(0));
-        assert_eq!(tick.end_job(Duration::from_secs(1)), 1);
+        assert_eq!(tick.job_weight(), 1);
+        tick.end_job(Duration::from_secs(1));
         assert!(tick.times_job(1) && tick.times_job(2));
         while tick.times_job(1) {
             tick.end_job(Duration::ZERO);
         }
         let timed = (0..JOBS_PER_SAMPLE * 3).filter(|&job| tick.times_job(job.into()));
         assert_eq!(timed.count(), 3);
-        assert_eq!(tick.end_job(Duration::ZERO), JOBS_PER_SAMPLE.into());
+        assert_eq!(tick.job_weight(), u64::from(JOBS_PER_SAMPLE));
     }
 }

@@ -48,8 +48,12 @@ pub(crate) struct NotedPoll<'a> {
     row: Option<&'a TypeRow>,
 }
 
-/// A job that is being timed: when it began.
-pub(crate) struct NotedJob(NonZeroU64);
+/// A job that is being timed.
+pub(crate) struct NotedJob {
+    begin: NonZeroU64,
+    /// How many jobs it stands for.
+    weight: u64,
+}
 
 impl<'a> Owner<'a> {
     /// Records an event that is rare.
@@ -108,12 +112,12 @@ impl<'a> Owner<'a> {
         self.own().noted.poll_end.set(now);
         let nanos = ticks::to_nanos(passed);
         let all = passed.saturating_mul(poll.weight);
-        insight.polls.add(nanos, poll.weight);
-        insight.states.polls.add(all);
         if let Some(row) = poll.row {
             row.polls.add(poll.weight);
             row.ticks.add(all);
         }
+        insight.polls.add(nanos, poll.weight);
+        insight.states.polls.add(all);
         Duration::from_nanos(nanos)
     }
 
@@ -132,7 +136,8 @@ impl<'a> Owner<'a> {
             self.note_unrecorded(begin, 0, 1);
             record(&insight.recorder.busy, begin, Kind::JOB_BEGIN, 0, 0, Label(0));
         }
-        NotedJob(NonZeroU64::new(begin).unwrap_or(NonZeroU64::MIN))
+        let weight = self.own().tasks.tick.job_weight();
+        NotedJob { begin: NonZeroU64::new(begin).unwrap_or(NonZeroU64::MIN), weight }
     }
 
     /// The job has ended.
@@ -140,12 +145,12 @@ impl<'a> Owner<'a> {
     pub(crate) fn end_noted_job(self, job: NotedJob) {
         let insight = &self.worker().insight;
         let now = ticks::now();
-        let passed = now.saturating_sub(job.0.get());
+        let passed = now.saturating_sub(job.begin.get());
         record(&insight.recorder.busy, now, Kind::JOB_END, 0, 0, Label(0));
         let nanos = ticks::to_nanos(passed);
-        let weight = self.own().tasks.tick.end_job(Duration::from_nanos(nanos));
-        insight.jobs.add(nanos, weight);
-        insight.states.jobs.add(passed.saturating_mul(weight));
+        self.own().tasks.tick.end_job(Duration::from_nanos(nanos));
+        insight.jobs.add(nanos, job.weight);
+        insight.states.jobs.add(passed.saturating_mul(job.weight));
     }
 
     /// A task became runnable on this worker, and was stamped.
@@ -180,6 +185,7 @@ impl<'a> Owner<'a> {
 
     /// This worker is about to sleep.
     pub(crate) fn note_park(self) {
+        self.forget_poll_end();
         self.note(Kind::PARK, 0, 0, 0);
         let (states, now) = (&self.worker().insight.states, ticks::now());
         if states.is_idle() {

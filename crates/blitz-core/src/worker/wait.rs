@@ -96,6 +96,7 @@ impl Owner<'_> {
                 self.wait_within(latch, mark, limits);
             }
         }
+        self.forget_poll_end();
         self.trail.end_wait(outer);
         std::mem::forget(guard);
     }

@@ -145,7 +145,7 @@ impl Seen {
         let stuck = begun == self.begun && worker.is_in_work();
         (self.polls, self.begun) = (polls, begun);
         if stuck {
-            self.looks += 1;
+            self.looks = self.looks.saturating_add(1);
         } else {
             (self.looks, self.dozed, self.is_hogged) = (0, 0, false);
         }
@@ -170,7 +170,7 @@ impl Seen {
             return Doing::Computes;
         }
         let is_blocked = system_thread::is_blocked(thread);
-        self.dozed = if is_blocked { self.dozed + 1 } else { 0 };
+        self.dozed = if is_blocked { self.dozed.saturating_add(1) } else { 0 };
         match is_blocked {
             // A loop that sleeps and looks again is blocked as well.
             true if used == before || self.dozed >= WATCH_LOOKS_READY => Doing::Nothing,
@@ -211,7 +211,8 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
             finding = Finding::Slow;
         }
         if seen.is_stuck() {
-            if seen.looks == STALL_LOOKS {
+            // One that sleeps inside of what it runs is waiting, not stuck.
+            if seen.looks == STALL_LOOKS && !worker.insight.states.is_idle() {
                 team.note_stall(worker, seen.looks);
             }
             // A spare has the seat of one that has lost its own.

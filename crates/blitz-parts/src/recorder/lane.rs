@@ -123,7 +123,8 @@ pub(super) struct Slots<T: Empty> {
 
 impl<T: Empty> Slots<T> {
     pub(super) fn new(bytes: usize) -> Slots<T> {
-        let most = bytes / T::BYTES;
+        // No allocation is larger.
+        let most = bytes.min(isize::MAX as usize) / T::BYTES;
         let len = if most < 2 { 0 } else { 1 << most.ilog2() };
         Slots { first: AtomicPtr::new(null_mut()), len }
     }
