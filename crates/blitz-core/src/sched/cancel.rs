@@ -55,25 +55,26 @@ pub(crate) fn cancel_reachable(team: &Team) {
 impl Drop for Team {
     fn drop(&mut self) {
         // A thread that a pool had adopted may have ended without leaving.
-        cancel_all(self);
+        cancel_all(self, yield_now);
         self.shut_driver_down();
     }
 }
 
 /// A worker that will never work, or the handle, is at its end.
 pub(crate) fn leave(team: &Team) {
-    if cancel_if_last(team) {
+    if cancel_if_last(team, yield_now) {
         team.end_ambient();
     }
     team.count_out();
 }
 
 /// Counts one participant out. The last one cancels every task that is left. Returns whether it was
-/// the last: then it also ends the team's context, once no job is left.
-pub(crate) fn cancel_if_last(team: &Team) -> bool {
+/// the last: then it also ends the team's context, once no job is left. It calls `meanwhile` as long
+/// as other threads have tasks in their hands, whose drops may wait for the driver.
+pub(crate) fn cancel_if_last(team: &Team, meanwhile: impl Fn()) -> bool {
     let is_last = team.life.leave() == Left::Last;
     if is_last {
-        cancel_all(team);
+        cancel_all(team, meanwhile);
         team.shut_driver_down();
     }
     if is_last || team.all_have_left() {
@@ -83,9 +84,9 @@ pub(crate) fn cancel_if_last(team: &Team) -> bool {
 }
 
 /// Cancels every task. Only when no thread is a worker any more, but for the caller.
-fn cancel_all(team: &Team) {
+fn cancel_all(team: &Team, meanwhile: impl Fn()) {
     while cancel_round(team) > 0 || team.life.anyone_late() {
-        yield_now();
+        meanwhile();
     }
     // What came between the last look and now.
     team.tasks.close();

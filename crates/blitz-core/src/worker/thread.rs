@@ -7,7 +7,7 @@ use crate::base::panic::AbortOnUnwind;
 use crate::sched::cancel::{cancel_if_last, leave};
 use crate::state::Rest;
 use crate::team::{Owner, Team, WorkerScope, current};
-use blitz_parts::prim::thread;
+use blitz_parts::prim::{thread, yield_now};
 use blitz_parts::stock::Stock;
 use blitz_parts::thread::current as current_thread;
 use blitz_parts::ticks;
@@ -101,7 +101,12 @@ fn retire(owner: Owner<'_>) {
             break;
         }
     }
-    if cancel_if_last(owner.team()) {
+    let see_to_driver = || {
+        if !owner.poll_driver() {
+            yield_now();
+        }
+    };
+    if cancel_if_last(owner.team(), see_to_driver) {
         // The drops of tasks and the wakers of the driver may have spawned jobs, and no other worker
         // is left.
         run_jobs_left(owner);
