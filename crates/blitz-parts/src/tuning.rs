@@ -383,6 +383,10 @@ pub const RELIEF_CALLS: u32 = 100;
 /// although it had no processor.
 pub const WATCH_LOOKS_READY: u32 = 4;
 
+/// Looks of the watch in which a stuck worker was blocked each time, after which it counts as
+/// blocked although it used a little processor time in between: a loop that sleeps and looks again.
+pub const WATCH_LOOKS_DOZED: u32 = if MODELLED { 4 } else { 20 };
+
 /// Looks of the watch, about a tenth of a second: if no worker has come back from what it runs in
 /// that time, a spare takes a seat although the workers compute.
 pub const WATCH_LOOKS_HOGGED: u32 = if MODELLED { 4 } else { 100 };

@@ -51,7 +51,8 @@ fn rayon_1105_a_call_into_another_pool_starts_no_other_job_of_the_callers_pool()
     watched("rayon_1105", |watch| {
         let outer = watch.pool(descendants_only(2));
         let inner = watch.pool(descendants_only(2));
-        let busy: Vec<_> = (0..2).map(|_| AtomicBool::new(false)).collect();
+        // A spare may take the place of a worker that waits.
+        let busy: Vec<_> = (0..64).map(|_| AtomicBool::new(false)).collect();
         let calls = AtomicUsize::new(0);
         let work = |_: usize| {
             // At most one item per outer worker at a time: that is how its memory is bounded.

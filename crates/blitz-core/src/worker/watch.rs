@@ -32,8 +32,9 @@ use blitz_parts::prim::thread::{self, Thread};
 use blitz_parts::prim::{SeqCst, Step, broken, fence, park_for};
 use blitz_parts::thread as system_thread;
 use blitz_parts::tuning::{
-    COMPUTE_SLICE, STALL_LOOKS, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_HOGGED,
-    WATCH_LOOKS_IDLE, WATCH_LOOKS_LONG, WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
+    COMPUTE_SLICE, STALL_LOOKS, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_DOZED,
+    WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE, WATCH_LOOKS_LONG, WATCH_LOOKS_READY, WATCH_PERIOD,
+    WATCH_PERIOD_MAX,
 };
 use blitz_parts::watch::Next;
 use std::io;
@@ -173,7 +174,7 @@ impl Seen {
         self.dozed = if is_blocked { self.dozed.saturating_add(1) } else { 0 };
         match is_blocked {
             // A loop that sleeps and looks again is blocked as well.
-            true if used == before || self.dozed >= WATCH_LOOKS_READY => Doing::Nothing,
+            true if used == before || self.dozed >= WATCH_LOOKS_DOZED => Doing::Nothing,
             // Other threads have the processors: it would compute.
             false if self.looks >= WATCH_LOOKS_READY => Doing::Computes,
             _ => Doing::Unknown,
