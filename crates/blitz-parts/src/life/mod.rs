@@ -14,7 +14,7 @@
 //! | `closing` | the handle is gone | [`Life::close`], once | never |
 //! | `holds`, highest bit | the count was zero: the workers were told to stop | the release that found it | never |
 //! | `leaving` | workers that have not left, and the handle | – | [`Life::leave`] |
-//! | `late` | threads that leave a task to the thread that drops the team | [`Life::come_late`] | the same |
+//! | `late` | threads that leave a task to the thread that drops the team, or cancel tasks beside blocked workers at the end | [`Life::come_late`] | the same |
 //! | `started` | worker threads that have not begun, and the builder | – | [`Life::count_in`] |
 //! | `ended` | workers, the handle and the last hold, before their ends | – | [`Life::count_out`] |
 //!
