@@ -1,4 +1,4 @@
-//! A case: a workload, who takes part, and which comparisons are made with which goal.
+//! A case: a workload, its contestants, and the comparisons with their goals.
 
 use std::fmt;
 
@@ -18,9 +18,9 @@ pub struct Case {
     pub title: String,
     /// What is run.
     pub workload: Workload,
-    /// Who takes part.
+    /// The contestants.
     pub contestants: Vec<Contestant>,
-    /// What is looked at.
+    /// What is compared.
     pub views: Vec<View>,
     /// Whether a quick run includes it without being asked for it by name.
     pub quick: bool,
@@ -35,8 +35,8 @@ impl Case {
 
     /// The same workload with two builds of Blitz beside each other instead of rivals.
     ///
-    /// Each measure compares every Blitz contestant of the case with the older build of the same. A case
-    /// without a Blitz contestant has nothing to compare.
+    /// Each measure compares every Blitz contestant of the case with the older build of the same. A
+    /// case without a Blitz contestant has nothing to compare.
     #[must_use]
     pub fn beside_older(mut self) -> Option<Self> {
         let twin = self.twin();
@@ -104,7 +104,7 @@ impl fmt::Display for Contestant {
 pub struct View {
     /// Which number.
     pub measure: Measure,
-    /// Who is compared with whom.
+    /// The pairs that are compared.
     pub comparisons: Vec<Comparison>,
 }
 

@@ -1,4 +1,4 @@
-//! The machine card: what a reader has to know about the machine before believing a number.
+//! The machine card: facts about the machine that a reader of the numbers needs.
 
 use std::{fs, thread};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{os, rival::RivalKind};
 
-/// What the machine and the build look like. What cannot be found out is `None`.
+/// Facts about the machine and the build. Unknown facts are `None`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MachineCard {
     /// The processor's name.
@@ -106,7 +106,7 @@ pub fn memory_available_bytes() -> Option<u64> {
     kibibytes(&read_trimmed("/proc/meminfo")?, "MemAvailable")
 }
 
-/// Memory of this process that is not only promised but there, where the system tells.
+/// Resident memory of this process, where the system tells.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {
     kibibytes(&read_trimmed("/proc/self/status")?, "VmRSS")

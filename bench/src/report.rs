@@ -38,13 +38,13 @@ pub struct CaseReport {
     pub name: String,
     /// One sentence about it.
     pub title: String,
-    /// Rounds in which everybody took a turn.
+    /// Rounds in which every contestant took a turn.
     pub rounds: usize,
     /// How many processors other programs kept busy meanwhile, on average.
     pub others_cpus: Option<f64>,
     /// Why the case was not run, if it was not.
     pub skipped: Option<String>,
-    /// Who took part.
+    /// The contestants.
     pub contestants: Vec<ContestantReport>,
     /// The comparisons.
     pub rows: Vec<Row>,

@@ -13,8 +13,8 @@ pub struct Spread {
     pub median: f64,
     /// The 90th percentile.
     pub p90: f64,
-    /// The least that the median of endlessly many samples could be, if this set is not one of the odd ones, of which
-    /// there are one in twenty; of less than six samples the least, which is more often odd.
+    /// The lower end of the 95 % confidence interval of the true median. With fewer than six
+    /// samples it is the least sample, which is less certain.
     pub median_low: f64,
 }
 
@@ -91,8 +91,8 @@ pub fn distribution(samples: &[f64], percentiles: &[(Metric, f64)]) -> Sample {
     percentiles.iter().filter_map(value).collect()
 }
 
-/// The place, among `samples` sorted ones, of the lower end of the 95 % confidence interval of the median: how many lie
-/// below the true median is binomial, whatever is measured.
+/// The place, among `samples` sorted ones, of the lower end of the 95 % confidence interval of the
+/// median: how many lie below the true median is binomial, whatever is measured.
 fn rank_below_median(samples: usize) -> usize {
     let samples = samples as f64;
     ((samples - 1.96 * samples.sqrt()) / 2.0).round().max(1.0) as usize - 1

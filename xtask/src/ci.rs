@@ -31,7 +31,7 @@ pub struct Extent {
     pub tested: bool,
 }
 
-/// Climbs; says whether all went well.
+/// Runs the ladder; returns whether all went well.
 pub fn climb(extent: Extent) -> io::Result<bool> {
     let mut ladder = Ladder::new(commands::target_dir().join("xtask"))?;
     ladder

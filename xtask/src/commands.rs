@@ -15,15 +15,16 @@ pub const RAYON_PROGRAMS: &str = "bench/rayon-programs";
 /// Where the programs that use other crates are.
 pub const ECOSYSTEM: &str = "ecosystem";
 
-/// In the names of tests that measure or need very deep stacks: AddressSanitizer keeps frames elsewhere,
-/// and ThreadSanitizer follows calls to a depth of 64 Ki only.
+/// In the names of tests that measure or need very deep stacks: AddressSanitizer keeps frames
+/// elsewhere, and ThreadSanitizer follows calls to a depth of 64 Ki only.
 const DEEP_STACKS: &str = "deep_nesting";
 
 /// In the names of tests whose signals may hit a thread that sleeps.
 const SIGNALS_FROM_OUTSIDE: &str = "signal_from_outside";
 
-/// In the names of stress tests that run once more on the other scheduler: in a target of their own they have no
-/// module before their name. Optimised they run on both; with a sanitizer once, since that takes long.
+/// In the names of stress tests that run once more on the other scheduler: in a target of their own
+/// they have no module before their name. Optimised they run on both; with a sanitizer once, since
+/// that takes long.
 pub const STRESS_AGAIN: &str = "stress_";
 
 /// `cargo` of the toolchain that runs this program.
@@ -55,8 +56,9 @@ pub fn loom(filter: Option<&str>) -> Command {
     command
 }
 
-/// The pools of blitz-core under random schedules, or the programs whose path begins with `filter`. The
-/// other tests of the library are compiled, too, and do not work: shuttle's atomics need a schedule.
+/// The pools of blitz-core under random schedules, or the programs whose path begins with `filter`.
+/// The other tests of the library are compiled, too, and do not work: shuttle's atomics need a
+/// schedule.
 pub fn shuttle(filter: Option<&str>) -> Command {
     let mut command = modelled("shuttle", "blitz-core", &["test", "--release", "--lib"]);
     command.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
@@ -64,7 +66,7 @@ pub fn shuttle(filter: Option<&str>) -> Command {
     command
 }
 
-/// Clippy for what only the checker of this name compiles of `package`.
+/// Clippy for the code of `package` that only this checker compiles.
 pub fn clippy_under(checker: &str, package: &str) -> Command {
     let mut command = modelled(checker, package, &["clippy", "--lib", "--tests"]);
     command.args(["--", "-D", "warnings"]);
@@ -94,7 +96,7 @@ pub fn ecosystem(arguments: &[&str]) -> Command {
     elsewhere(ECOSYSTEM, "ecosystem", arguments)
 }
 
-/// Looks whether the difference that the example of a port has with it can be undone.
+/// Checks that the diff of the example port can be reversed.
 pub fn undo_port() -> Command {
     let mut command = Command::new("git");
     command.args(["apply", "--reverse", "--check", "--directory=examples/port"]);
@@ -165,8 +167,8 @@ fn on_nightly(question: &str) -> Result<String, String> {
     }
 }
 
-/// The library's unit and integration tests under AddressSanitizer, leaks and stack use after return
-/// included.
+/// The library's unit and integration tests under AddressSanitizer, leaks and stack use after
+/// return included.
 pub fn asan(filter: Option<&str>) -> Command {
     let mut command = sanitized("asan", ADDRESS, &[], filter);
     under_address_sanitizer(&mut command);
@@ -180,8 +182,8 @@ const ADDRESS: &str = "-Zsanitizer=address --cfg blitz_asan";
 fn under_address_sanitizer(command: &mut Command) {
     command.env("RUSTFLAGS", format!("{ADDRESS} {THROUGH_LIBC}"));
     command.env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1");
-    // Locals live elsewhere then, so that a worker cannot see how much of its stack is used and nests waits
-    // until there are no more tasks.
+    // With it locals live elsewhere. Then a worker cannot see how much of its stack is used, and
+    // nests waits until there are no more tasks.
     command.env("RUST_MIN_STACK", (64 << 20).to_string());
 }
 
@@ -198,21 +200,23 @@ pub fn attack(options: &[&str], sanitizer: bool) -> Command {
     let mut command = apart(command, "asan");
     under_address_sanitizer(&mut command);
     command.args(["run", "nightly", "cargo"]).args(run).args(["--target", SANITIZER_TARGET]);
-    // What the sanitizer makes slower is no hang yet.
+    // A sanitizer is slow: allow more time before it counts as a hang.
     command.env("BLITZ_ATTACK_SLOWER", "5").args(["--", "--patience", "150"]).args(options);
     command
 }
 
-/// The library's unit and integration tests under ThreadSanitizer. The standard library is built with
-/// it, too: as shipped its mutexes and counts are invisible, and whatever they guard looks like a race.
+/// The library's unit and integration tests under ThreadSanitizer. The standard library is built
+/// with it, too: as shipped its mutexes and counts are invisible, and whatever they guard looks
+/// like a race.
 pub fn tsan(filter: Option<&str>) -> Command {
     let mut command = sanitized("tsan", "-Zsanitizer=thread", &["-Zbuild-std"], filter);
-    // It keeps a signal back until the thread calls something that it knows: a thread that sleeps never does.
+    // It delays a signal until the thread makes a call that it intercepts: a thread that sleeps
+    // never does.
     command.args(["--skip", SIGNALS_FROM_OUTSIDE]);
     command
 }
 
-/// Sockets are asked through the C library then: a sanitizer knows its calls, and what they write.
+/// Use the C library for sockets: a sanitizer knows its calls and what they write.
 const THROUGH_LIBC: &str = "--cfg rustix_use_libc";
 
 fn sanitized(folder: &str, flags: &str, options: &[&str], filter: Option<&str>) -> Command {

@@ -1,5 +1,5 @@
-//! Whether `docs/coverage.md` tells the truth: each row names files, items and tests that exist, and no
-//! line of the documents' checklist is left out; and whether `blitz-par` has what Rayon has.
+//! Checks `docs/coverage.md`: each row names files, items and tests that exist, and no line of the
+//! documents' checklist is missing. Also checks that `blitz-par` has all that Rayon has.
 
 mod inventory;
 
@@ -14,7 +14,7 @@ const CATALOGUE: &[&str] = &["bench/src/catalogue/", "bench/contestant/src/"];
 /// The documents' letters, and how many lines the checklist has for each.
 const CHECKLIST: &[(char, usize)] = &[('A', 8), ('B', 7), ('C', 5), ('D', 13), ('E', 6)];
 
-/// Something that the page says and that is not so.
+/// A wrong statement of the page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Counted from 1; 0 if the page as a whole is meant.
@@ -39,14 +39,14 @@ struct Row<'a> {
     proofs: Vec<&'a str>,
 }
 
-/// Everything on the page that is not so, and what `blitz-par` lacks.
+/// All wrong statements of the page, and what `blitz-par` lacks.
 pub fn findings(tree: &Tree) -> Vec<Finding> {
     let mut found = page_findings(tree);
     found.extend(inventory::findings(tree));
     found
 }
 
-/// Everything on the page that is not so.
+/// All wrong statements of the page.
 fn page_findings(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let Some(page) = tree.file(PAGE) else {

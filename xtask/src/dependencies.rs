@@ -1,6 +1,6 @@
-//! What a program gets that uses Blitz: no second runtime and no model checker. mio serves Blitz's own driver;
-//! Tokio is there for its channels, its locks and its I/O traits, without the features that would bring its
-//! scheduler, timers or reactor along.
+//! Checks the dependencies of a program that uses Blitz: no second runtime and no model checker.
+//! mio serves Blitz's own driver; Tokio is there for its channels, its locks and its I/O traits,
+//! without the features that would bring its scheduler, timers or reactor along.
 
 use crate::commands::cargo;
 

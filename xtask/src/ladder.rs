@@ -38,11 +38,11 @@ pub struct Job {
 
 /// A command that takes longer hangs and is ended; what it started itself is not.
 const LIMIT: Duration = Duration::from_secs(40 * 60);
-/// How often a step says that it is alive, where no terminal is watched.
+/// How often a step reports progress if there is no terminal.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 /// How often a command's state is looked at.
 const POLL: Duration = Duration::from_millis(100);
-/// Of a failed step's log this many lines are shown.
+/// How many lines of a failed step's log are shown.
 const SHOWN_LINES: usize = 300;
 
 impl Ladder {
@@ -80,7 +80,7 @@ impl Ladder {
         self.results.push(Entry { name, took, mark, note });
     }
 
-    /// Prints the table; says whether no step failed.
+    /// Prints the table; returns whether no step failed.
     pub fn summary(&self) -> bool {
         let width = self.results.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
         println!("\n── summary");

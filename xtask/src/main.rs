@@ -148,7 +148,8 @@ fn run(mut command: Command) -> io::Result<bool> {
     Ok(command.status()?.success())
 }
 
-/// Builds the `blitz` program of this checkout and of the one in `folder`, and lets them take turns.
+/// Builds the `blitz` program of this checkout and of the one in `folder`, and lets them take
+/// turns.
 fn compare(folder: &str, options: &[&str]) -> io::Result<bool> {
     let other = Path::new(folder);
     if !other.join("Cargo.toml").is_file() {

@@ -1,8 +1,8 @@
-//! Which modules of a crate name which others: read from the paths in its files, for rules about the
-//! direction of calls and for drawings of it.
+//! Finds which modules of a crate name which others, from the paths in its files. For the rule
+//! about the direction of calls and for its drawings.
 //!
-//! A module here is a file; modules inside of a file belong to it. A path counts for the module that
-//! defines what the path names, not for the one that re-exports it.
+//! A module here is a file; modules inside of a file belong to it. A path counts for the module
+//! that defines what the path names, not for the one that re-exports it.
 
 use crate::source::{Token, after_group, starts_with};
 use crate::tree::{File, Tree};
@@ -78,7 +78,8 @@ impl Graph {
     }
 
     /// One cycle of modules for each knot of them: among the modules of one folder, each with all
-    /// that is inside of it, and the folder's own `mod.rs`. Edges that `counts` refuses do not exist.
+    /// that is inside of it, and the folder's own `mod.rs`. Edges that `counts` refuses do not
+    /// exist.
     pub fn cycles(&self, counts: impl Fn(&Edge) -> bool) -> Vec<Vec<&Edge>> {
         let edges: Vec<&Edge> = self.edges.iter().filter(|edge| counts(edge)).collect();
         let folders: BTreeSet<&str> =
@@ -87,7 +88,7 @@ impl Graph {
         for folder in folders {
             let mut arcs: BTreeMap<&str, BTreeMap<&str, &Edge>> = BTreeMap::new();
             for &edge in &edges {
-                // What stands in the root may know everything.
+                // The root may know everything.
                 let ends = [&edge.from, &edge.to].map(|end| inside(end, folder));
                 if let [Some(from), Some(to)] = ends {
                     if from != to && !from.is_empty() && !to.is_empty() {
@@ -109,7 +110,8 @@ impl Graph {
     }
 }
 
-/// What `module` is among the modules directly inside of `folder`; `folder` itself for its `mod.rs`.
+/// What `module` is among the modules directly inside of `folder`; `folder` itself for its
+/// `mod.rs`.
 fn inside<'m>(module: &'m str, folder: &str) -> Option<&'m str> {
     if !is_within(module, folder) {
         return None;
@@ -222,7 +224,7 @@ impl Crate {
         let counts = match (mention.kind, &target) {
             // Paths that begin with the imported module say what is meant.
             (Kind::Import | Kind::Export, Target::Module(_)) => false,
-            // A `mod.rs` that hands on what lies inside of it does not depend on it by that.
+            // A `mod.rs` that re-exports its own submodules does not depend on them.
             (Kind::Export, Target::Item(inner)) => {
                 let name = mention.segments.last()?;
                 !is_within(inner, module) || scope.words.contains(name)
@@ -249,7 +251,8 @@ impl Crate {
                     let scope = self.scopes.get(&at);
                     let import = scope.and_then(|scope| scope.imports.get(name));
                     let rest = &segments[index + 1..];
-                    // A module and a function of one name: a path that ends here means the function.
+                    // A module and a function of one name: a path that ends here means the
+                    // function.
                     let is_module =
                         self.scopes.contains_key(&child) && (import.is_none() || !rest.is_empty());
                     if is_module {
@@ -325,7 +328,7 @@ impl<'a> Reader<'a> {
             segments.push(self.text(end + 2).to_owned());
             end += 3;
         }
-        // What is declared here, and fields and methods, are no names of something imported.
+        // Declarations, fields and methods are not imported names.
         let is_new = matches!(at.checked_sub(1).map_or("", |before| self.text(before)), "fn" | ".")
             || self.text(end) == ":" && self.text(end + 1) != ":";
         let kind = if self.text(end) == "!" { Kind::Macro } else { Kind::Inline };

@@ -1,5 +1,5 @@
-//! Rust text with its comments and literals told apart from its code: as much of a lexer as the
-//! rules need, and no more.
+//! Separates the code of a Rust text from its comments and literals. It is as much of a lexer as
+//! the rules need.
 
 /// A text in two layers of the same shape: every character of the text is in one of them, with a
 /// space in its place in the other. Line breaks are in both; literals are in neither.
@@ -176,7 +176,7 @@ impl Splitter {
         }
     }
 
-    /// How many hashes the raw string has that begins here, if one does.
+    /// If a raw string begins here, returns how many hashes it has.
     fn raw_hashes(&self) -> Option<usize> {
         let before = self.at.checked_sub(1).and_then(|at| self.chars.get(at));
         let word_goes_on = before.is_some_and(|&c| is_word(c) && c != 'b' && c != 'c');

@@ -2,8 +2,8 @@
 //! fetched through cargo, patched on the command line, run, counted. Nothing of them is kept in the
 //! repository.
 //!
-//! The shim proves that it was used in two ways: `cargo tree` names its path, and every process that
-//! used a pool appends that pool's counters to a file.
+//! The shim proves that it was used in two ways: `cargo tree` names its path, and every process
+//! that used a pool appends that pool's counters to a file.
 
 mod catalogue;
 mod facade;
@@ -67,7 +67,7 @@ impl Options {
     }
 }
 
-/// Fetches and runs the suites and prints the table; says whether all went well.
+/// Fetches and runs the suites and prints the table; returns whether all went well.
 pub fn run(options: &Options) -> io::Result<bool> {
     let wanted: Vec<&Suite> = SUITES.iter().filter(|suite| options.wants(suite)).collect();
     if wanted.is_empty() {
@@ -115,7 +115,7 @@ fn print_table(rows: &[(&str, Outcome)]) {
     }
 }
 
-/// Says which tests of a suite are not run.
+/// Prints which tests of a suite are not run.
 fn print_left_out(suite: &Suite) {
     for (file, tests, why) in suite.left_out {
         println!("\n{}, not run: {} of {file}: {why}", suite.name, tests.len());

@@ -30,7 +30,7 @@ pub enum Metric {
     AskedP99,
     /// Wall time per job, of jobs done beside something else.
     PerJob,
-    /// CPU time of everybody but the measuring thread, per second in which nothing happens. One
+    /// CPU time of all threads but the measuring one, per second in which nothing happens. One
     /// nanosecond stands for none at all, so that nothing divided by nothing is one.
     IdleCpu,
     /// Memory of one of many equal things.
@@ -126,7 +126,7 @@ impl Metric {
     }
 }
 
-/// What one turn measured. A metric that is absent was asked for in vain: the rival cannot do it.
+/// What one turn measured. If a metric is absent, the rival cannot provide it.
 pub type Sample = BTreeMap<Metric, f64>;
 
 /// A rival that is ready for its turns.

@@ -1,8 +1,9 @@
-//! What the runner of `blitz bench` and the processes that take turns agree on: what a turn
-//! measures, how long it takes, and what is said through the pipe between the two.
+//! The protocol between the runner of `blitz bench` and the processes that take turns: what a turn
+//! measures, how long it takes, and the messages in the pipe between the two.
 //!
-//! A crate of its own, because contestants are built in more than one workspace: the programs that
-//! use Rayon exist twice, once on each `rayon-core`, and a workspace can hold one package of a name.
+//! It is a separate crate because contestants are built in more than one workspace: the programs
+//! that use Rayon exist twice, once on each `rayon-core`, and a workspace cannot hold two packages
+//! of one name.
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Which programs run on Rayon's core and on the drop-in; the programs are in `bench/rayon-programs`.
+//! Which programs run on Rayon's core and on the drop-in; the programs are in
+//! `bench/rayon-programs`.
 
 use crate::Caller;
 
@@ -11,7 +12,7 @@ pub enum RayonProgram {
     Collect,
     /// A million numbers, sorted in place.
     Sort {
-        /// What they look like before.
+        /// Their order before the sort.
         order: Order,
         /// Whether by `par_sort`; otherwise by `par_sort_unstable`.
         stable: bool,
@@ -26,7 +27,7 @@ pub enum RayonProgram {
     SmallLoop {
         /// How many items it has.
         items: usize,
-        /// Who calls it.
+        /// Where it is called from.
         caller: Caller,
     },
     /// `ndarray`: a matrix computed of two others, element by element.

@@ -9,7 +9,7 @@ use crate::{Contest, Metric, Pace, Sample, nanoseconds, os};
 
 /// Something that can be done again and again, with a result that is checked every time.
 pub trait Repeat {
-    /// Does it `repetitions` times and says what that took.
+    /// Does it `repetitions` times and returns the time that took.
     ///
     /// # Errors
     ///
@@ -21,7 +21,7 @@ pub trait Repeat {
         1
     }
 
-    /// What else the last call of [`time`](Self::time) measured, per operation.
+    /// Further measurements of the last call of [`time`](Self::time), per operation.
     fn more(&self) -> Sample {
         Sample::new()
     }
@@ -135,8 +135,8 @@ impl<J: Repeat> Contest for Repeated<J> {
                 *self.repetitions.insert(repetitions)
             }
         };
-        // Another contestant had the caches since the last turn. A repetition that fills a turn
-        // on its own is long enough not to notice.
+        // Another contestant has used the caches since the last turn, so warm up. A repetition that
+        // fills a turn by itself is long enough not to matter.
         if repetitions > 1 {
             self.job.time(repetitions / 8 + 1)?;
         }

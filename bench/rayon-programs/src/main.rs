@@ -2,8 +2,8 @@
 //! Blitz's drop-in. `blitz bench` builds both. The loops in [`par`] exist with the iterators of
 //! other crates, too.
 //!
-//! Each program is a contestant of `blitz bench`; `rayon-programs check` runs all of them, at a small
-//! size, and prints what they computed.
+//! Each program is a contestant of `blitz bench`; `rayon-programs check` runs all of them, at a
+//! small size, and prints what they computed.
 
 // The loops are compiled once for each crate whose iterators have their names.
 #![allow(clippy::duplicate_mod)]

@@ -6,8 +6,8 @@ use crate::par::Iterators;
 
 /// One computation, twice: in parallel and sequentially.
 pub trait Program: Send + 'static {
-    /// Whether one run is too short to be timed alone. Then all runs of a turn are timed as one, and
-    /// what `prepare` and `fingerprint` do counts, too.
+    /// Whether one run is too short to be timed alone. Then all runs of a turn are timed as one,
+    /// and what `prepare` and `fingerprint` do counts, too.
     fn is_tiny(&self) -> bool {
         false
     }
@@ -26,10 +26,10 @@ pub trait Program: Send + 'static {
     /// Computes the same without.
     fn sequential(&mut self);
 
-    /// What says whether the last run was right.
+    /// Returns a fingerprint that shows whether the last run was right.
     fn fingerprint(&self) -> u64;
 
-    /// What a run does besides computing, as far as that can be told.
+    /// Further counts of a run, if they are known.
     fn counts(&mut self) -> Sample {
         Sample::new()
     }
@@ -134,8 +134,9 @@ impl<P: Program> Repeat for Running<P> {
     }
 }
 
-/// A fingerprint of numbers in their order: one multiplication each, since a check that takes several times as long
-/// as what it checks leaves a run few rounds. No single wrong number goes unnoticed, because each step can be undone.
+/// A fingerprint of numbers in their order: one multiplication each, since a check that takes
+/// several times as long as what it checks leaves a run few rounds. No single wrong number goes
+/// unnoticed, because each step can be undone.
 pub fn fingerprint(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, |hash: u64, number| (hash.rotate_left(5) ^ number).wrapping_mul(ODD))
 }

@@ -84,17 +84,17 @@ fn beside(name: &str, talk: Talk, job: JobKind, in_flight: usize) -> Case {
     }
 }
 
-/// Told beside Blitz as it is by default, without goals of their own.
+/// Shown beside Blitz with default settings, without goals of their own.
 const ALSO_OURS: [RivalKind; 2] = [SpawnCpu, Signal];
 
-/// Who takes part beside Blitz.
+/// The contestants beside Blitz.
 fn rivals(job: JobKind, in_flight: usize) -> Vec<RivalKind> {
     let mut rivals = vec![TokioRayon, TokioSlice, TokioInPlace, TokioBlocking, SmolRayon];
     match job {
         JobKind::Sum | JobKind::Sort => {}
         JobKind::Compute | JobKind::Sleep => rivals.push(Tokio),
     }
-    // Of several tasks that fork at once this version of Forte sometimes never runs one.
+    // If several tasks fork at once, this version of Forte sometimes never runs one of them.
     if in_flight == 1 {
         rivals.push(Forte);
     }
@@ -164,7 +164,7 @@ fn hogs(workers: usize) -> Case {
     )
 }
 
-/// Against the wait that is shared out evenly.
+/// Compared with an evenly shared wait.
 fn waits() -> Case {
     let goals: Goals<'_> = &[(Limit, Some(2.0)), (TokioRayon, None), (TokioBlocking, None)];
     let rivals = goals.iter().map(|(rival, _)| *rival);
@@ -197,7 +197,7 @@ fn stalled(stall: Stall) -> Case {
     )
 }
 
-/// Of a hundred, one ends per millisecond: each is alone, so that what it costs is told only.
+/// With a hundred, one ends per millisecond. Each fires alone, so its cost is shown without a goal.
 fn sleeps(count: usize) -> Case {
     let cheap = (count > 100).then_some(1.0);
     case(

@@ -78,7 +78,7 @@ fn goals(program: ParProgram) -> (f64, Option<f64>) {
     };
     use blitz_contestant::rayon_program::Order::Random;
     match program {
-        // How much more than nothing a hundred items take is no matter of a factor.
+        // A hundred items take almost no time, so a ratio says nothing.
         Loop { items: 100, caller: Caller::Inside } => (0.25, None),
         Loop { items: 1_000, caller: Caller::Inside } => (0.2, Some(1.15)),
         Loop { items: 10_000, caller: Caller::Inside } => (0.35, Some(1.0)),

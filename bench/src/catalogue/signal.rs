@@ -10,7 +10,8 @@ use crate::{
 pub(super) fn cases() -> Vec<Case> {
     vec![
         wake_storm("wake-storm", 25, Goals { tokio: Some(0.5), stealing: Some(0.8) }),
-        // Workers that the kernel does not let run make this one cheap: a goal would be a matter of luck.
+        // Workers that the kernel does not let run make this one cheap: a goal would be a matter of
+        // luck.
         wake_storm("wake-storm-long", 2_500, Goals::default()),
         random_wakes(),
         actor_ring(1, 10),
@@ -66,7 +67,7 @@ fn wake_storm(name: &str, rounds: usize, goals: Goals) -> Case {
          polls per wake."
     );
     let mut case = case(name, &title, TaskWorkload::WakeStorm { tasks: 1_000, rounds }, goals);
-    // More or fewer is neither better nor worse: it says how many wakes were one.
+    // More is neither better nor worse: it shows how many wakes were merged.
     case.views.push(views(Measure::Plain(Metric::Polls), Goals::default()));
     case
 }

@@ -48,7 +48,8 @@ impl Budget {
         Self { rounds_min, rounds_max, time }
     }
 
-    /// The budget of a case. One whose turns differ much among themselves gets enough of them for a median.
+    /// The budget of a case. One whose turns differ much among themselves gets enough of them for a
+    /// median.
     #[must_use]
     pub fn of_case(case: &Case, pace: Pace) -> Self {
         let budget = Self::of(pace);
@@ -77,7 +78,7 @@ impl Budget {
 pub struct Outcome {
     /// What was measured.
     pub samples: Samples,
-    /// Who could not start or dropped out, and why.
+    /// The contestants that could not start or dropped out, and why.
     pub failures: BTreeMap<Contestant, String>,
 }
 
@@ -115,7 +116,8 @@ impl Samples {
     }
 }
 
-/// Runs all rounds of `case`. `progress` is told after each turn which part of the case is done.
+/// Runs all rounds of `case`. Calls `progress` after each turn with the part of the case that is
+/// done.
 pub fn run(
     case: &Case,
     arena: &mut dyn Arena,
@@ -129,7 +131,7 @@ pub fn run(
     while !seats.is_empty() && budget.wants_another(outcome.samples.rounds(), start.elapsed()) {
         let rounds = outcome.samples.rounds();
         if case.workload.turns_of_a_process().is_some_and(|turns| is_over(rounds, turns)) {
-            // The old ones go first: all data of a case may be there only once.
+            // End the old ones first: there may not be memory for two copies of a case's data.
             seats.clear();
             seats = take_seats(case, arena, &mut outcome.failures);
         }
@@ -159,7 +161,8 @@ fn is_over(rounds: usize, turns: usize) -> bool {
     rounds > 0 && rounds % turns == 0
 }
 
-/// Opens all contestants that have not dropped out side by side, since setting up may take long, and then waits for each.
+/// Opens all contestants that have not dropped out side by side, since setting up may take long,
+/// and then waits for each.
 fn take_seats(
     case: &Case,
     arena: &mut dyn Arena,
@@ -192,7 +195,7 @@ fn done(budget: &Budget, rounds: usize, passed: Duration) -> f64 {
     by_rounds.max(by_time).min(at_least).min(1.0)
 }
 
-/// With fewer rounds there is no median to speak of.
+/// With fewer rounds a median means little.
 const ROUNDS_ALWAYS: usize = 3;
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub struct Processes<F> {
 }
 
 impl<F: FnMut(&Case, Contestant) -> Command> Processes<F> {
-    /// Contestants are started with what `command` returns for them.
+    /// Starts contestants with the commands that `command` returns.
     pub fn new(command: F) -> Self {
         Self { command }
     }

@@ -1,4 +1,4 @@
-//! Many clients on one thread: whichever has its answer asks again.
+//! Many clients on one thread: a client that has its answer asks again.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -33,11 +33,11 @@ struct Client {
     asked_at: Instant,
 }
 
-/// An answer that is longer than this is none that was asked for.
+/// A longer answer is wrong.
 const LONGEST_HELLO: usize = 512;
 
 impl Clients {
-    /// Connects all of them, and has each ask once.
+    /// Connects all of them, and lets each ask once.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Client {
         self.received = 0;
     }
 
-    /// Writes and reads what can be; whether the answer is complete.
+    /// Writes and reads what is possible; returns whether the answer is complete.
     fn go_on(&mut self) -> io::Result<bool> {
         self.write()?;
         while !self.is_complete() {
@@ -184,5 +184,5 @@ impl Client {
     }
 }
 
-/// A server that is silent for so long hangs.
+/// A server that is silent for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(20);

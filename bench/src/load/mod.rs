@@ -1,5 +1,5 @@
-//! The load of the I/O workloads: clients in a process of their own, so that the CPU time of a server
-//! is the server's, and so that every server is asked by the same program.
+//! The load of the I/O workloads: clients in a process of their own, so that the CPU time of a
+//! server is the server's, and so that every server is asked by the same program.
 //!
 //! ```text
 //!  contestant: the server ◀── sockets ──▶ load: the clients

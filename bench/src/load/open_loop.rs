@@ -1,7 +1,7 @@
 //! Clients that ask at a fixed rate, whether there are answers or not.
 //!
-//! A server that stalls is asked on, as by the users of a service, and each request counts from the
-//! time at which it was due.
+//! Requests go on while a server stalls, as with users of a service, and each request counts from
+//! the time at which it was due.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -81,8 +81,8 @@ impl OpenLoop {
             return vec![Duration::ZERO; self.writers.len()];
         }
         let mut rng = Rng::new(requests as u64);
-        // Anywhere in its interval: a period of the server or of the kernel meets requests at all
-        // of its points.
+        // At a random point of its interval, so that a period of the server or of the kernel meets
+        // requests at all its phases.
         let within =
             |rng: &mut Rng| interval.mul_f64((rng.next_u64() >> 32) as f64 / 2_f64.powi(32));
         (0..requests).map(|number| interval * number as u32 + within(&mut rng)).collect()
@@ -120,7 +120,7 @@ impl Ask for OpenLoop {
     }
 }
 
-/// Sends each request when it is due, or as soon as possible; how late each was sent.
+/// Sends each request when it is due, or as soon as possible; returns how late each was.
 fn write_all(
     writers: &mut [Writer],
     talk: Talk,
@@ -145,7 +145,7 @@ fn write(stream: &mut TcpStream, mut request: &[u8]) -> io::Result<()> {
     while !request.is_empty() {
         match stream.write(request) {
             Ok(bytes) => request = &request[bytes..],
-            // The server has left so many requests alone that no more fit.
+            // The server has so many unread requests that no more fit.
             Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(FULL),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -154,7 +154,7 @@ fn write(stream: &mut TcpStream, mut request: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for all answers. When each came, in the order of the requests.
+/// Waits for all answers; returns when each came, in the order of the requests.
 fn read_all(
     poll: &mut Poll,
     events: &mut Events,
@@ -197,7 +197,7 @@ impl Reader {
         }
     }
 
-    /// Takes and checks the next answer; whether there was one.
+    /// Takes and checks the next answer; returns whether there was one.
     fn next_answer(&mut self, talk: Talk) -> Result<bool, String> {
         let Some(end) = talk.first_answer(&self.received) else { return Ok(false) };
         self.turn += 1;
@@ -210,8 +210,8 @@ impl Reader {
 
 /// Asks the kernel to run this thread promptly.
 ///
-/// Servers keep all processors busy. What is measured is how late the server is, not its clients: on
-/// two busy processors clients with a short slice asked up to 2.5 ms late (p99), and all servers
+/// Servers keep all processors busy. What is measured is how late the server is, not its clients:
+/// on two busy processors clients with a short slice asked up to 2.5 ms late (p99), and all servers
 /// looked alike.
 fn prefer_this_thread() {
     // Where the system refuses, all servers are asked late, and the report says how late.

@@ -77,8 +77,8 @@ impl Drop for LoadProcess {
     }
 }
 
-/// Is the clients' process: a line of `input` says for how many microseconds to ask, one of `output`
-/// what came of it. The first line of `output` comes when all are connected.
+/// Runs the clients' process: a line of `input` says for how many microseconds to ask; a line of
+/// `output` has the result. The first line of `output` comes when all are connected.
 ///
 /// # Errors
 ///

@@ -5,13 +5,13 @@ use std::{fmt, str::FromStr};
 /// What is said through a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Talk {
-    /// So many bytes, which have to come back as they were.
+    /// This many bytes, which have to come back unchanged.
     Echo(usize),
     /// A request of HTTP/1.1, whose answer has to be [`HELLO`].
     Hello,
 }
 
-/// What a server that is asked to say hello says.
+/// The answer of a hello server.
 pub const HELLO: &str = "Hello, world!";
 
 /// A request has its number in it.
@@ -26,7 +26,7 @@ impl Talk {
         }
     }
 
-    /// Makes `request` another one, where that shows in the answer.
+    /// Changes `request` to the next one, if the answer depends on it.
     pub(super) fn number(self, request: &mut [u8], turn: u64) {
         if let Self::Echo(_) = self {
             request[..SHORTEST].copy_from_slice(&turn.to_le_bytes());

@@ -1,4 +1,5 @@
-//! Programs that drive HTTP servers and know nothing of this repository, and whether they are installed.
+//! Programs that drive HTTP servers and know nothing of this repository, and whether they are
+//! installed.
 //!
 //! `xtask`, which may use no crate, includes this file.
 

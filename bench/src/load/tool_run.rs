@@ -21,7 +21,7 @@ pub struct ToolRun {
 }
 
 impl ToolRun {
-    /// Has `tool` ask as `load` says; the server says hello, whatever `load.talk` is.
+    /// Lets `tool` ask by `load`; the server is a hello server, whatever `load.talk` is.
     #[must_use]
     pub fn new(tool: Tool, load: Load) -> Self {
         Self { tool, load }

@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Build, Rival, Work};
 
-/// Forks that do no more than they must to publish their closure, on one thread: what no pool that does so gets around.
+/// Forks that only publish their closure, on one thread: the least that such a pool has to do.
 ///
 /// The closure lies in the frame of its fork. How to run it and where it is are written to a place
 /// that another thread could read; the second of the two stores makes it known. After the first
 /// closure a load tells whether it is still there, and a store withdraws it. A deque that is
 /// correct does more: here is no fence between these two, no thread takes anything, and a place is
 /// found by the address of its frame, so that no fork waits for a count that another one changes.
-/// Nor does this look for its worker, ask whether anybody is idle, or hold a panic back.
+/// Nor does this look for its worker, check for idle workers, or hold a panic back.
 #[derive(Debug)]
 pub struct Floor {
     places: Box<[Place; PLACES]>,
@@ -42,7 +42,8 @@ impl Rival for Floor {
         f(&mut &*self.places)
     }
 
-    /// Not part of its caller, which is small and so becomes part of it: then the leaves of a recursion need no call.
+    /// Not inlined into its caller, which is small and is inlined here instead: then the leaves of
+    /// a recursion need no call.
     #[inline(never)]
     fn join<A, B, RA, RB>(places: &mut &[Place; PLACES], a: A, b: B) -> (RA, RB)
     where

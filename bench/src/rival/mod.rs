@@ -67,7 +67,7 @@ where
 
 /// A pool with scopes, into which jobs are spawned.
 pub trait Scoped: Rival {
-    /// Where jobs are spawned that may borrow what outlives `'s`.
+    /// Spawns jobs that may borrow values that outlive `'s`.
     type Scope<'s>;
 
     /// Runs `f`, called in the pool, and waits for what is spawned into its scope.
@@ -143,7 +143,8 @@ pub enum RivalKind {
     Bare,
     /// No runtime, but a number that a goal names.
     Limit,
-    /// An older build of this repository's pool: see [`Case::beside_older`](crate::case::Case::beside_older).
+    /// An older build of this repository's pool: see
+    /// [`Case::beside_older`](crate::case::Case::beside_older).
     #[serde(rename = "blitz-before")]
     Before,
     /// The same with its signal scheduler.
@@ -252,7 +253,7 @@ impl RivalKind {
         matches!(self, Self::Blitz | Self::Signal | Self::SpawnCpu)
     }
 
-    /// Whether it is no runtime but what all of them rest on, so that there is nothing to win against it.
+    /// Whether it is a floor below all runtimes, and not a rival that could lose.
     ///
     /// ```
     /// use blitz_bench::rival::RivalKind;
@@ -284,7 +285,7 @@ impl RivalKind {
             // The signal scheduler has the version of the pool.
             Self::Signal | Self::Seq | Self::SeqRight | Self::Condvar => None,
             Self::Floor | Self::Halves | Self::Bare | Self::Limit => None,
-            // These are made of others, which have theirs.
+            // These consist of others, which have versions.
             Self::RayonOnBlitz | Self::SpawnCpu | Self::TokioRayon | Self::TokioSlice => None,
             Self::TokioInPlace | Self::TokioBlocking | Self::SmolRayon => None,
             // The program that was named on the command line knows its own.

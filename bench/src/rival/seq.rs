@@ -1,4 +1,4 @@
-//! The sequential twin: the same source as everybody else's, with every fork a plain call.
+//! The sequential twin: the same source as for all others, with every fork a plain call.
 
 use super::{Build, Rival, Scoped, Work};
 

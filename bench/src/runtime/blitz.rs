@@ -88,7 +88,7 @@ impl<const SIGNAL: bool> Outside for BlitzWith<SIGNAL> {
 }
 
 impl<const SIGNAL: bool> BlitzWith<SIGNAL> {
-    /// Has each connection be a task that does what `talk` says.
+    /// Serves each connection in a task that calls `talk`.
     fn accept<F>(
         &self,
         listener: TcpListener,
@@ -103,7 +103,7 @@ impl<const SIGNAL: bool> BlitzWith<SIGNAL> {
             ::blitz::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
         drop(::blitz::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // A connection without it is slow, which is told by the numbers.
+                // Ignore an error: the connection is only slower, and the numbers show it.
                 let _ = stream.set_nodelay(true);
                 drop(::blitz::spawn(talk(stream)));
             }

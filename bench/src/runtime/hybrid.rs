@@ -1,4 +1,4 @@
-//! Contestants whose tasks serve sockets and have computations done.
+//! Contestants whose tasks serve sockets and start computations.
 //!
 //! Each does so as its users would write it.
 
@@ -23,7 +23,7 @@ pub trait Job: Copy + Send + Sync + 'static {
     fn run<R: Rival>(self, ctx: &mut R::Ctx<'_>) -> u64;
 }
 
-/// A runtime, and how its tasks have jobs done.
+/// A runtime, and how its tasks run jobs.
 pub trait Hybrid: 'static {
     /// Serves sockets and timers.
     type Runtime: Outside + Sync;
@@ -38,7 +38,7 @@ pub trait Hybrid: 'static {
     fn build(workers: usize) -> Result<(Self::Runtime, Self::Jobs), String>;
 }
 
-/// How the tasks of a runtime have jobs done.
+/// How the tasks of a runtime run jobs.
 pub trait Jobs: Copy + Send + Sync + 'static {
     /// Runs `job`, inside of the first poll or while the task waits.
     fn run<J: Job>(self, job: J) -> impl Future<Output = Result<u64, String>> + Send;

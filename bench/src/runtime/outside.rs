@@ -74,7 +74,8 @@ pub(super) async fn hello(stream: impl AsyncRead + AsyncWrite + Unpin) {
 /// As large as the largest message.
 pub(crate) const BUFFER: usize = 16 * 1024;
 
-/// Evaluates an expression with `$runtime` standing for the type of a rival with sockets and timers.
+/// Evaluates an expression with `$runtime` standing for the type of a rival with sockets and
+/// timers.
 macro_rules! with_outside {
     ($kind:expr, $runtime:ident => $body:expr) => {{
         use $crate::rival::RivalKind;

@@ -1,5 +1,5 @@
-//! smol: the executor of `async-executor`, run by as many threads as it is to have workers, with the
-//! sockets and timers of `async-io`.
+//! smol: the executor of `async-executor`, run by as many threads as it is to have workers, with
+//! the sockets and timers of `async-io`.
 
 use std::{
     future::Future,
@@ -139,7 +139,7 @@ impl Outside for Smol {
 /// A connection.
 pub(super) type Stream = Async<TcpStream>;
 
-/// Has each connection be a task that does what `talk` says.
+/// Serves each connection in a task that calls `talk`.
 pub(super) fn accept<T, F>(
     tasks: T,
     listener: TcpListener,
@@ -152,14 +152,14 @@ where
     let listener = Async::new(listener).map_err(|error| error.to_string())?;
     Ok(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            // A connection without it is slow, which is told by the numbers.
+            // Ignore an error: the connection is only slower, and the numbers show it.
             let _ = stream.get_ref().set_nodelay(true);
             tasks.detach(talk(stream));
         }
     })
 }
 
-/// As the one of the others, with the traits that smol's users know.
+/// As for the others, with the traits that smol's users know.
 pub(super) async fn echo(mut stream: Stream) {
     let mut buffer = vec![0; outside::BUFFER];
     loop {

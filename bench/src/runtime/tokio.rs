@@ -87,7 +87,7 @@ impl Tokio {
         Self::start(more(Builder::new_multi_thread().worker_threads(workers).enable_all()))
     }
 
-    /// Has each connection be a task that does what `talk` says.
+    /// Serves each connection in a task that calls `talk`.
     fn accept<F>(
         &self,
         listener: TcpListener,
@@ -102,7 +102,7 @@ impl Tokio {
             ::tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
         drop(::tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // A connection without it is slow, which is told by the numbers.
+                // Ignore an error: the connection is only slower, and the numbers show it.
                 let _ = stream.set_nodelay(true);
                 drop(::tokio::spawn(talk(stream)));
             }

@@ -18,9 +18,9 @@ pub struct Row {
     pub case: String,
     /// What was measured, as a word for tables.
     pub measure: String,
-    /// Whose cost is above the line.
+    /// The contestant above the line.
     pub subject: Contestant,
-    /// Whose cost is below the line.
+    /// The contestant below the line.
     pub reference: Contestant,
     /// What both costs are counted in.
     pub unit: Unit,
@@ -59,8 +59,8 @@ pub enum Verdict {
     Faster,
     /// The reference has no value: there is nothing to compare with.
     Unmatched,
-    /// The measure is no cost, so that neither more nor less of it is better, or one of the two is no
-    /// rival but the floor of all.
+    /// The measure is not a cost, so neither more nor less is better; or one of the two is a floor
+    /// and not a rival.
     Told,
 }
 

@@ -63,7 +63,8 @@ fn a_goal_decides_and_being_slower_is_said_anyway() {
 
 #[test]
 fn what_the_rounds_cannot_tell_is_near() {
-    // One round in three is better than the goal: by chance, if there are nine, and not, if there are sixty.
+    // One round in three is better than the goal: by chance, if there are nine, and not, if there
+    // are sixty.
     let three: [&[f64]; 3] = [&[12.0, 22.0, 10.0], &[12.0, 22.0, 10.0], &[9.0, 22.0, 10.0]];
     for goal in [None, Some(1.0)] {
         let of = |times: usize| measured(&[(Rayon, goal)], &three.repeat(times))[0].verdict;

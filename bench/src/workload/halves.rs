@@ -1,5 +1,5 @@
-//! The floor below every pool that runs a tree on two threads: the tree is cut in two by hand, and each half has a thread
-//! of its own that runs already and does nothing else.
+//! The floor below every pool that runs a tree on two threads: the tree is cut in two by hand, and
+//! each half has a thread of its own that runs already and does nothing else.
 
 use std::{
     hint,

@@ -186,11 +186,11 @@ impl Workload {
     pub fn turns_of_a_process(self) -> Option<usize> {
         match self {
             Self::Tasks(workload) if workload.uses_up_its_process() => Some(1),
-            // Which memory the kernel has given to a process, and where it has put its threads, stays for all of its
-            // turns, and decides about more than the core does.
+            // Which memory the kernel has given to a process, and where it has put its threads,
+            // stays for all of its turns, and decides about more than the core does.
             Self::Rayon(_) | Self::Par(_) => Some(1),
-            // As above, but seldom: of six processes with the same empty tree one took 13 % more time than the others
-            // in all of 30 turns.
+            // As above, but seldom: of six processes with the same empty tree one took 13 % more
+            // time than the others in all of 30 turns.
             Self::Fib { .. }
             | Self::EmptyTree { .. }
             | Self::TreeSum { .. }
@@ -201,13 +201,16 @@ impl Workload {
         }
     }
 
-    /// How long a case goes on for at least, if turns of one contestant differ so much that a few of them say nothing.
+    /// How long a case goes on for at least, if turns of one contestant differ so much that a few
+    /// of them say nothing.
     #[must_use]
     pub fn settles_after(self, pace: Pace) -> Option<Duration> {
         match self {
-            // What is woken runs when the kernel gives workers one of the processors that the threads that wake fill.
+            // What is woken runs when the kernel gives workers one of the processors that the
+            // threads that wake fill.
             Self::Tasks(workload) if workload.keeps_its_luck() => Some(Duration::from_secs(9)),
-            // The clients want the same processors as the server, and who gets them when is the kernel's choice.
+            // The clients need the same processors as the server, and the kernel decides which of
+            // them runs when.
             Self::Io(IoWorkload::Serving { .. }) => Some(Duration::from_secs(7)),
             // The same, and a turn takes a second.
             Self::Io(IoWorkload::Driven { .. }) => Some(Duration::from_secs(10)),

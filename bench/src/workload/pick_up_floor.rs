@@ -1,4 +1,5 @@
-//! The floor below every pick-up: a thread that does nothing but look at one word, and another that stores it.
+//! The floor below every pick-up: a thread that does nothing but look at one word, and another that
+//! stores it.
 
 use std::{
     hint,
@@ -97,5 +98,5 @@ impl Words {
     }
 }
 
-/// No time at which anybody forks.
+/// No time at which a thread forks.
 const END: u64 = u64::MAX;

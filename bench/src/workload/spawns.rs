@@ -93,7 +93,8 @@ fn open_for<R: Scoped + 'static>(
 struct Spawns<R> {
     pool: R,
     shape: SpawnShape,
-    /// The turn in which each place was last marked. No counter: workers would wait for each other at it.
+    /// The turn in which each place was last marked. No counter: workers would wait for each other
+    /// at it.
     marks: Vec<AtomicU32>,
     turn: u32,
 }

@@ -1,13 +1,14 @@
 //! The sum over a full binary tree whose nodes live on the heap, one allocation each.
 //!
 //! # Where the nodes lie
-//! An allocator places nodes one after the other, so the order of allocation decides whether a walk goes
-//! forwards, backwards or across memory. Grown depth-first, left before right, parents last, a tree of
-//! 16M nodes is summed nearly three times as fast right-first as left-first. A pool that happens to
-//! run right halves first would win by that alone. So a coin decides at every node which subtree is
-//! allocated first, and another one whether the node itself comes before or after both. The mirror image of
-//! the tree is then as likely as the tree, and so is the same tree laid out from the other end: no
-//! order of the two halves is better off. The rival `seq-right` walks right-first; its row shows it.
+//! An allocator places nodes one after the other, so the order of allocation decides whether a walk
+//! goes forwards, backwards or across memory. Grown depth-first, left before right, parents last, a
+//! tree of 16M nodes is summed nearly three times as fast right-first as left-first. A pool that
+//! happens to run right halves first would win by that alone. So a coin decides at every node which
+//! subtree is allocated first, and another one whether the node itself comes before or after both.
+//! The mirror image of the tree is then as likely as the tree, and so is the same tree laid out
+//! from the other end: no order of the two halves is better off. The rival `seq-right` walks
+//! right-first; its row shows it.
 
 use super::{
     batch::ForkJoin,

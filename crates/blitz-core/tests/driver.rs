@@ -11,7 +11,7 @@ use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
-/// Wakers are told of from outside, noted by `block` or `poll`, and called by `dispatch`.
+/// Tests add wakers from outside; `block` or `poll` notes them, and `dispatch` calls them.
 #[derive(Debug, Default)]
 struct Window {
     state: Mutex<State>,
@@ -378,7 +378,7 @@ fn an_adopted_thread_waits_in_the_driver() {
         let pool = Pool::builder().spares(0).workers(1).use_current_thread().build().unwrap();
         let window = window(&pool.handle());
         let (wake, woken) = mpsc::channel::<Waker>();
-        // Told only once the thread is in the driver.
+        // Notify only once the thread is in the driver.
         let world = std::thread::spawn({
             let window = window.clone();
             move || {

@@ -10,8 +10,7 @@ fn pool(workers: usize) -> PoolBuilder {
     Pool::builder().workers(workers)
 }
 
-/// A handler that tells of its calls; once the pool is gone, to its last thread, the receiver
-/// knows.
+/// A handler that reports its calls; once the pool is gone, to its last thread, the receiver knows.
 fn telling() -> (impl Fn(usize) + Send + Sync + 'static, Receiver<usize>) {
     let (send, receive) = channel();
     (move |index| send.send(index).unwrap(), receive)

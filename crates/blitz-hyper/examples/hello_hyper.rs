@@ -1,5 +1,4 @@
-//! hyper without anything on top: a server and a client that take from Blitz what hyper needs of a
-//! runtime.
+//! Plain hyper: a server and a client that use Blitz as hyper's runtime.
 
 use blitz::net::{TcpListener, TcpStream};
 use blitz_hyper::{BlitzIo, BlitzTimer, BoxError};

@@ -1,5 +1,5 @@
-//! A hundred requests at once through one HTTP/2 connection, and an end in the middle of them that
-//! loses none.
+//! A hundred requests at once over one HTTP/2 connection, and a graceful shutdown in the middle
+//! that loses none.
 
 use axum::extract::Path;
 use axum::{Router, routing::get};

@@ -1,5 +1,5 @@
-//! HTTPS with tokio-rustls: it speaks Tokio's traits, and so do Blitz's sockets. The certificate is
-//! made on the spot, and the client trusts it and no other.
+//! HTTPS with tokio-rustls: it speaks Tokio's traits, and so do Blitz's sockets. The program makes
+//! its own certificate, and the client trusts only that one.
 
 use axum::{Router, routing::get};
 use blitz::net::{TcpListener, TcpStream};

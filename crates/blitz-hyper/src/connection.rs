@@ -19,16 +19,16 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
-/// A connection is there as long as this is: for the coordinator, and for the server, of which one
-/// that was upgraded is no longer a task.
+/// Keeps a connection counted, for the coordinator and for the server. An upgraded connection is no
+/// longer a task of the server, but still counts.
 pub(crate) struct Presence {
     _to_coordinator: Arc<Place>,
     _to_server: mpsc::Sender<Infallible>,
 }
 
 impl Presence {
-    /// Of the connection that is `running`. The server waits until there is no clone of `present`
-    /// any more.
+    /// Makes the presence of the connection `running`. The server waits until all clones of
+    /// `present` are dropped.
     pub(crate) fn new(running: &Running, present: &mpsc::Sender<Infallible>) -> Presence {
         Presence { _to_coordinator: running.place(), _to_server: present.clone() }
     }
@@ -40,11 +40,10 @@ impl fmt::Debug for Presence {
     }
 }
 
-/// Answers what comes through `stream` until either side ends it, or `running` is to come to its
-/// end.
+/// Answers the requests of `stream` until either side ends it, or `running` starts to drain.
 ///
 /// # Errors
-/// What the protocol, the stream or the service had to complain about.
+/// The error of the protocol, the stream or the service.
 pub(crate) async fn drive<I, S, B>(
     builder: &Builder<BlitzExecutor>,
     stream: I,
@@ -77,7 +76,7 @@ where
     .or_else(|error| if told && is_interruption(&error) { Ok(()) } else { Err(error) })
 }
 
-/// Whether hyper says by this that a connection on which nothing had been said was ended.
+/// Whether this is hyper's error for ending a connection on which nothing was sent.
 fn is_interruption(error: &BoxError) -> bool {
     let error = error.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == io::ErrorKind::Interrupted)

@@ -1,4 +1,4 @@
-//! Streams for hyper: its traits on Tokio's, and Tokio's on its.
+//! Adapts streams between the traits of hyper and Tokio.
 
 use crate::connection::Presence;
 use hyper::rt::ReadBufCursor;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 pin_project! {
-    /// Makes hyper's stream of one of Tokio's, and the other way round.
+    /// Adapts a stream with Tokio's traits to hyper, and the other way round.
     ///
     /// Blitz's sockets, TLS on top of them and every other stream with Tokio's traits can be given
     /// to hyper. The stream that hyper hands out after an upgrade has Tokio's traits in turn.
@@ -62,8 +62,8 @@ impl<T> BlitzIo<T> {
         &mut self.stream
     }
 
-    /// The stream, without the wrapper. If it is that of a server's connection, the server does not
-    /// wait for it any more.
+    /// Returns the stream without the wrapper. If it belongs to a server's connection, the server
+    /// does not wait for it any more.
     pub fn into_inner(self) -> T {
         self.stream
     }
@@ -82,7 +82,7 @@ impl<T: AsyncRead> hyper::rt::Read for BlitzIo<T> {
         let mut buf = ReadBuf::uninit(space);
         ready!(self.project().stream.poll_read(cx, &mut buf))?;
         let read = buf.filled().len();
-        // A stream has the buffer by reference, and so may put another one into its place.
+        // A stream gets the buffer by reference, so it might replace it with another one.
         assert_eq!(buf.filled().as_ptr(), start, "the stream read into a buffer of its own");
         // SAFETY: the next `read` bytes must be initialised. They are filled in this very buffer.
         unsafe { cursor.advance(read) };
@@ -206,7 +206,7 @@ mod tests {
         });
     }
 
-    /// Claims to have read what it has not.
+    /// Claims to have read bytes that it has not.
     struct Liar;
 
     impl AsyncRead for Liar {

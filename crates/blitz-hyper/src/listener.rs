@@ -1,4 +1,4 @@
-//! Where connections come from.
+//! Sources of connections.
 
 #![forbid(unsafe_code)]
 
@@ -8,7 +8,7 @@ use std::io;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Where a server's connections come from: Blitz's listeners, or what you wrap around them.
+/// A source of connections: a listener of Blitz, or a wrapper around one.
 ///
 /// ```
 /// use blitz::net::{TcpListener, TcpStream};
@@ -40,8 +40,8 @@ pub trait Listener: Send + 'static {
     /// Accepts a connection, or wakes the task of `cx` when there is one.
     ///
     /// # Errors
-    /// As `accept` has them. A server survives those that come from one connection and those that
-    /// say that something has run out for the moment.
+    /// The errors of `accept`. A server survives errors of one connection, and errors because a
+    /// resource has run out for the moment.
     fn poll_accept(&mut self, cx: &mut Context<'_>)
     -> Poll<io::Result<(Self::Stream, Self::Peer)>>;
 }
@@ -55,8 +55,8 @@ impl Listener for TcpListener {
 
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, Self::Peer)>> {
         TcpListener::poll_accept(self, cx).map_ok(|(stream, peer)| {
-            // Answers are written whole. A connection that is gone already shows it when it is
-            // read.
+            // Answers are written in one piece, so no delay is needed. An error is ignored: if the
+            // connection is gone, the next read shows it.
             let _ = stream.set_nodelay(true);
             (stream, peer)
         })
@@ -75,11 +75,11 @@ impl Listener for UnixListener {
 /// What to do about an error of `accept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterError {
-    /// It was about one connection, which is gone.
+    /// The error concerns one connection, which is gone.
     AcceptNext,
-    /// Something has run out, and comes back when connections end.
+    /// A resource has run out; it comes back when connections end.
     Pause,
-    /// This listener will not accept anything any more.
+    /// The listener will never accept again.
     GiveUp,
 }
 
@@ -97,12 +97,13 @@ pub(crate) fn after(error: &io::Error) -> AfterError {
         | Kind::TimedOut
         | Kind::PermissionDenied => AfterError::AcceptNext,
         Kind::OutOfMemory => AfterError::Pause,
-        // That a descriptor is none, or not a listener's, does not pass.
+        // An invalid descriptor, or one that does not listen, stays so.
         Kind::InvalidInput | Kind::NotConnected | Kind::Unsupported => AfterError::GiveUp,
         _ => match error.raw_os_error() {
-            // Errors that the system did not make tell of runtimes that have ended and the like.
+            // Errors that do not come from the system mean, for example, that the runtime has
+            // ended.
             None | Some(BAD_DESCRIPTOR) => AfterError::GiveUp,
-            // That there are no more descriptors, or no memory for sockets, has no kind of its own.
+            // Lack of descriptors, or of memory for sockets, has no kind of its own.
             Some(_) => AfterError::Pause,
         },
     }

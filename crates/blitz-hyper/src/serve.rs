@@ -28,9 +28,9 @@ use tower_service::Service;
 ///
 /// The service may be an axum router, a tower service, or a function in tower's `service_fn`.
 ///
-/// Await what it returns, or spawn it. Each connection is a task of its own; HTTP/1 and HTTP/2 are
-/// told apart by what the client says first. A panic of the service ends its connection and goes to
-/// the pool's panic handler.
+/// Await the returned future, or spawn it. Each connection is a task of its own. The first bytes of
+/// the client decide between HTTP/1 and HTTP/2. A panic of the service ends its connection and goes
+/// to the pool's panic handler.
 ///
 /// ```
 /// use axum::{Router, routing::get};
@@ -100,18 +100,19 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
 
 /// Future returned by [`serve`] and [`serve_make`]: a server that runs once it is polled.
 ///
-/// Its output is the [report](Report) of what was left, which is nothing unless a deadline passed,
-/// or the error that made it impossible to accept any more. Dropped, it ends its connections at
-/// once. A connection that was upgraded, to a WebSocket for example, is waited for as others are,
-/// but ends when its handler is done with it. Settings that are changed after the first poll have
-/// no effect.
+/// Its output is the [report](Report) of what was left, or the error after which it could not
+/// accept any more. The report is empty unless a deadline passed. Dropping the future ends its
+/// connections at once. The server waits for upgraded connections, to a WebSocket for example, as
+/// for others, but only their handlers end them. Settings that are changed after the first poll
+/// have no effect.
 #[must_use = "a server does nothing unless awaited"]
 pub struct Serve<L, M, H>(Stage<L, M, H>);
 
 /// How far a server has come.
 #[expect(clippy::large_enum_variant, reason = "there is one for each server")]
 enum Stage<L, M, H> {
-    /// It was not polled yet. The handshake is apart: it may be replaced by one of another type.
+    /// It was not polled yet. The handshake is a separate field, because a setter may replace it by
+    /// one of another type.
     Set(Settings<L, M>, Arc<H>),
     Runs(Pin<Box<dyn Future<Output = io::Result<Report>> + Send>>),
     /// It has returned its report, or a poll of it has panicked.
@@ -123,16 +124,16 @@ struct Settings<L, M> {
     listener: L,
     make: M,
     builder: Builder<BlitzExecutor>,
-    /// Begins the end.
+    /// Starts the shutdown.
     signal: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     shutdown: Shutdown,
-    /// How long the end may take.
+    /// How long the shutdown may take.
     patience: Option<Duration>,
     on_error: Arc<dyn Fn(BoxError) + Send + Sync>,
 }
 
 impl<L: Listener, M, H> Serve<L, M, H> {
-    /// Ends the server gracefully when `signal` ends.
+    /// Shuts the server down gracefully when `signal` completes.
     ///
     /// From then on it accepts no connection. It answers requests that have begun, and closes
     /// connections without one.
@@ -140,14 +141,14 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         self.change(|settings| settings.signal = Some(Box::pin(signal)))
     }
 
-    /// Ends when `shutdown` says so, which may coordinate other servers and tasks as well. It knows
-    /// about each connection.
+    /// Ends the server with `shutdown`, which may coordinate other servers and tasks as well, and
+    /// which tracks each connection.
     pub fn with_shutdown(self, shutdown: &Shutdown) -> Self {
         self.change(|settings| settings.shutdown = shutdown.clone())
     }
 
-    /// Once the end has begun, connections have this long; then they are dropped. Without it they
-    /// have as long as they take.
+    /// Limits the shutdown: connections that are left after `patience` are dropped. Without a limit
+    /// it takes as long as they do.
     pub fn with_deadline(self, patience: Duration) -> Self {
         self.change(|settings| settings.patience = Some(patience))
     }
@@ -204,9 +205,8 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         self.change(|settings| change(&mut settings.builder))
     }
 
-    /// Calls `handler` with the error of a connection that did not end well, and with that of a
-    /// failed accept. Clients that vanish are among the reasons, so without a handler the errors
-    /// are ignored.
+    /// Calls `handler` with each error of a connection and of `accept`. Clients that vanish cause
+    /// such errors, too, so without a handler they are ignored.
     pub fn on_error(self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
         self.change(|settings| settings.on_error = Arc::new(handler))
     }
@@ -267,7 +267,7 @@ where
                 let mut accepting =
                     Accepting { listener, stop, pause: None, connections: JoinSet::new() };
 
-                // Nothing is ever sent: each connection has the sender as long as it is there.
+                // Nothing is ever sent: each connection holds a sender as long as it lives.
                 let (present, all_gone) = mpsc::channel(1);
 
                 while let Some(accepted) = poll_fn(|cx| accepting.poll(cx, &*on_error)).await {
@@ -317,13 +317,13 @@ struct Accepting<'a, L, F> {
     listener: L,
     /// Ends it.
     stop: Pin<&'a mut F>,
-    /// Until when nothing is accepted, because something has run out.
+    /// Until when nothing is accepted, because a resource has run out.
     pause: Option<Pin<Box<Sleep>>>,
     connections: JoinSet<()>,
 }
 
 impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
-    /// The next connection, or an error that does not pass; nothing when it is time to stop.
+    /// Polls for the next connection; returns a permanent error, or `None` when it is time to stop.
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -332,7 +332,8 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
         if self.stop.as_mut().poll(cx).is_ready() {
             return Poll::Ready(None);
         }
-        // Whether there are none left does not matter here, but those that have ended take memory.
+        // Frees the memory of connections that have ended. Whether any is left does not matter
+        // here.
         let _ = poll_reap(&mut self.connections, cx);
         loop {
             if let Some(pause) = &mut self.pause {
@@ -356,8 +357,8 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
 /// Long enough not to spin while there are no descriptors, short enough for no client to give up.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits until the last connection is gone, those that were upgraded included, or until the time is
-/// over; says what is left then, and ends what is the server's of it.
+/// Waits until the last connection is gone, including upgraded ones, or until the time is over.
+/// Reports what is left, and ends the server's own connections.
 async fn drain(
     mut connections: JoinSet<()>,
     mut all_gone: mpsc::Receiver<Infallible>,
@@ -388,9 +389,9 @@ async fn drain(
 /// Forgets connections that have ended; ready when none is left.
 fn poll_reap(connections: &mut JoinSet<()>, cx: &mut Context<'_>) -> Poll<()> {
     while let Some(ended) = std::task::ready!(connections.poll_join_next(cx)) {
-        // Else it was the abort that ends a server.
+        // Any other error is the abort at the end of a server.
         if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
-            // No handle waits for it, so it goes where such panics go.
+            // No handle waits for this panic, so hand it to the pool's panic handler.
             drop(blitz::spawn(async { resume_unwind(panic) }));
         }
     }

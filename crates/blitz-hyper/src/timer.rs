@@ -51,7 +51,7 @@ impl Timer for BlitzTimer {
         }
     }
 
-    /// By the clock of the runtime, which tests may stop.
+    /// Reads the clock of the runtime, which tests may pause.
     fn now(&self) -> std::time::Instant {
         Instant::now().into_std()
     }

@@ -14,7 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::task::{Context, Poll, ready};
 
-/// A descriptor of any kind whose readiness tasks can wait for: a pipe, or one of a library.
+/// A descriptor of any kind whose readiness tasks can wait for, for example a library's.
 ///
 /// It must be non-blocking, and the same runtime may not watch it in another way. Wait, try, and
 /// clear the readiness if the attempt would have blocked:
@@ -184,7 +184,7 @@ impl<T: AsRawFd> AsyncFd<T> {
             Ok(io) => Ok(AsyncFd { io }),
             Err((Descriptor(inner), error)) => {
                 let cause = match error.kind() {
-                    // All that the system says of a file or a folder is that this is not permitted.
+                    // For a file or a folder the system only says that this is not permitted.
                     kind @ io::ErrorKind::PermissionDenied => io::Error::new(kind, NOT_POLLED),
                     _ => error,
                 };
@@ -203,9 +203,9 @@ impl<T: AsRawFd> AsyncFd<T> {
         &mut self.io.get_mut().0
     }
 
-    /// Returns the value, which is watched no more.
+    /// Stops watching the value and returns it.
     pub fn into_inner(self) -> T {
-        // One that was closed behind our back is not watched any more.
+        // A descriptor that was closed elsewhere is not watched any more.
         let (Descriptor(inner), _) = self.io.take();
         inner
     }
@@ -219,7 +219,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         Ok(AsyncFdReadyGuard { fd: self, sight })
     }
 
-    /// As [`ready`](AsyncFd::ready), with the descriptor for this task alone.
+    /// As [`ready`](AsyncFd::ready), with exclusive access to the descriptor.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -239,7 +239,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.ready(Interest::READABLE).await
     }
 
-    /// As [`readable`](AsyncFd::readable), with the descriptor for this task alone.
+    /// As [`readable`](AsyncFd::readable), with exclusive access to the descriptor.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -255,7 +255,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.ready(Interest::WRITABLE).await
     }
 
-    /// As [`writable`](AsyncFd::writable), with the descriptor for this task alone.
+    /// As [`writable`](AsyncFd::writable), with exclusive access to the descriptor.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -263,7 +263,8 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.ready_mut(Interest::WRITABLE).await
     }
 
-    /// As [`readable`](AsyncFd::readable), to be polled. Only the newest task that polls is woken.
+    /// As [`readable`](AsyncFd::readable), as a poll function. Only the newest task that polls is
+    /// woken.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -275,7 +276,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard { fd: self, sight }))
     }
 
-    /// As [`poll_read_ready`](AsyncFd::poll_read_ready), with the descriptor for this task alone.
+    /// As [`poll_read_ready`](AsyncFd::poll_read_ready), with exclusive access to the descriptor.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -287,7 +288,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyMutGuard { fd: self, sight }))
     }
 
-    /// As [`poll_write_ready`](AsyncFd::poll_write_ready), with the descriptor for this task alone.
+    /// As [`poll_write_ready`](AsyncFd::poll_write_ready), with exclusive access to the descriptor.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -299,7 +300,8 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyMutGuard { fd: self, sight }))
     }
 
-    /// As [`writable`](AsyncFd::writable), to be polled. Only the newest task that polls is woken.
+    /// As [`writable`](AsyncFd::writable), as a poll function. Only the newest task that polls is
+    /// woken.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -326,7 +328,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// ```
     ///
     /// # Errors
-    /// What `attempt` returns, or that the runtime has ended.
+    /// The error of `attempt`, or that the runtime has ended.
     pub async fn async_io<R>(
         &self,
         interest: Interest,
@@ -335,10 +337,10 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.io.io(interest, |descriptor| attempt(&descriptor.0)).await
     }
 
-    /// Calls `attempt` unless it is known that it would block.
+    /// Calls `attempt`, unless it is known to block.
     ///
     /// # Errors
-    /// What `attempt` returns, or that it would block.
+    /// The error of `attempt`, or that it would block.
     pub fn try_io<R>(
         &self,
         interest: Interest,
@@ -347,7 +349,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.io.try_io(interest, |descriptor| attempt(&descriptor.0))
     }
 
-    /// As [`async_io`](AsyncFd::async_io), with the descriptor for this task alone.
+    /// As [`async_io`](AsyncFd::async_io), with exclusive access to the descriptor.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -364,7 +366,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// ```
     ///
     /// # Errors
-    /// What `attempt` returns, or that the runtime has ended.
+    /// The error of `attempt`, or that the runtime has ended.
     pub async fn async_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -379,10 +381,10 @@ impl<T: AsRawFd> AsyncFd<T> {
         }
     }
 
-    /// As [`try_io`](AsyncFd::try_io), with the descriptor for this task alone.
+    /// As [`try_io`](AsyncFd::try_io), with exclusive access to the descriptor.
     ///
     /// # Errors
-    /// What `attempt` returns, or that it would block.
+    /// The error of `attempt`, or that it would block.
     pub fn try_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -410,7 +412,7 @@ impl<T: AsRawFd + fmt::Debug> fmt::Debug for AsyncFd<T> {
     }
 }
 
-/// What both kinds of guard have.
+/// The methods of both kinds of guard.
 macro_rules! guard {
     ($Guard:ident) => {
         impl<T: AsRawFd> $Guard<'_, T> {
@@ -419,15 +421,16 @@ macro_rules! guard {
                 self.sight.ready()
             }
 
-            /// An attempt would have blocked: the descriptor is not ready until there is news. Not
-            /// for attempts that succeeded, however little they moved.
+            /// Clears the readiness after an attempt that would have blocked: the descriptor is not
+            /// ready until the next event. Do not call it after an attempt that succeeded, however
+            /// little that moved.
             pub fn clear_ready(&mut self) {
                 self.fd.io.clear(self.sight, Evidence::WouldBlock);
             }
 
-            /// As [`clear_ready`](Self::clear_ready), for what is in `ready` only.
+            /// As [`clear_ready`](Self::clear_ready), only for the directions in `ready`.
             ///
-            /// For an attempt in one direction that would have blocked while the other one was not
+            /// Call it if an attempt in one direction would have blocked and the other one was not
             /// tried.
             pub fn clear_ready_matching(&mut self, ready: Ready) {
                 let before = self.ready();
@@ -449,7 +452,7 @@ macro_rules! guard {
                 }
             }
 
-            /// The descriptor stays ready: the same as doing nothing.
+            /// Keeps the descriptor ready: does nothing.
             pub fn retain_ready(&mut self) {}
 
             /// Returns the watched value.

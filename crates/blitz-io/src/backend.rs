@@ -6,19 +6,17 @@ use std::fmt;
 
 /// How a runtime does its file and socket operations.
 ///
-/// Sockets wait for readiness (epoll, kqueue) in either case: it is what they are fastest with
-/// here. io_uring takes over files, which otherwise need a thread that blocks, and the operations
-/// that hand their buffer over, such as
-/// [`TcpStream::recv_owned`](crate::net::TcpStream::recv_owned).
+/// Sockets wait for readiness (epoll, kqueue) in either case, since that is the fastest way here.
+/// io_uring takes over files, which otherwise need a thread that blocks, and operations that own
+/// their buffer, such as [`TcpStream::recv_owned`](crate::net::TcpStream::recv_owned).
 ///
-/// If the system forbids io_uring after the runtime was built, as a filter of system calls can,
-/// files go on with threads and sockets with readiness. What io_uring is at then completes as it
-/// would have, with one exception: if more than 1,024 operations complete at once, those that are
-/// under way are errors.
+/// A filter of system calls may forbid io_uring after the runtime was built. Then files go on with
+/// threads and sockets with readiness. Operations that io_uring has begun still complete, with one
+/// exception: if more than 1,024 of them complete at once, all operations under way fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// io_uring if Blitz was built with the feature `io-uring` and the system lets us, else
+    /// io_uring if Blitz was built with the feature `io-uring` and the system allows it, else
     /// readiness and threads.
     #[default]
     Auto,

@@ -1,4 +1,4 @@
-//! Wakers that are noted under a lock and called without one.
+//! Wakers that are collected under a lock and called without one.
 
 #![forbid(unsafe_code)]
 
@@ -39,8 +39,8 @@ impl Batch {
     }
 }
 
-/// Wakers that are being called. Dropped, it returns those that are left to their batch, with the
-/// memory unless that is too much.
+/// Wakers that are being called. Its drop returns the wakers that are left to their batch, with the
+/// memory unless that is too large.
 struct Rest<'a> {
     wakers: VecDeque<Waker>,
     home: &'a Batch,
@@ -100,12 +100,12 @@ impl Kept {
 }
 
 fn lock(wakers: &Mutex<VecDeque<Waker>>) -> MutexGuard<'_, VecDeque<Waker>> {
-    // Nothing under the lock is left half done by a panic.
+    // A panic under the lock leaves nothing half done.
     wakers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wakes all of them, tasks of pools first: another waker may block. One that panics keeps no other
-/// from being called.
+/// Wakes all of them, tasks of pools first: another waker may block. If one panics, the others are
+/// still called.
 pub(crate) fn wake_all(mut wakers: VecDeque<Waker>) {
     let mut panic = None;
     for _ in 0..wakers.len() {

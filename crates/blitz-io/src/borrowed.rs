@@ -1,7 +1,8 @@
-//! What is Tokio's: the traits of readers and writers, a channel and locks.
+//! Items of Tokio: the traits of readers and writers, a channel and locks.
 //!
 //! Sockets, files and drivers take them from here, and `io` shows the traits to users: no other
-//! file names Tokio. So another source of the same traits is a change of these two files.
+//! file names Tokio. So these two files are all that changes if the traits come from elsewhere one
+//! day.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The driver: what a worker sleeps in while tasks wait for the outside world.
+//! The driver, in which a worker sleeps while tasks wait for the outside world.
 //!
 //! ```text
 //!  block ─▶ until the first timer: reactor.wait ─▶ notes wakers ─▶ dispatch: wakes tasks of pools
@@ -63,7 +63,7 @@ pub(crate) fn uring_for_sockets() -> Option<Arc<Uring>> {
 /// Returns the current pool's io_uring if its files use one.
 pub(crate) fn uring_for_files() -> Option<Arc<Uring>> {
     let of_driver = |driver: &IoDriver, _| driver.uring().cloned();
-    // A pool that has ended collects no completions; a file does without the ring then.
+    // A pool that has ended collects no completions, so its files do without the ring.
     with_current(of_driver).ok().flatten().filter(|uring| uring.takes_files())
 }
 
@@ -81,10 +81,10 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&IoDriver, Option<usize>) -> R) -> 
     driver::with_current(IoDriver::new, f)
 }
 
-/// Has the current pool, else the global one, watch `source`.
+/// Lets the current pool, else the global one, watch `source`.
 ///
 /// # Errors
-/// As [`with_current`], or what the system says.
+/// As [`with_current`], or if the system reports an error.
 pub(crate) fn watch<E: Source>(source: E) -> io::Result<Registration<E>> {
     watch_for(source, Interest::READABLE | Interest::WRITABLE)
 }
@@ -197,7 +197,7 @@ impl IoDriver {
 impl IoBackend for Backend {
     fn prepare(&self, pool: &Handle) -> io::Result<()> {
         match self {
-            // What cannot be had is said at once.
+            // Report at once that io_uring is not available.
             Backend::IoUring => IoDriver::of(pool).map(drop),
             _ => Ok(()),
         }
@@ -205,8 +205,8 @@ impl IoBackend for Backend {
 }
 
 impl BackendChoice {
-    /// Returns what the files and sockets of a pool are used with, and why it is not io_uring if it
-    /// is not. If that is not settled yet, it is from now on.
+    /// Returns which interface the files and sockets of a pool use, and why it is not io_uring. If
+    /// that is not settled yet, this call settles it.
     ///
     /// ```
     /// let runtime = blitz::Runtime::new()?;
@@ -225,8 +225,8 @@ impl BackendChoice {
 impl Driver for IoDriver {
     fn block(&self) -> bool {
         if self.kept.has_any() {
-            // The worker that calls the kept wakers is in one that blocks. Collect other events as
-            // well: the caller may have no room on its stack to call wakers.
+            // The worker that calls the kept wakers is inside of a waker that blocks. Collect other
+            // events as well: the caller may have no room on its stack to call wakers.
             return self.poll();
         }
         let limit = self.timers.begin_wait(|| self.is_at_files());
@@ -245,7 +245,7 @@ impl Driver for IoDriver {
 
     fn poll(&self) -> bool {
         let happened = self.wait(Some(Limit::NOW));
-        // While the pool ends no worker blocks: a clock that stands moves on here.
+        // While the pool ends no worker blocks, so a paused clock advances here.
         self.timers.collect_when_idle(|| self.is_at_files()) || happened || self.kept.has_any()
     }
 

@@ -7,13 +7,13 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 
-/// Writes all of `bytes`, also to a file that was opened so that it does not block.
+/// Writes all of `bytes`, even to a non-blocking file.
 ///
 /// # Blocking
 /// For as long as the file has no room.
 ///
 /// # Errors
-/// What the system says.
+/// If the system reports an error.
 pub(crate) fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.write(bytes) {

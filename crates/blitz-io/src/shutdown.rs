@@ -1,5 +1,5 @@
-//! Ending in order: stop taking new work, let what runs come to its end, give it until some moment,
-//! and tell what was left.
+//! Graceful shutdown: stop taking new work, let running work finish within a time limit, and report
+//! what is left.
 //!
 //! ```text
 //!  running ──start──▶ draining ──nothing is tracked any more──▶ clean
@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// Coordinates the end of servers and of whatever else has to come to an end in order.
+/// Coordinates the graceful shutdown of servers, connections and jobs.
 ///
-/// All clones are the same coordinator. Whatever has to end takes part by [`track`](Self::track):
-/// accept loops, connections, jobs. The servers of `blitz-hyper` do so by themselves, with each of
-/// their connections, upgraded ones included.
+/// All clones are the same coordinator. Work takes part by [`track`](Self::track): accept loops,
+/// connections, jobs. The servers of `blitz-hyper` track themselves and each of their connections,
+/// including upgraded ones.
 ///
 /// ```
 /// use blitz::shutdown::Shutdown;
@@ -54,11 +54,11 @@ struct State {
     draining: OnceLock<()>,
     expired: OnceLock<()>,
     tracked: Mutex<Slab<Tracked>>,
-    /// Rings when a stage begins and when nothing is tracked any more.
+    /// Notified when a stage begins and when nothing is tracked any more.
     news: Notify,
 }
 
-/// Something that runs, not described yet, and since when.
+/// Running work that is not described yet, and since when it runs.
 type Undescribed = (Arc<dyn Debug + Send + Sync>, Instant);
 
 struct Tracked {
@@ -71,7 +71,7 @@ struct Tracked {
 
 impl Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not what is tracked: users describe that, and the lock would be held meanwhile.
+        // Prints the number only: descriptions are user code, which must not run under the lock.
         let running = self.tracked().len();
         f.debug_struct("State")
             .field("draining", &self.draining.get().is_some())
@@ -82,7 +82,7 @@ impl Debug for State {
 }
 
 impl Shutdown {
-    /// A coordinator of something that runs.
+    /// Creates a coordinator.
     #[must_use]
     pub fn new() -> Shutdown {
         Shutdown::default()
@@ -101,7 +101,7 @@ impl Shutdown {
         };
         let mut panic = None;
         for waker in wakers {
-            // A waker is foreign code; one that panics keeps no other from being called.
+            // A waker is foreign code; if one panics, the others are still called.
             panic = catch_unwind(AssertUnwindSafe(|| waker.wake())).err().or(panic);
         }
         self.state.news.notify_waiters();
@@ -121,19 +121,19 @@ impl Shutdown {
         self.state.until(|state| state.draining.get().is_some()).await;
     }
 
-    /// Whether [`finish`](Self::finish) has lost its patience.
+    /// Whether the time limit of [`finish`](Self::finish) is over.
     #[must_use]
     pub fn is_expired(&self) -> bool {
         self.state.expired.get().is_some()
     }
 
-    /// Waits until [`finish`](Self::finish) loses its patience. What is tracked may as well stop at
-    /// once then.
+    /// Waits until the time limit of [`finish`](Self::finish) is over. Tracked work should then
+    /// stop at once.
     pub async fn expired(&self) {
         self.state.until(|state| state.expired.get().is_some()).await;
     }
 
-    /// Counts something as running until what this returns is dropped. `what` is for the
+    /// Counts work as running until the returned value is dropped. `what` describes it in the
     /// [report](Report).
     pub fn track(&self, what: impl Debug + Send + Sync + 'static) -> Running {
         let tracked = Tracked { what: Arc::new(what), since: Instant::now(), waker: None };
@@ -142,7 +142,7 @@ impl Shutdown {
         Running { place: Arc::new(place), registered: None }
     }
 
-    /// How many things are running.
+    /// How much tracked work is running.
     #[must_use]
     pub fn running(&self) -> usize {
         self.state.tracked().len()
@@ -157,8 +157,8 @@ impl Shutdown {
     /// Drains, waits for at most `patience`, and reports what is left.
     ///
     /// It calls [`start`](Self::start) and waits until nothing is running any more. Servers then
-    /// drop the connections that are left, except upgraded ones. Those belong to their handlers,
-    /// which may watch for [`expired`](Self::expired).
+    /// drop the connections that are left, except upgraded ones. Their handlers own those, and may
+    /// wait for [`expired`](Self::expired).
     pub async fn finish(&self, patience: Duration) -> Report {
         self.start();
         match time::timeout(patience, self.drained()).await {
@@ -167,8 +167,8 @@ impl Shutdown {
                 let running = self.state.running();
                 let _ = self.state.expired.set(());
                 self.state.news.notify_waiters();
-                // Descriptions are user code, which may panic or block: the connections have heard
-                // by now.
+                // Descriptions are user code, which may panic or block, so call it after the
+                // connections were notified.
                 Report::of(running)
             }
         }
@@ -208,7 +208,7 @@ impl State {
 
     async fn until(&self, done: impl Fn(&State) -> bool) {
         loop {
-            // From here on no news is missed.
+            // From here on no notification is missed.
             let news = self.news.notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
@@ -220,25 +220,25 @@ impl State {
     }
 }
 
-/// Something that runs and that the end has to wait for; it is over when this is dropped.
+/// Work that the shutdown waits for. It counts as over when this is dropped.
 ///
 /// See [`Shutdown::track`].
 #[derive(Debug)]
 #[must_use = "what is dropped is not running"]
 pub struct Running {
     place: Arc<Place>,
-    /// The waker that the coordinator has, so that it need not be asked.
+    /// The waker that the coordinator has, to compare without its lock.
     registered: Option<Waker>,
 }
 
-/// A place among what is tracked, until the last owner of it is dropped: see [`Running::place`].
+/// Keeps work tracked until its last owner is dropped: see [`Running::place`].
 pub struct Place {
     state: Arc<State>,
     key: usize,
 }
 
 impl Running {
-    /// Returns what keeps this counted as running after it is dropped.
+    /// Returns a value that keeps this work tracked after `self` is dropped.
     ///
     /// For a connection that is handed over to another task, for example.
     ///
@@ -258,13 +258,13 @@ impl Running {
         Arc::clone(&self.place)
     }
 
-    /// Waits until it should come to its end.
+    /// Waits until this work should finish.
     pub async fn draining(&mut self) {
         poll_fn(|cx| self.poll_draining(cx)).await;
     }
 
-    /// As [`draining`](Self::draining). Costs nothing to speak of while the same task asks again
-    /// and again.
+    /// As [`draining`](Self::draining), as a poll function. Repeated polls by the same task are
+    /// nearly free.
     pub fn poll_draining(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Place { state, key } = &*self.place;
         if state.draining.get().is_some() {
@@ -310,7 +310,7 @@ impl Drop for Place {
             let gone = tracked.remove(self.key);
             (gone, tracked.is_empty())
         };
-        // Whatever describes it is the user's, and is not dropped under the lock.
+        // The description is a user's value, so drop it without the lock.
         drop(gone);
         if empty {
             self.state.news.notify_waiters();
@@ -318,18 +318,18 @@ impl Drop for Place {
     }
 }
 
-/// The tracked work that was left when the time was over; none if all went well.
+/// The tracked work that was left when the time was over; empty if all of it finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// What was still running, the oldest first.
     pub left: Vec<Left>,
 }
 
-/// Something that was still running.
+/// Work that was still running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Left {
-    /// What it was: for a connection, its peer.
+    /// Its description: for a connection, its peer.
     pub what: String,
     /// Since when it had been running.
     pub since: Instant,
@@ -369,7 +369,7 @@ mod tests {
     use super::*;
     use blitz_core::{block_on, spawn};
 
-    /// As long as any test may take: what waits for it would hang.
+    /// Longer than any test may take: a wait for it would hang.
     const FOREVER: Duration = Duration::from_secs(3_600);
 
     #[test]

@@ -14,9 +14,9 @@ use std::task::{Context, Poll};
 /// Counts tasks, so that a program can wait for all of them at its end.
 ///
 /// Unlike a [`JoinSet`](blitz_core::JoinSet) it keeps no results: a task that ends leaves nothing
-/// behind, and a task is no longer counted only once its future is dropped. All clones are the same
-/// tracker. [`wait`](TaskTracker::wait) is over when the tracker is closed and counts no task.
-/// [`Shutdown`](crate::shutdown::Shutdown) also says which ones are left.
+/// behind. A task counts until its future is dropped. All clones are the same tracker.
+/// [`wait`](TaskTracker::wait) is over when the tracker is closed and counts no task.
+/// [`Shutdown`](crate::shutdown::Shutdown) also reports which work is left.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -37,7 +37,7 @@ pub struct TaskTracker {
 #[derive(Default)]
 struct Tracked {
     state: Mutex<State>,
-    /// Rings when the tracker is closed and counts no task.
+    /// Notified when the tracker is closed and counts no task.
     over: Notify,
 }
 
@@ -60,7 +60,7 @@ impl Tracked {
     }
 
     /// Changes the state, and notifies waiting tasks if it is over now and was not before. Returns
-    /// what the state was.
+    /// the old state.
     fn change(&self, change: impl FnOnce(&mut State)) -> State {
         let mut state = self.lock();
         let before = *state;
@@ -128,7 +128,7 @@ impl TaskTracker {
     /// Waits until the tracker is closed and counts no task. It is enough that this holds for a
     /// moment during the wait.
     pub async fn wait(&self) {
-        // Made before the look: it hears of everything from here on.
+        // Created before the look, so that it misses no notification.
         let over = self.tracked.over.notified();
         if !self.tracked.lock().is_over() {
             over.await;
@@ -279,7 +279,7 @@ impl TaskTracker {
         TrackedFuture { future, token: self.token() }
     }
 
-    /// Counts something until the token is dropped.
+    /// Counts as a task until the token is dropped.
     #[must_use = "it is not counted once the token is dropped"]
     pub fn token(&self) -> TaskTrackerToken {
         self.tracked.change(|state| state.count += 1);

@@ -1,8 +1,8 @@
-//! Bytes from and to sockets. Buffers for what comes need not be initialised first: this is the one
-//! place that says how many bytes came.
+//! Moves bytes from and to sockets. Receive buffers need not be initialised: only this file reports
+//! how many bytes came.
 //!
-//! Where rustix can do without the C library the system is called without it: it would make each
-//! call a point at which a thread can be cancelled, with atomic exchanges before and after it.
+//! Where rustix can do without the C library, it calls the system directly. The C library would
+//! make each call a cancellation point, with atomic exchanges before and after it.
 
 use crate::borrowed::ReadBuf;
 use bytes::BufMut;
@@ -11,11 +11,11 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 
-/// Has `receive` fill the free part of `buf`; how many bytes came.
+/// Lets `receive` fill the free part of `buf`; returns how many bytes came.
 ///
 /// # Safety
 /// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of what it was given.
-/// 2. It leaves bytes initialised that are.
+/// 2. It keeps bytes initialised that already are.
 #[inline]
 unsafe fn fill(
     buf: &mut ReadBuf<'_>,
@@ -34,7 +34,7 @@ unsafe fn fill(
 ///
 /// # Safety
 /// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of what it was given.
-/// 2. It leaves bytes initialised that are.
+/// 2. It keeps bytes initialised that already are.
 unsafe fn fill_mut(
     buf: &mut impl BufMut,
     receive: impl FnOnce(&mut [MaybeUninit<u8>]) -> io::Result<usize>,
@@ -47,35 +47,35 @@ unsafe fn fill_mut(
     Ok(count)
 }
 
-/// Receives from a stream; how many bytes came.
+/// Receives from a stream; returns how many bytes came.
 #[inline]
 pub(crate) fn receive(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
     // SAFETY: `recv` says which bytes it has written, from the first on.
     unsafe { fill(buf, |free| Ok(net::recv(socket, free, RecvFlags::empty())?.0.0.len())) }
 }
 
-/// Receives into a buffer that grows; how many bytes came.
+/// Receives into a buffer that grows; returns how many bytes came.
 pub(crate) fn receive_buf(socket: &impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
     // SAFETY: as in `receive`.
     unsafe { fill_mut(buf, |free| Ok(net::recv(socket, free, RecvFlags::empty())?.0.0.len())) }
 }
 
-/// Receives from a stream, and leaves the bytes there; how many there were.
+/// Receives from a stream without consuming the bytes; returns how many there were.
 pub(crate) fn peek(socket: &impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
     // SAFETY: as in `receive`.
     unsafe { fill(buf, |free| Ok(net::recv(socket, free, RecvFlags::PEEK)?.0.0.len())) }
 }
 
-/// Sends to a stream; how many bytes the system took. If the other side has gone that is an error,
-/// and no signal.
+/// Sends to a stream; returns how many bytes the system took. If the peer is gone it returns an
+/// error, and no signal is raised.
 #[inline]
 pub(crate) fn send(socket: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
     Ok(net::send(socket, buf, WITHOUT_SIGNAL)?)
 }
 
-/// As many buffers as the system takes at once, from the first on that is not empty: if all that it
-/// takes were empty it would look as if nothing could be sent. Those that are left out do not make
-/// a transfer a short one.
+/// Returns as many buffers as the system takes at once, starting at the first that is not empty: if
+/// all of them were empty it would look as if nothing could be sent. Leaving buffers out does not
+/// make a transfer a short one.
 pub(crate) fn first_of<'a, 'b>(bufs: &'a [IoSlice<'b>]) -> &'a [IoSlice<'b>] {
     let start = bufs.iter().take_while(|buf| buf.is_empty()).count();
     &bufs[start..][..(bufs.len() - start).min(LIST_MAX)]
@@ -86,7 +86,7 @@ pub(crate) fn length(bufs: &[IoSlice<'_>]) -> usize {
     bufs.iter().fold(0, |length: usize, buf| length.saturating_add(buf.len()))
 }
 
-/// What Linux and its relatives have as their limit; more would be an error.
+/// The limit of Linux and similar systems; more would be an error.
 const LIST_MAX: usize = 1_024;
 
 /// As [`send`], from the [first of](first_of) several buffers.
@@ -104,7 +104,7 @@ pub(crate) fn send_vectored(socket: &impl AsFd, bufs: &[IoSlice<'_>]) -> io::Res
     }
 }
 
-/// Copies all of `bufs` to the start of `into`, if there is room; how many bytes that are.
+/// Copies all of `bufs` to the start of `into`, if there is room; returns how many bytes.
 fn gather(bufs: &[IoSlice<'_>], into: &mut [u8]) -> Option<usize> {
     let mut count = 0;
     for buf in bufs {
@@ -114,8 +114,7 @@ fn gather(bufs: &[IoSlice<'_>], into: &mut [u8]) -> Option<usize> {
     Some(count)
 }
 
-/// So many bytes are copied sooner than the system looks at a list of buffers: a list costs about
-/// 200 ns.
+/// Copying this many bytes is faster than passing a list of buffers: a list costs about 200 ns.
 const GATHERED_MAX: usize = 512;
 
 /// Where it is a property of sockets instead, mio and the standard library set it.
@@ -124,13 +123,13 @@ const WITHOUT_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]
 const WITHOUT_SIGNAL: SendFlags = SendFlags::empty();
 
-/// Reads from any descriptor into a buffer that grows; how many bytes came.
+/// Reads from any descriptor into a buffer that grows; returns how many bytes came.
 pub(crate) fn read_buf(fd: impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
     // SAFETY: as in `read`.
     unsafe { fill_mut(buf, |free| Ok(rustix::io::read(fd, free)?.0.len())) }
 }
 
-/// Reads from any descriptor; how many bytes came.
+/// Reads from any descriptor; returns how many bytes came.
 pub(crate) fn read(fd: impl AsFd, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
     // SAFETY: `read` says how many bytes it has initialised, from the first on.
     unsafe { fill(buf, |free| Ok(rustix::io::read(fd, free)?.0.len())) }

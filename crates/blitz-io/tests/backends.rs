@@ -216,7 +216,7 @@ fn the_end_of_the_pool_ends_what_waits() {
         };
         let (begun, begins) = std::sync::mpsc::channel();
         let handle = pool.handle();
-        // Waits outside of the pool, for what the pool's driver would have told of.
+        // Waits outside of the pool for an event that the pool's driver would have reported.
         let waiting = std::thread::spawn(move || {
             handle.block_on(async {
                 let mut read = Box::pin(there.recv_owned(vec![0; 64]));

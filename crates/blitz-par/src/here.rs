@@ -32,8 +32,8 @@ pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
     }
 }
 
-/// Runs `op` once on a worker. `op` has no type parameter, so a program compiles the way from a
-/// foreign thread into a pool once, not once for each of its loops.
+/// Runs `op` once on a worker. `op` has no type parameter, so a program compiles the entry from a
+/// foreign thread into a pool once, not once per loop.
 fn enter_worker(op: &mut (dyn FnMut(Here<'_>) + Send)) {
     blitz_core::enter(|here| op(Here(Kind::Worker(here))));
 }
@@ -58,7 +58,7 @@ impl Here<'_> {
         }
     }
 
-    /// Runs both closures, potentially at once; `b` is told whether a thief has it.
+    /// Runs both closures, potentially at once. The argument of `b` says whether a thief took it.
     #[inline]
     pub(crate) fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where

@@ -11,13 +11,13 @@
 //!
 //! Names and meanings are those of the crate `rayon`. What differs:
 //!
-//! - A loop is cut where another worker is idle, and blocks are as long as their items are short.
+//! - A loop is cut when another worker is idle, and blocks are longer if their items are shorter.
 //!   So small loops and loops of uneven items need no tuning.
-//! - The state of [`map_init`](iter::ParallelIterator::map_init) and its like lasts as long as the
-//!   part of the loop that a worker has, not until the next cut.
-//! - [`par_bridge`](iter::ParallelBridge::par_bridge) pulls batches, and no worker waits for
-//!   another one's.
-//! - There is more: [`ParallelIteratorExt`](iter::ParallelIteratorExt).
+//! - The state of [`map_init`](iter::ParallelIterator::map_init) and similar methods lasts as long
+//!   as a worker's part of the loop, not until the next cut.
+//! - [`par_bridge`](iter::ParallelBridge::par_bridge) pulls batches, and no worker waits for the
+//!   batch of another.
+//! - [`ParallelIteratorExt`](iter::ParallelIteratorExt) has further methods.
 //!
 //! # How it works
 //! Sources and indexed adaptors are [`Piece`](iter::Piece)s: work that can be cut, handed out in
@@ -27,9 +27,8 @@
 //!
 //! # In async code
 //! Call a loop right inside of a task if it is short: idle workers take parts of it. To keep the
-//! task's worker free, await a job: the handle of `blitz::spawn_cpu`. A panic of the loop is the
-//! handle's error, and a handle that is dropped lets the loop run on, unless it
-//! has a [`CancelToken`].
+//! task's worker free, await a job: the handle of `blitz::spawn_cpu`. A panic of the loop becomes
+//! the handle's error. Dropping the handle lets the loop run on; a [`CancelToken`] ends it.
 //!
 //! ```
 //! use blitz::par::CancelToken;

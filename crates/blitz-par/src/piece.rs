@@ -45,31 +45,30 @@ pub trait Piece: Sized + Send {
     type Item;
     /// Some of the work, as an iterator. It drops what it has not yielded.
     type Block: Iterator<Item = Self::Item>;
-    /// Whether steps measure the work: cuts are about where they are asked for, and no step stands
-    /// for more than some items. Results that are wanted in order are computed window by window.
-    /// The windows of a piece that says `false`, as a tree does, are pulled block by block, by one
-    /// worker.
+    /// Whether steps measure the work: cuts come about where they are requested, and each step
+    /// stands for a few items at most. Results in order are computed window by window. If this is
+    /// `false`, as for a tree, one worker pulls the windows block by block.
     const IS_MEASURED: bool = true;
 
-    /// About how much is left; 0 once there is nothing, and `usize::MAX` if it cannot be told. A
-    /// step is an item for most pieces.
+    /// Returns about how many steps are left: 0 if nothing is left, `usize::MAX` if that is
+    /// unknown. A step is an item for most pieces.
     fn steps(&self) -> usize;
 
-    /// Cuts the piece: keeps about the first `at` steps and returns the rest. `None` if it cannot be
-    /// cut now.
+    /// Cuts the piece: keeps about the first `at` steps and returns the rest. `None` if it cannot
+    /// be cut now.
     fn split_off(&mut self, at: usize) -> Option<Self>;
 
-    /// Takes about the first `steps` steps out, at least one of those that are left.
+    /// Takes out about the first `steps` steps, at least one if any is left.
     fn block(&mut self, steps: usize) -> Self::Block;
 
-    /// How many items there are, if each step is one item and cuts are exact. Then `collect`
-    /// writes each item where it belongs at once. A wrong answer makes `collect` panic.
+    /// How many items there are, if each step is one item and cuts are exact. Then `collect` writes
+    /// each item to its final place at once. A wrong number makes `collect` panic.
     fn exact_len(&self) -> Option<usize> {
         None
     }
 }
 
-/// A piece with one item per step, which can be cut exactly everywhere, also at 0 and at the end.
+/// A piece with one item per step that can be cut exactly everywhere, even at 0 and at the end.
 ///
 /// Iterators over such pieces are [indexed](crate::iter::IndexedParallelIterator). Implement
 /// [`Piece::exact_len`], too.
@@ -92,13 +91,13 @@ pub trait Exact: Piece<Block: ExactSizeIterator + DoubleEndedIterator> {
     fn block_back(&mut self, steps: usize) -> Self::Block {
         let mut last = self.cut(self.steps() - steps);
         let block = last.block(steps);
-        // Before the block is returned: if this panics, it is dropped.
+        // Drops this before the block is returned: if the drop panics, the block is dropped, too.
         drop(last);
         block
     }
 }
 
-/// An iterator whose length is known although its type does not tell.
+/// Adds a known length to an iterator.
 #[derive(Debug, Clone)]
 pub struct Counted<I> {
     iter: I,

@@ -4,11 +4,11 @@
 
 /// Where a part of a loop lies among the others: a range of numbers.
 ///
-/// If the loop's length is exact, the numbers are its indexes. Otherwise they have no meaning of
-/// their own: cuts, blocks and the loops inside of items get shares of the range, which is as long
-/// as can be. What lies behind a part has no number below those of the part; and what lies behind
-/// and runs at the same time has a number of the part at most if the part has only one, its first.
-/// So places tell only what surely lies before what.
+/// If the loop's length is exact, the numbers are its indexes. Otherwise they only give an order:
+/// cuts, blocks and loops inside of items get shares of the range, which is as long as possible. A
+/// later part has no number below those of an earlier part. A later part that runs at the same time
+/// shares a number with it only if the earlier part has just one number. So places tell only which
+/// part certainly lies before which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     next: usize,
@@ -39,13 +39,13 @@ impl Place {
         beyond
     }
 
-    /// The first `steps` steps are taken as a block, and at most `rest` steps are left.
+    /// Takes the first `steps` steps as a block; at most `rest` steps are left.
     #[inline]
     pub(crate) fn begin_block(&mut self, steps: usize, rest: usize) {
         self.limit = self.share(steps, rest).unwrap_or(self.next);
     }
 
-    /// The place of the block that was taken last, of which parts can be told apart.
+    /// Returns the place of the block that was taken last, to be divided further.
     #[inline]
     pub(crate) fn block(&self) -> Place {
         let end = self.limit.max(self.next.saturating_add(1));
@@ -60,7 +60,7 @@ impl Place {
         let share = share.unwrap_or(width / 2);
         self.limit = if share <= width { self.next + share } else { self.next };
         let inner = self.block();
-        // One number is left, whatever comes.
+        // One number always stays.
         self.next = self.limit.min(self.end - 1);
         inner
     }
@@ -71,7 +71,7 @@ impl Place {
         self.end - self.next
     }
 
-    /// The block has been folded.
+    /// Notes that the block has been folded.
     #[inline]
     pub(crate) fn end_block(&mut self) {
         self.next = self.limit;
@@ -93,7 +93,7 @@ impl Place {
     /// As [`share`](Self::share), of a range without a meaning.
     fn vague_share(&self, steps: usize, rest: usize) -> Option<usize> {
         let width = self.width();
-        // It need not be exact, and is wanted for each block: so without a division of integers.
+        // It need not be exact, but is computed for each block: so avoid an integer division.
         let part = steps as f64 / (steps as f64 + rest as f64);
         let share = (width as f64 * part) as usize;
         (0 < share && share < width).then(|| self.next + share)
@@ -128,8 +128,8 @@ impl Place {
 mod tests {
     use super::Place;
 
-    /// Cuts a place, takes blocks from it and goes inside of them, as numbers from `seed` say;
-    /// notes the places of the blocks that it does not go inside of.
+    /// Cuts a place, takes blocks from it and enters them, all by random numbers from `seed`; notes
+    /// the places of the blocks that it does not enter.
     fn walk(mut place: Place, seed: &mut u64, depth: u32, leaves: &mut Vec<Place>) {
         let mut below = |limit: usize| {
             *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -169,8 +169,8 @@ mod tests {
             walk(Place::whole(None), &mut seed, 9, &mut leaves);
             for (index, before) in leaves.iter().enumerate() {
                 for after in &leaves[index..] {
-                    // A match behind does not end the search for the first, nor one before that for
-                    // the last.
+                    // A later match does not end the search for the first one, and an earlier match
+                    // does not end the search for the last one.
                     assert!(before.next <= after.next, "{before:?} {after:?}");
                     assert!(after.end > before.next, "{before:?} {after:?}");
                 }

@@ -11,21 +11,21 @@ use blitz_parts::prim::{AtomicUsize, Instant, Relaxed};
 /// How a loop is cut.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'p> {
-    /// Parts have at least so many steps.
+    /// Parts have at least this many steps.
     pub(crate) min: usize,
-    /// Parts have at most so many steps, if that is not below `min`.
+    /// Parts have at most this many steps, if that is not below `min`.
     pub(crate) max: usize,
     /// How many workers the next loop may use.
     pub(crate) workers: usize,
     /// Cuts depend on the length alone.
     pub(crate) fixed: bool,
-    /// With `fixed`: parts of at most so many steps are not cut.
+    /// With `fixed`: parts of at most this many steps are not cut.
     pub(crate) leaf: usize,
     /// The loop runs inside of an item of another one.
     pub(crate) nested: bool,
     /// The pool has one worker.
     pub(crate) alone: bool,
-    /// How many forks follow each other at the start, wanted or not.
+    /// How many forks to make at the start, whether a worker is idle or not.
     pub(crate) eager: u32,
     pub(crate) pace: &'p Pace,
     pub(crate) tickets: Option<&'p Tickets<'p>>,
@@ -48,13 +48,13 @@ impl<'p> Plan<'p> {
         }
     }
 
-    /// The plan of a loop inside of an item of this one; `pace`: that of all such loops.
+    /// Returns the plan of a loop inside of an item of this loop; all such loops share `pace`.
     #[inline]
     pub(crate) fn inside<'q>(&self, pace: &'q Pace) -> Plan<'q>
     where
         'p: 'q,
     {
-        // Items that take long are worth being cut before an idle worker asks.
+        // Cut long items before an idle worker asks.
         let is_long = self.pace.block() == 1 && !self.alone;
         let eager = if is_long { tuning::EAGER_INSIDE } else { 0 };
         let outer = Plan::new(pace);
@@ -84,26 +84,26 @@ impl<'p> Plan<'p> {
         self.min = self.min.max(min);
     }
 
-    /// Has parts cut until they have at most `max` steps.
+    /// Cuts parts until they have at most `max` steps.
     pub(crate) fn at_most(&mut self, max: usize) {
         self.max = self.max.min(max.max(1));
     }
 }
 
-/// What a reducer is told with each block: where it runs, and where the block lies.
+/// The context of a block for a reducer: the worker it runs on, and the place of the block.
 #[derive(Debug, Clone, Copy)]
 pub struct Turn<'a> {
     pub(crate) here: Here<'a>,
-    /// Lent, since a loop passes its turn on with each cut.
+    /// Borrowed, since a loop passes its turn on with each cut.
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) place: Place,
 }
 
-/// How long blocks are, learnt from those before: shared by all parts of a loop.
+/// The length of blocks, learnt from earlier blocks. All parts of a loop share it.
 #[derive(Debug)]
 pub struct Pace {
     block: AtomicUsize,
-    /// The steps that take so long that another worker may have them; 0 before the first block.
+    /// How many steps take long enough to give them to another worker; 0 before the first block.
     part: AtomicUsize,
 }
 
@@ -131,17 +131,17 @@ impl Pace {
         self.part() == 0
     }
 
-    /// A block of `steps` steps took `ticks`.
+    /// Notes that a block of `steps` steps took `ticks`.
     #[inline]
     pub(crate) fn learn(&self, steps: usize, ticks: u64) {
         let ticks = ticks.saturating_sub(tuning::TICKS_BESIDES).max(1);
         if steps < self.block() && ticks < tuning::BLOCK_TICKS {
-            // A short rest, which says less than the blocks before it.
+            // A short remainder says less than the blocks before it.
             return;
         }
         let longest = steps.saturating_mul(tuning::GROWTH);
         if ticks <= tuning::BLOCK_TICKS / (tuning::GROWTH * tuning::PARTS_OF_BLOCK) as u64 {
-            // Short blocks grow as much as they may, and without a division.
+            // Short blocks grow by the maximum, without a division.
             self.block.store(longest, Relaxed);
             self.part.store(longest, Relaxed);
             return;
@@ -159,7 +159,7 @@ impl Pace {
 /// A clock for short times: about three ticks per nanosecond.
 pub(crate) struct Clock {
     ticks: u64,
-    /// Where the processor's counter cannot be trusted.
+    /// For processors whose counter cannot be trusted.
     instant: Option<Instant>,
 }
 
@@ -189,11 +189,11 @@ impl Clock {
     }
 }
 
-/// The right to fork: there are as many as workers may help at once.
+/// The right to fork. There are as many tickets as workers that may help at once.
 #[derive(Debug)]
 pub struct Tickets<'p> {
     left: AtomicUsize,
-    /// Those of the loop around.
+    /// The tickets of the loop around.
     outer: Option<&'p Tickets<'p>>,
 }
 
@@ -212,7 +212,7 @@ impl<'p> Tickets<'p> {
         taken
     }
 
-    /// Gives what [`take`](Self::take) took back.
+    /// Gives back what [`take`](Self::take) took.
     pub(crate) fn give_back(&self) {
         self.left.fetch_add(1, Relaxed);
         if let Some(outer) = self.outer {
@@ -221,7 +221,7 @@ impl<'p> Tickets<'p> {
     }
 }
 
-/// A ticket that goes back when it is dropped.
+/// A ticket that is given back when this is dropped.
 pub(crate) struct Held<'p>(Option<&'p Tickets<'p>>);
 
 impl<'p> Held<'p> {

@@ -1,26 +1,26 @@
-//! Reducers: what becomes of the items of a loop.
+//! Reducers: consume the items of a loop.
 
 #![forbid(unsafe_code)]
 
 use crate::place::Place;
 use crate::plan::Turn;
 
-/// What becomes of the items of a loop. All threads share it; the state of a part is its `Acc`.
+/// Consumes the items of a loop. All threads share it; the state of a part is its `Acc`.
 ///
-/// The trait cannot be named outside of this crate, and so parallel iterators cannot be implemented
-/// there: only our own loop and reducers know places, which writing in place relies on.
+/// The trait cannot be named outside of this crate, so parallel iterators cannot be implemented
+/// elsewhere. Only this crate's loop and reducers know places, and writing in place relies on them.
 pub trait Reducer<T>: Sync {
     /// The state of a part. It stays on the thread that began the part.
     type Acc;
-    /// What comes of a part.
+    /// The result of a part.
     type Out: Send;
-    /// Whether the loop goes on window by window, each of which is [delivered](Self::deliver).
+    /// Whether the loop runs window by window and [delivers](Self::deliver) each of them.
     const IN_WINDOWS: bool = false;
-    /// Whether places are compared although they are not exact: otherwise parts need not be told
-    /// apart.
+    /// Whether places are compared even if they are not exact. Otherwise parts need no distinct
+    /// places.
     const COMPARES_PLACES: bool = false;
-    /// Whether blocks have to be short even if no other worker could use a part: another thread ends
-    /// or watches the loop, or a block takes memory.
+    /// Whether blocks have to be short even if no other worker could use a part: another thread
+    /// ends or watches the loop, or a block takes memory.
     const SHORT_BLOCKS: bool = false;
 
     /// The state of a part that begins at `place`.
@@ -29,23 +29,24 @@ pub trait Reducer<T>: Sync {
     /// Takes a block in: an ordinary iterator chain.
     fn fold<B: Iterator<Item = T>>(&self, acc: Self::Acc, turn: &Turn<'_>, block: B) -> Self::Acc;
 
-    /// What comes of the part.
+    /// Returns the result of the part.
     fn finish(&self, acc: Self::Acc, turn: &Turn<'_>) -> Self::Out;
 
-    /// What comes of two parts of which `left` lies before `right`.
+    /// Merges the results of two parts; `left` lies before `right`.
     fn merge(&self, left: Self::Out, right: Self::Out) -> Self::Out;
 
-    /// Another part is about to begin while the one with `acc`, which has come to `place`, goes on.
+    /// Called when another part is about to begin while the one with `acc`, which is at `place`,
+    /// goes on.
     #[inline]
     fn before_fork(&self, _acc: &mut Self::Acc, _place: &Place) {}
 
-    /// Whether the rest of a part that has come to `place` changes nothing.
+    /// Whether the rest of a part that is at `place` cannot change the result.
     #[inline]
     fn is_done(&self, _acc: &Self::Acc, _place: &Place) -> bool {
         false
     }
 
-    /// Whether nothing that lies behind `out` changes the result.
+    /// Whether no later part than `out` can change the result.
     #[inline]
     fn is_settled(&self, _out: &Self::Out) -> bool {
         false
@@ -56,13 +57,13 @@ pub trait Reducer<T>: Sync {
         usize::MAX
     }
 
-    /// Passes on what came of the windows so far, in order and from one thread.
+    /// Passes on the results of the windows so far, in order and on one thread.
     fn deliver(&self, out: Self::Out) -> Self::Out {
         out
     }
 }
 
-/// How far a loop has come: it did not fork, and its state can take in more, or it is done.
+/// The state of a loop: either it has not forked and can take more items, or it is done.
 #[derive(Debug)]
 pub enum Run<A, O> {
     Live(A),
@@ -98,7 +99,7 @@ pub trait Layer<T>: Sync {
     type To;
     /// What takes them in.
     type Next: Reducer<Self::To>;
-    /// The state of a part, that of the next reducer included.
+    /// The state of a part, including that of the next reducer.
     type Acc;
     /// Whether blocks have to be short: see [`Reducer::SHORT_BLOCKS`].
     const SHORT_BLOCKS: bool = false;
@@ -107,13 +108,13 @@ pub trait Layer<T>: Sync {
     fn next(&self) -> &Self::Next;
     /// The state of a part of which the next reducer has `acc`.
     fn wrap(&self, acc: Acc<Self, T>) -> Self::Acc;
-    /// The part ends: what the next reducer has.
+    /// Ends the part; returns the state of the next reducer.
     fn unwrap(&self, acc: Self::Acc, turn: &Turn<'_>) -> Acc<Self, T>;
-    /// What the next reducer has so far.
+    /// Returns the state of the next reducer so far.
     fn peek<'a>(&self, acc: &'a Self::Acc) -> &'a Acc<Self, T>;
     /// Takes a block in.
     fn fold<B: Iterator<Item = T>>(&self, acc: Self::Acc, turn: &Turn<'_>, block: B) -> Self::Acc;
-    /// Another part is about to begin while this one goes on.
+    /// Called when another part is about to begin while this one goes on.
     fn before_fork(&self, acc: &mut Self::Acc, place: &Place);
     /// Whether the rest of the part changes nothing.
     #[inline]
@@ -125,7 +126,7 @@ pub trait Layer<T>: Sync {
 /// The state of the reducer behind a layer.
 pub(crate) type Acc<L, T> = <<L as Layer<T>>::Next as Reducer<<L as Layer<T>>::To>>::Acc;
 
-/// What comes of the reducer behind a layer.
+/// The result of the reducer behind a layer.
 pub(crate) type Out<L, T> = <<L as Layer<T>>::Next as Reducer<<L as Layer<T>>::To>>::Out;
 
 /// A layer, as the reducer that it makes of the next one.

@@ -42,7 +42,7 @@ where
     base.drive(turn, &layer, acc).map(|acc| layer.0.unwrap(acc, &turn))
 }
 
-/// Begins the loop over a piece. `acc`: the state of the part that lies before, if there is one.
+/// Begins the loop over a piece. `acc`: the state of the previous part, if there is one.
 pub(crate) fn begin<P, R>(
     turn: Turn<'_>,
     reducer: &R,
@@ -80,7 +80,7 @@ where
                 |turn: Turn<'_>, window| run(turn, reducer, Part::whole(window, turn.plan), None);
             return in_windows(turn, reducer, acc, next, each);
         }
-        // The loop over what was pulled has no windows of its own.
+        // The loop over a pulled window has no windows of its own.
         let turn = Turn { plan: &Plan { nested: true, ..plan }, ..turn };
         let (mut piece, len) = (piece, len.min(tuning::WINDOW.saturating_mul(here.workers())));
         let next = || pull(&mut piece, len);
@@ -93,10 +93,10 @@ where
 /// What is left of a piece, and how it may be cut.
 struct Part<P> {
     piece: P,
-    /// So many cuts follow each other, wanted or not.
+    /// How many cuts to make, whether a worker is idle or not.
     eager: u32,
-    /// Whether to ask if a fork is wanted: once for each block, so that the loop gets on even if
-    /// forks are wanted all the time and the piece has no end.
+    /// Whether to check if a fork is wanted. It is checked once per block, so that the loop makes
+    /// progress even if forks are always wanted and the piece has no end.
     may_ask: bool,
     /// How many cuts lie below on this thread's stack; in a fixed shape, on any stack.
     depth: u32,
@@ -114,7 +114,7 @@ impl<P: Piece> Part<P> {
     fn behind(&self, steps: usize) -> usize {
         match self.piece.exact_len() {
             Some(len) => len.saturating_sub(steps),
-            // It may turn out to be more than it seems.
+            // There may be more than the piece reports.
             None => self.piece.steps().saturating_sub(steps).saturating_add(1),
         }
     }
@@ -137,12 +137,13 @@ where
     loop {
         let steps = part.piece.steps();
         if steps == 0 || reducer.is_done(&acc, &turn.place) {
-            // Before the result is returned: if this panics, it is dropped.
+            // Drops this before the result is returned: if the drop panics, the result is dropped,
+            // too.
             drop(part);
             return Run::Live(acc);
         }
         if let Some(cut) = due_cut(&turn, &part, steps) {
-            // Without a ticket a loop of fixed shape is cut, too, and nothing is forked.
+            // A loop of fixed shape is cut even without a ticket; then it does not fork.
             let ticket = Held::take(plan);
             if ticket.is_some() || plan.fixed {
                 if let Some(right) = part.piece.split_off(cut.at) {
@@ -151,7 +152,7 @@ where
             }
         }
         let block = next_block(&turn, steps, R::SHORT_BLOCKS || part.piece.exact_len().is_none());
-        // The last block teaches nothing that this part could use.
+        // Timing the last block would not help this part.
         if block < steps && clock.is_none() {
             clock = Some(Clock::start());
         }
@@ -169,9 +170,9 @@ where
 
 /// A cut that is due.
 struct Cut {
-    /// The left part keeps so many steps.
+    /// How many steps the left part keeps.
     at: usize,
-    /// How many cuts of the left part follow, wanted or not.
+    /// How many cuts of the left part follow, whether a worker is idle or not.
     eager: u32,
 }
 
@@ -185,7 +186,7 @@ fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cu
         return None;
     }
     let is_due = if plan.fixed {
-        // What may have no end is cut for other workers only.
+        // A piece that may have no end is cut for idle workers only.
         steps > plan.leaf && steps < usize::MAX
     } else if steps > plan.max && steps < usize::MAX {
         true
@@ -195,8 +196,8 @@ fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cu
         // Before the first block the pace allows for everything.
         let is_wanted = part.may_ask && turn.here.wanted();
         if part.eager > 0 && !is_wanted && P::IS_MEASURED && plan.pace.is_unknown() {
-            // No worker is there to take a half. The left part is as small as all eager cuts would
-            // make it, and shows how long items take. One fork makes all others takeable meanwhile.
+            // No worker is idle. Make the left part as small as all eager cuts would: it shows how
+            // long items take. Meanwhile one fork lets other workers take the rest.
             return Some(Cut { at: (steps >> part.eager).max(plan.min), eager: 0 });
         }
         part.eager > 0 || is_wanted
@@ -210,12 +211,12 @@ fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cu
 #[inline]
 fn next_block(turn: &Turn<'_>, steps: usize, short_blocks: bool) -> usize {
     let plan = turn.plan;
-    // What may have no end is asked again and again whether it is over.
+    // A piece that may have no end is checked repeatedly.
     if steps < usize::MAX && (plan.fixed || (plan.alone && !short_blocks)) {
         return steps;
     }
     let block = plan.pace.block().max(plan.min);
-    // A short rest is no block of its own.
+    // A short remainder is not a block of its own.
     let block = if steps <= block.saturating_add(block / 2) { steps } else { block };
     block.min(turn.here.block_limit())
 }
@@ -262,7 +263,8 @@ where
     reducer.merge(left, right)
 }
 
-/// Forks: the only place of loops that does. `second` is told whether a thief has it.
+/// Forks. This is the only place where loops fork. The argument of `second` says whether a thief
+/// took it.
 fn fork<A, B>(
     here: Here<'_>,
     ticket: Held<'_>,
@@ -279,7 +281,7 @@ where
     })
 }
 
-/// Runs two loops of which one follows the other, potentially at once.
+/// Runs two consecutive loops, potentially at once.
 pub(crate) fn both<T, R, A, B>(
     turn: Turn<'_>,
     reducer: &R,
@@ -354,8 +356,8 @@ fn pull<P: Piece>(piece: &mut P, len: usize) -> Option<Window<Vec<P::Item>>> {
     (steps > 0).then_some(Window { work: items, steps, behind })
 }
 
-/// A loop window by window: while one is computed, the one before is delivered. `next` returns the
-/// windows, and `each` runs the loop over one of them.
+/// Runs a loop window by window: while one is computed, the one before is delivered. `next` returns
+/// the windows, and `each` runs the loop over one of them.
 fn in_windows<T, R, W>(
     mut turn: Turn<'_>,
     reducer: &R,
@@ -376,7 +378,7 @@ where
         let compute = |here: Here<'_>, _stolen: bool| {
             let turn = Turn { here, plan, place };
             let run = each(turn, work);
-            // A part that is over says nothing of the windows behind, unless a new one is, too.
+            // A part that is over does not end later windows, unless a new part would be over, too.
             let is_over = matches!(&run, Run::Live(acc) if reducer.is_done(acc, &place))
                 && reducer.is_done(&reducer.start(&beyond), &beyond);
             (run.done(reducer, &turn), is_over)

@@ -1,5 +1,5 @@
-//! A script in place of a worker: what is wanted, what is stolen and how long blocks are comes from
-//! a seed, so that every tree of cuts is reached on one thread.
+//! A script replaces a worker in tests. A seed decides what is wanted, what is stolen and how long
+//! blocks are, so that one thread reaches every tree of cuts.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct Script {
     state: Cell<u64>,
-    /// Of 256 answers, how many say that a fork is wanted.
+    /// How many of 256 answers say that a fork is wanted.
     eagerness: u64,
     /// How many forks may still be stolen: each theft makes for more forks.
     thefts: Cell<u32>,
@@ -63,7 +63,7 @@ impl Script {
         [1, 2, 3, 7, 1000, usize::MAX][self.below(6) as usize]
     }
 
-    /// Runs both closures in either order. A panic of one does not keep the other from running.
+    /// Runs both closures in either order. If one panics, the other still runs.
     pub(crate) fn join<RA, RB>(
         &self,
         a: impl FnOnce() -> RA,

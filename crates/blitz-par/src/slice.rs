@@ -21,7 +21,7 @@ pub trait ParallelSlice<T: Sync> {
     /// The slice.
     fn as_parallel_slice(&self) -> &[T];
 
-    /// Makes an iterator over the slices between separators, of which `f` approves.
+    /// Makes an iterator over the slices between separators: the items for which `f` returns true.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -115,7 +115,7 @@ pub trait ParallelSlice<T: Sync> {
         ChunksExact::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// As [`par_chunks`](Self::par_chunks), from the end on.
+    /// As [`par_chunks`](Self::par_chunks), from the end.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -131,7 +131,7 @@ pub trait ParallelSlice<T: Sync> {
         RChunksPiece::source(self.as_parallel_slice(), chunk_size)
     }
 
-    /// As [`par_chunks_exact`](Self::par_chunks_exact), from the end on.
+    /// As [`par_chunks_exact`](Self::par_chunks_exact), from the end.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -147,7 +147,7 @@ pub trait ParallelSlice<T: Sync> {
         RChunksExact::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// Makes an iterator over the longest slices in which `f` approves of each two neighbours.
+    /// Makes an iterator over the longest slices in which `f` returns true for each two neighbours.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -174,7 +174,8 @@ pub trait ParallelSliceMut<T: Send> {
     /// The slice.
     fn as_parallel_slice_mut(&mut self) -> &mut [T];
 
-    /// Makes an iterator over the mutable slices between separators, of which `f` approves.
+    /// Makes an iterator over the mutable slices between separators: the items for which `f`
+    /// returns true.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -240,7 +241,7 @@ pub trait ParallelSliceMut<T: Send> {
         ChunksExactMut::new(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// As [`par_chunks_mut`](Self::par_chunks_mut), from the end on.
+    /// As [`par_chunks_mut`](Self::par_chunks_mut), from the end.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -257,7 +258,7 @@ pub trait ParallelSliceMut<T: Send> {
         RChunksMutPiece::source(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// As [`par_chunks_exact_mut`](Self::par_chunks_exact_mut), from the end on.
+    /// As [`par_chunks_exact_mut`](Self::par_chunks_exact_mut), from the end.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -290,7 +291,7 @@ pub trait ParallelSliceMut<T: Send> {
         ChunkByMut { slice: self.as_parallel_slice_mut(), f }
     }
 
-    /// Sorts the slice; equal items keep their order. It needs memory for as many items again.
+    /// Sorts the slice; equal items keep their order. It needs a buffer of the same length.
     ///
     /// Without a total order the order of the items is not specified, or the sort panics.
     ///
@@ -322,7 +323,8 @@ pub trait ParallelSliceMut<T: Send> {
         sort::stable(self.as_parallel_slice_mut(), f);
     }
 
-    /// As [`par_sort`](Self::par_sort), by the keys that `f` returns, any number of times.
+    /// As [`par_sort`](Self::par_sort), by the keys that `f` returns. `f` is called any number of
+    /// times per item.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -337,7 +339,7 @@ pub trait ParallelSliceMut<T: Send> {
         sort::stable(self.as_parallel_slice_mut(), |a, b| f(a).cmp(&f(b)));
     }
 
-    /// As [`par_sort`](Self::par_sort), by the keys that `f` returns, once for each item.
+    /// As [`par_sort`](Self::par_sort), by the keys that `f` returns. `f` is called once per item.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -19,8 +19,8 @@ use std::vec;
 ///
 /// Items are taken out of `items` and computed window by window, each by a job of the current pool,
 /// or of the global one. While the results of a window are read, the next one is computed, and no
-/// more than that: a consumer that is slow keeps no worker busy and no memory beyond two windows.
-/// The first poll begins.
+/// more than that: a slow consumer keeps no worker busy, and no memory beyond two windows. The
+/// first poll starts the computation.
 ///
 /// ```
 /// # use futures_core::Stream;
@@ -38,12 +38,13 @@ use std::vec;
 /// # });
 /// ```
 ///
-/// Dropping the stream cancels the window that is being computed: what was not begun is dropped.
+/// Dropping the stream cancels the window that is being computed: items that were not begun are
+/// dropped.
 ///
 /// # Panics
-/// A panic of `f` or of `items` goes to the task that polls, with its payload, once the results of
-/// the windows before were read. The stream is over then. Polling panics, too, if the pool has
-/// ended meanwhile.
+/// A panic of `f` or of `items` continues in the task that polls, once it has read the results of
+/// earlier windows. After that the stream is over. Polling also panics if the pool has ended
+/// meanwhile.
 pub fn stream<I, F, R>(items: I, f: F) -> ResultStream<I::IntoIter, F, R>
 where
     I: IntoIterator<Item: Send, IntoIter: Send + 'static>,
@@ -63,7 +64,7 @@ where
 /// The results of a parallel loop, in order: made by [`stream()`].
 #[must_use = "streams do nothing unless polled"]
 pub struct ResultStream<I, F, R> {
-    /// Here while no job has them; gone for good once there are no more.
+    /// Present while no job has them; `None` for good once there are no more.
     items: Option<I>,
     f: Arc<F>,
     window: Option<usize>,
@@ -122,7 +123,7 @@ where
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<R>> {
         loop {
-            // Also while there are results: they are read meanwhile.
+            // Even while there are results: the consumer reads them meanwhile.
             if let Some(items) = self.items.take() {
                 self.job = Some(self.begin(items));
             }

@@ -1,4 +1,4 @@
-//! What the standard library's unstable trait `Try` says, for the types that it is implemented for.
+//! Stands in for the standard library's unstable trait `Try`, for the same types.
 
 #![forbid(unsafe_code)]
 
@@ -6,10 +6,10 @@ use std::convert::Infallible;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::task::Poll;
 
-/// A result that says whether to go on. It is implemented for `Option`, `Result`, `ControlFlow`,
+/// A result that says whether to continue. It is implemented for `Option`, `Result`, `ControlFlow`,
 /// `Poll<Result<..>>` and `Poll<Option<Result<..>>>`, and cannot be for other types.
 pub trait Try: Sealed {
-    /// What to go on with.
+    /// The value to continue with.
     type Output;
     /// The result if it is over.
     type Residual;
@@ -17,7 +17,7 @@ pub trait Try: Sealed {
     /// Makes a result of either.
     fn of(flow: ControlFlow<Self::Residual, Self::Output>) -> Self;
 
-    /// Tells which it is.
+    /// Returns which of the two it is.
     fn branch(self) -> ControlFlow<Self::Residual, Self::Output>;
 }
 

@@ -1,4 +1,4 @@
-//! What panics carry, and how to get rid of it.
+//! The payloads of panics, and how to drop them.
 
 use core::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,9 +15,9 @@ pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(f))
 }
 
-/// Drops a panic's payload, or a value of the user's whose panic shall not be reported. Its drop
-/// may panic in turn, and that of what the panic carries as well; after a few of them the last is
-/// left alone.
+/// Drops a panic's payload, or a user's value whose panic is not to be reported. Its drop may panic
+/// in turn, and so may the drop of that panic's payload. After a few of them the last one is
+/// leaked.
 ///
 /// ```
 /// struct Bomb;

@@ -1,15 +1,15 @@
 //! Atomics, locks, threads and time, real or modelled.
 //!
-//! With the files below it the only one that names loom and shuttle.
+//! Only this file and those below it name loom and shuttle.
 //!
 //! Every part takes its atomics from here, so that `--cfg blitz_loom` or `--cfg blitz_shuttle`
-//! swaps the whole house onto that checker at once. The cfg names are ours because a global
+//! moves the whole crate onto that checker at once. The cfg names are ours because a global
 //! `--cfg loom` would reach into every dependency. Protocols that need sequential consistency say
 //! so with [`fence`], never with `SeqCst` accesses: loom checks the former and silently weakens the
 //! latter.
 //!
 //! `blitz-core` takes its locks, threads, thread-locals and clock from here, too, and so runs under
-//! shuttle as it is shipped. What only core needs is not there under loom, which checks parts
+//! shuttle as it is shipped. Items that only core needs are missing under loom, which checks parts
 //! alone.
 //!
 //! | | loom | shuttle |
@@ -57,8 +57,8 @@ mod real {
     /// True while the model checker runs the program.
     pub const MODELLED: bool = false;
 
-    /// Whether threads may keep memory for themselves instead of freeing it. Not where each use of
-    /// memory that was freed shall be found.
+    /// Whether threads may keep memory for themselves instead of freeing it. False where a tool
+    /// looks for each use of freed memory.
     pub const STOCKED: bool = cfg!(not(blitz_asan));
 
     /// Tells the processor that this thread is in a short busy wait.
@@ -73,7 +73,8 @@ mod real {
         yield_now();
     }
 
-    /// Tells the processor that what is at this address will be used soon; any address will do.
+    /// Tells the processor that the memory at this address will be used soon; any address is
+    /// allowed.
     #[inline(always)]
     pub fn prefetch<T>(at: *const T) {
         #[cfg(target_arch = "x86_64")]
@@ -116,7 +117,7 @@ mod real {
         START.get_or_init(Instant::now).elapsed()
     }
 
-    /// Before its memory is freed the atomic gets a value by which the model checker knows late
+    /// Stores a value in an atomic that is about to be freed, by which the model checker finds late
     /// users.
     #[inline(always)]
     pub fn poison(_atomic: &mut AtomicU64, _value: u64) {}
@@ -124,8 +125,8 @@ mod real {
 
 #[cfg(not(blitz_loom))]
 mod unwatched {
-    /// Stands beside plain memory that threads hand to each other, for the model checker, which
-    /// sees only what it is told. Nothing in a shipped build.
+    /// Marks uses of plain memory that threads hand to each other, since the model checker sees
+    /// atomics only. Empty in a shipped build.
     #[derive(Debug, Default)]
     pub struct Witness(());
 
@@ -139,8 +140,8 @@ mod unwatched {
         pub fn write(&self) {}
     }
 
-    /// Stands beside an atomic whose every access is a step of its own for the model checker.
-    /// Nothing in a shipped build.
+    /// Stands beside an atomic whose every access is a step of its own for the model checker. Empty
+    /// in a shipped build.
     #[derive(Debug, Default)]
     pub struct Turns(());
 
@@ -180,8 +181,8 @@ mod checked {
         static HEAP: RefCell<Heap> = RefCell::default();
     }
 
-    /// What the model has allocated. Memory is kept after it was freed, until the next execution
-    /// begins, so that a use after that finds a poisoned atomic and no other object's memory.
+    /// What the model has allocated. Freed memory stays allocated until the next execution begins.
+    /// So a late use finds a poisoned atomic, not another object's memory.
     #[derive(Default)]
     struct Heap {
         live: Vec<(usize, Layout)>,
@@ -240,8 +241,8 @@ mod checked {
         BROKEN.with_borrow(|steps| steps.contains(&step))
     }
 
-    /// Whether a model has failed and its thread unwinds. Destructors then leave everything as it
-    /// is: what they would do may fail in turn, and that would end the process.
+    /// Whether a model has failed and its thread unwinds. Destructors then do nothing: they might
+    /// fail in turn, and that would end the process.
     pub fn model_has_failed() -> bool {
         std::thread::panicking()
     }
@@ -277,8 +278,8 @@ mod modelled {
     pub use loom::{lazy_static, thread};
     pub use std::time::Instant;
 
-    /// Stands between two idle rounds. Loom would run a thread that yields only when all others are
-    /// stuck, and so never see it fall asleep beside them; here the worker goes on at once.
+    /// Stands between two idle rounds. Loom runs a thread that yields only when all others are
+    /// stuck, so it would never fall asleep beside them. Here the worker goes on at once.
     pub fn relax() {}
 
     /// Stands beside plain memory that threads hand to each other; the checker fails a model in
@@ -322,13 +323,13 @@ mod modelled {
         START.get_or_init(Instant::now).elapsed()
     }
 
-    /// Before its memory is freed the atomic gets a value by which late users are known. The
+    /// Stores a value in an atomic that is about to be freed, by which late users are found. The
     /// checker fails a model in which this is not ordered with every other access.
     pub fn poison(atomic: &mut AtomicU64, value: u64) {
         atomic.with_mut(|atomic| *atomic = value);
     }
 
-    /// What a run of the checker has to reach to count as a check.
+    /// How much the checker has explored.
     pub struct Explored {
         /// How many interleavings were executed.
         pub executions: usize,
@@ -401,7 +402,7 @@ pub enum Step {
     BarrierLight,
     /// `barrier`: the fence between an exchange and the loads that follow it.
     BarrierAfterExchange,
-    /// `barrier`: a refusal is told by a release.
+    /// `barrier`: the notification of a refusal releases.
     BarrierToldRelease,
     /// `deque`: the release store that makes a fork count.
     DequeForkRelease,
@@ -440,7 +441,7 @@ pub enum Step {
     CountAcquire,
     /// `latch`: a worker's word goes back to UNSET on every way out of sleep.
     WordReset,
-    /// `sleep`: a thief that forces jobs into the open tells of them.
+    /// `sleep`: a thief that makes jobs public by force announces them.
     SleepForceTells,
     /// `sleep`: the fence between posting work and reading the counters.
     SleepPostFence,
@@ -460,14 +461,14 @@ pub enum Step {
     SleepCascade,
     /// `sleep`: the plain fence before a worker that found work looks for more.
     SleepCascadeFence,
-    /// `sleep`: its second look, after a heavy fence, where jobs may be private.
+    /// `sleep`: the second look of such a worker, after a heavy fence, where jobs may be private.
     SleepCascadeAgain,
     /// `sleep`: a worker that put a task where others can take it wakes one of them if no worker
     /// looks.
     SleepTaskWakes,
     /// `sleep`: stopping wakes every worker.
     SleepStopWakes,
-    /// `sleep`: a sleeper says that it blocks in the driver before it is SLEEPING.
+    /// `sleep`: a sleeper announces that it blocks in the driver before it is SLEEPING.
     SleepDriverFirst,
     /// `sleep`: the fence between plugging a driver in and looking for sleepers.
     SleepPlugFence,
@@ -485,13 +486,13 @@ pub enum Step {
     WatchHearsOfWork,
     /// `sleep`: a spare is counted as in service before it passes the counters.
     SleepEntersFirst,
-    /// `sleep`: a worker that leaves the service is counted until it is inactive no more.
+    /// `sleep`: a worker that leaves the service is counted as long as it is inactive.
     SleepLeavesLast,
     /// `sleep`: the fence between the relief worker's word and its last look.
     SleepReliefFence,
     /// `sleep`: the fence between the end of a relief and the look for sleepers.
     SleepReliefEndFence,
-    /// `sleep`: the relief worker is told of tasks.
+    /// `sleep`: the relief worker is notified of tasks.
     SleepReliefTold,
     /// `job`: the closure has run and its result is written before the latch is set.
     JobResultFirst,
@@ -575,7 +576,7 @@ pub enum Step {
     TaskCompleteWakes,
     /// `task`: a wake is an exchange even if the task is in a queue by then.
     TaskWakeExchanges,
-    /// `task`: the fence of a wake before it finds the task in a queue still.
+    /// `task`: the fence of a wake before it finds the task still in a queue.
     TaskWakeFence,
     /// `task`: the fence between the beginning of a run and its poll.
     TaskStartFence,
@@ -605,15 +606,15 @@ pub enum Step {
     RuntimeFairTells,
     /// `core/sched`: a worker that takes tasks of the tree behind another one announces them.
     RuntimeBehindTells,
-    /// `core/worker`: a wait for anything that ends announces a task that yielded in it.
+    /// `core/worker`: an unlimited wait announces, at its end, a task that yielded in it.
     RuntimeWaitTells,
-    /// `core/worker`: a wait within limits that ends announces a task that yielded in it.
+    /// `core/worker`: a limited wait announces, at its end, a task that yielded in it.
     RuntimeHelpTells,
-    /// `core/worker`: a worker that waits and polls no tasks hands its own to the others.
+    /// `core/worker`: a worker that waits and polls no tasks hands its tasks to the others.
     RuntimeGivesAway,
-    /// `core/team`: a worker that waits and looks for no work hears of jobs from outside.
+    /// `core/team`: a worker that waits and looks for no work is notified of jobs from outside.
     RuntimeGuestTold,
-    /// `core/team`: a worker that waits, looks for no work and polls tasks hears of these.
+    /// `core/team`: a worker that waits, looks for no work and polls tasks is notified of tasks.
     RuntimeTaskGuestTold,
     /// `core/sched`: a sleeper for which there is a permit is woken for a signalled task.
     RuntimeSignalTells,
@@ -624,9 +625,9 @@ pub enum Step {
     WorkerSeesMail,
     /// `core/driver`: a worker calls the wakers that a dispatch has kept.
     DriverCallsKept,
-    /// `core/driver`: a worker that leaves the driver tells the watch.
+    /// `core/driver`: a worker that leaves the driver notifies the watch.
     DriverLeaveTells,
-    /// `core/driver`: the last worker that goes to sleep tells the driver.
+    /// `core/driver`: the last worker that goes to sleep notifies the driver.
     DriverIdleTold,
     /// `core/worker`: a worker that waits while the pool ends polls the driver.
     DriverPolledAtEnd,
@@ -647,7 +648,7 @@ pub enum Step {
     AdoptionMakesRoom,
     /// `core/team`: the end of a team sets the latch of a worker of another team that waits for it.
     EndAwaitedTold,
-    /// `core/ops`: a scope says that a job comes from outside before it posts the job.
+    /// `core/ops`: a scope notes that a job comes from outside before it posts the job.
     ScopeInjectedFirst,
     /// `core/blocking`: a thread is started unless as many are idle as closures wait.
     BlockingCountsIdle,
@@ -692,11 +693,11 @@ pub enum Step {
     SignalAgainTells,
     /// `bitmap`: no more permits than sleepers.
     SignalPermitCap,
-    /// `bitmap`: a sleeper that gets up takes a permit.
+    /// `bitmap`: a sleeper that wakes takes a permit.
     SignalPermitTaken,
     /// `bitmap`: the fence between being counted as a sleeper and the last look.
     SignalSleeperFence,
-    /// `bitmap`: the fence between getting up and looking.
+    /// `bitmap`: the fence between `get_up` and looking.
     SignalUpFence,
     /// `bitmap`: the fence between closing and the last look.
     SignalCloseFence,
@@ -706,7 +707,7 @@ pub enum Step {
     LifeHoldLooks,
     /// `life`: giving a hold up releases.
     LifeReleaseRelease,
-    /// `life`: only the first zero of the count is told.
+    /// `life`: only the first zero of the count is reported.
     LifeStopsOnce,
     /// `life`: a section has a hold before it has one of the tasks.
     LifeWorkFirst,
@@ -742,7 +743,7 @@ pub enum Step {
     TrailWaitRelease,
     /// `trail`: what a run waited for before is restored by a release.
     TrailEndWaitRelease,
-    /// `trail`: a follower looks at the run again after it has read what that waits for.
+    /// `trail`: a follower looks at the run again after it has read what the run waits for.
     TrailNextLooksAgain,
     /// `trail`: a follower looks whether a run has begun since it looked first.
     TrailNextCounts,
@@ -750,7 +751,7 @@ pub enum Step {
     MailPostFence,
     /// `mail`: a sender looks whether the worker is gone.
     MailPostLooks,
-    /// `mail`: the fence between saying that the worker is gone and taking its mail.
+    /// `mail`: the fence between noting that the worker is gone and taking its mail.
     MailDisownFence,
     /// `guests`: a guest is counted before its last look.
     GuestsCountJobs,

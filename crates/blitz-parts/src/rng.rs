@@ -7,7 +7,7 @@ use core::cell::Cell;
 pub struct XorShift64Star(Cell<u64>);
 
 impl XorShift64Star {
-    /// A generator whose stream depends on `seed`; any seed will do.
+    /// A generator whose stream depends on `seed`, which may be any number.
     pub fn new(seed: u64) -> XorShift64Star {
         // Zero is the one state the generator never leaves; an odd multiplier keeps seeds apart.
         XorShift64Star(Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1))

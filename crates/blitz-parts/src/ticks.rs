@@ -1,8 +1,9 @@
-//! A quick clock for measurements: ticks of the processor's counter where that tells the time,
-//! nanoseconds otherwise. Reading it costs less than half of what the system's clock costs.
+//! A quick clock for measurements: ticks of the processor's counter if the system uses it as its
+//! clock, nanoseconds otherwise. Reading it costs less than half of what the system's clock costs.
 //!
-//! How long a tick is follows from two readings of both clocks. The first is taken when a program
-//! first asks, the second when a duration is first wanted, and again when it is [refined](refine).
+//! Two readings of both clocks give the length of a tick. The first is taken when a program first
+//! reads the clock. The second is taken when it first asks for a duration, and again at each
+//! [`refine`].
 
 use crate::counter::Counter;
 use crate::cycles;
@@ -18,13 +19,13 @@ const POINT: u32 = 32;
 const BASE: u64 = 1_000_000;
 
 /// Nanoseconds per tick, with [`POINT`] bits behind the point; 0 while it is not known. Several
-/// threads may measure it: each value will do.
+/// threads may measure it: each of their values is good enough.
 static RATE: Counter = Counter::new();
 
 /// The clocks at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// What [`now`] says.
+    /// The value of [`now`].
     pub ticks: u64,
     /// The time since some moment of this process.
     pub since_start: Duration,
@@ -44,7 +45,7 @@ pub fn now() -> u64 {
     if counts_cycles() { cycles::read() } else { nanos_of(since_start()) }
 }
 
-/// How many nanoseconds so many ticks take.
+/// Converts a number of ticks to nanoseconds.
 ///
 /// ```
 /// use blitz_parts::ticks;
@@ -64,7 +65,7 @@ pub fn to_duration(ticks: u64) -> Duration {
     Duration::from_nanos(to_nanos(ticks))
 }
 
-/// Reads the clocks, and takes the rate from the longest time that there was.
+/// Reads the clocks, and computes the rate over the whole time since the first reading.
 pub fn refine() -> Reading {
     measure();
     read_all()

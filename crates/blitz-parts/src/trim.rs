@@ -1,9 +1,9 @@
-//! Memory that queues needed for a burst and do not need any more.
+//! Frees memory that a queue needed for a burst.
 
 use crate::tuning::CHAIN_KEEPS;
 use std::collections::VecDeque;
 
-/// Takes the memory of a queue that is empty and was long; the caller frees it, without a lock.
+/// Takes the memory of an empty queue that was long; the caller frees it, without a lock.
 ///
 /// ```
 /// use blitz_parts::trim::outgrown;

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 const CLIENTS: u32 = 100;
 const MESSAGES: u32 = 50;
 
-/// Sends back what comes until the client has said all it wants to say; how many bytes that was.
+/// Sends back what comes until the client is done; returns how many bytes that was.
 async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
     let mut buffer = vec![0; 4 * 1024];
     let mut echoed = 0;
@@ -23,7 +23,7 @@ async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
     }
 }
 
-/// Accepts as many connections as there will be; what they brought.
+/// Accepts as many connections as there will be; returns how many bytes they brought.
 async fn serve(listener: TcpListener) -> Result<u64, Box<dyn Error + Send + Sync>> {
     let mut connections = JoinSet::new();
     for _ in 0..CLIENTS {

@@ -8,7 +8,7 @@ use std::{env, fs, io};
 
 use blitz::prelude::*;
 
-/// The entries of a folder in order; of anything else, none.
+/// The entries of a folder, in order; none for anything else.
 fn entries(path: &PathBuf) -> Vec<PathBuf> {
     let Ok(folder) = fs::read_dir(path) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = folder.flatten().map(|entry| entry.path()).collect();
@@ -24,7 +24,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
 
 /// The lines of a file that have `word` in them, with their numbers.
 fn matches(path: &Path, word: &str) -> Vec<(usize, String)> {
-    // What is no text has no lines.
+    // A file that is not text has no lines.
     let text = fs::read_to_string(path).unwrap_or_default();
     let lines = text.lines().zip(1..).filter(|(line, _)| line.contains(word));
     lines.map(|(line, number)| (number, line.to_owned())).collect()
@@ -42,7 +42,7 @@ fn grep(root: &Path, word: &str, mut print: impl FnMut(&Path, usize, &str) + Sen
     count
 }
 
-/// A tree of 3 x 3 folders with 30 files each, of which every tenth has a needle.
+/// A tree of 3 x 3 folders with 30 files each. Every tenth file has a needle.
 fn sample(root: &Path) -> io::Result<()> {
     let folders = (0..9).map(|n| root.join(format!("{}/{}", n / 3, n % 3)));
     for (number, folder) in folders.enumerate() {

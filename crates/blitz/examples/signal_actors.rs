@@ -1,5 +1,5 @@
-//! Actors on the signal scheduler, woken by a thread that is no worker: a meter reads sensors and
-//! hands each value to the actor that keeps the sensor's mean. `Pool::dump` shows where each of
+//! Actors on the signal scheduler, woken by a thread that is not a worker: a meter reads sensors
+//! and hands each value to the actor that keeps the sensor's mean. `Pool::dump` shows where each of
 //! them waits.
 
 use blitz::sync::mpsc;
@@ -28,8 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .unzip();
 
-    // An actor that is woken while it is due already is not queued twice: the wake is two looks at
-    // one word.
+    // An actor that is woken again before it has run is not queued twice: the wake only reads one
+    // word.
     let meter = thread::spawn(move || {
         for reading in 0..READINGS {
             for (sensor, actor) in actors.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What `#[blitz::main]` and `#[blitz::test]` expand to a call of.
+//! The functions that `#[blitz::main]` and `#[blitz::test]` call.
 
 use crate::Builder;
 use std::future::Future;

@@ -1,5 +1,5 @@
-//! What must not compile. Each program stands beside a twin that does compile and differs in the
-//! one thing that is wrong, so that it cannot fail for another reason.
+//! Programs that must not compile. Each stands beside a twin that compiles and differs only in the
+//! mistake, so that it cannot fail for another reason.
 
 /// A closure that is run elsewhere must be `Send`.
 ///
@@ -23,7 +23,7 @@ pub struct JoinNeedsSendClosures;
 /// ```
 pub struct JoinNeedsSendResults;
 
-/// Both halves cannot change the same thing.
+/// The two halves cannot change the same value.
 ///
 /// ```compile_fail,E0499
 /// let mut count = 0;
@@ -212,7 +212,7 @@ pub struct MainHasNoArguments;
 /// ```
 pub struct MainHasNoGenerics;
 
-/// It is safe to call, whenever.
+/// It is a safe function.
 ///
 /// ```compile_fail
 /// #[blitz::main]
@@ -235,7 +235,7 @@ pub struct MainIsSafe;
 /// ```
 pub struct MainIsAFunction;
 
-/// Schedulers have names, and others have not.
+/// Only names of schedulers are accepted.
 ///
 /// ```compile_fail
 /// #[blitz::main(scheduler = "stealin")]
@@ -295,8 +295,8 @@ pub struct ArgumentsAreChecked;
 /// ```
 pub struct TestsAreMarkedOnce;
 
-/// A task goes from worker to worker, and so must what it keeps while it waits. That of a local
-/// task stays.
+/// A task moves between workers, so the values that it keeps across an await must be `Send`. Those
+/// of a local task need not be.
 ///
 /// ```compile_fail
 /// drop(blitz::spawn(async {
@@ -329,7 +329,7 @@ pub struct TasksAreSend;
 /// ```
 pub struct LocalResultsStay;
 
-/// A set stays on its thread, for there its futures are dropped.
+/// A set stays on its thread, because its futures are dropped there.
 ///
 /// ```compile_fail,E0277
 /// let set = blitz::LocalSet::new();

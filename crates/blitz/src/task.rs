@@ -17,7 +17,7 @@ pub use blitz_core::{
 pub use blitz_core::{TaskBuilder as Builder, task_name as name};
 pub use blitz_io::task_tracker::{TaskTracker, TaskTrackerToken, TrackedFuture};
 
-/// How tasks that never wait let others go first.
+/// Lets other tasks go first, for tasks that never wait.
 pub mod coop {
     pub use blitz_core::task::{Cooperative, cooperative, has_budget_remaining};
     #[doc(no_inline)]

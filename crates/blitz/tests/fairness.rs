@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-/// Something that goes on until it is told to stop.
+/// Work that goes on until the test stops it.
 #[derive(Clone, Default)]
 struct Busy {
     stop: Arc<AtomicBool>,
@@ -24,7 +24,7 @@ struct Busy {
 }
 
 impl Busy {
-    /// Counts a turn; says whether there is to be another.
+    /// Counts a turn; returns whether to take another.
     fn turn(&self) -> bool {
         self.turns.fetch_add(1, SeqCst);
         !self.stop.load(SeqCst)

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// What a child process is told: it runs the program of the test that started it.
+/// The variable for a child process: it runs the program of the test that started it.
 const ROLE: &str = "BLITZ_NESTING";
 
 /// Runs `program` in a process of its own, which is this test once more. `test`: its name.

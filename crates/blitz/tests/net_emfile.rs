@@ -77,7 +77,7 @@ fn clients(count: usize, domain: Domain) -> Vec<Socket> {
     (0..count).map(|_| Socket::new(domain, Type::STREAM, None).unwrap()).collect()
 }
 
-/// What an accept loop tells: an error, or the connection.
+/// What an accept loop reports: an error, or the connection.
 type News<S> = Sender<io::Result<S>>;
 
 async fn accept_tcp(listener: Arc<TcpListener>, news: News<blitz::net::TcpStream>) {

@@ -13,7 +13,7 @@ use std::env;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-/// What a child process is told: it runs the other half of the test that started it.
+/// The variable for a child process: it runs the other half of the test that started it.
 const ROLE: &str = "BLITZ_NET_LIMITS";
 
 /// Runs the test `name` once more, in another process.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// What the panic handler was told.
+/// What the panic handler got.
 type Heard = Arc<Mutex<Vec<&'static str>>>;
 
 fn text(payload: &Box<dyn std::any::Any + Send>) -> &'static str {

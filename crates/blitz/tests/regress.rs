@@ -114,7 +114,7 @@ fn leaf_that_blocks_on_its_sibling_ends_although_the_pool_was_asleep() {
 
 #[test]
 fn a_wake_up_spent_on_one_job_is_not_missing_for_the_next() {
-    // Two jobs, each of which needs the other: the second must not wait behind the first.
+    // Two jobs that need each other: the second must not wait behind the first.
     watched("a_wake_up_spent_on_one_job", |watch| {
         for workers in [2, 4] {
             let pool = watch.pool(Pool::builder().workers(workers).build().unwrap());
@@ -396,7 +396,7 @@ fn tokio_2376_runtimes_are_started_blocked_on_and_dropped_inside_of_each_other()
 
 #[test]
 fn a_task_that_yields_while_another_pool_ends_goes_on_elsewhere() {
-    /// Tells that its thread is at its very end.
+    /// Reports that its thread is at its very end.
     struct Ended(Arc<AtomicBool>);
     impl Drop for Ended {
         fn drop(&mut self) {

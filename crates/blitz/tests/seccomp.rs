@@ -12,7 +12,7 @@ use std::ffi::{c_int, c_long, c_ulong};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
-/// What a child process is told: the error that its filter makes of the system call.
+/// The variable for a child process: the error that its filter returns for the system call.
 const ROLE: &str = "BLITZ_SECCOMP_ERROR";
 
 const EPERM: u32 = 1;

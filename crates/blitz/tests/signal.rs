@@ -42,7 +42,7 @@ fn several_that_come_before_somebody_looks_are_one() {
         let kind = SignalKind::user_defined2();
         let mut idle = signal(kind).unwrap();
         let mut busy = signal(kind).unwrap();
-        // More than there is room for in the socket that tells of them.
+        // More than fit into the socket that announces them.
         for _ in 0..2_000 {
             send(Signal::USR2);
             assert_eq!(busy.recv().await, Some(()));

@@ -88,7 +88,7 @@ struct Blocked {
 }
 
 impl Blocked {
-    /// `count` tasks that each call `block` until they are told that it is over.
+    /// `count` tasks that each call `block` until the test is over.
     fn by(runtime: &Runtime, count: usize, block: fn(Receiver<()>)) -> Blocked {
         let begun = Arc::new(AtomicUsize::new(0));
         let (mut release, mut handles) = (Vec::new(), Vec::new());

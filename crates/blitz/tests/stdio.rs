@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader as StdReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// What a child process is told: it runs the other half of the test that started it.
+/// The variable for a child process: it runs the other half of the test that started it.
 const ROLE: &str = "BLITZ_TEST_STDIO";
 
 /// Runs the test `name` once more, in another process.
@@ -142,7 +142,7 @@ fn a_reader_that_is_gone_is_an_error() {
             let mut word = String::new();
             BufReader::new(stdin()).read_line(&mut word).await.unwrap();
             let mut out = stdout();
-            // An error of a write is told by the next call.
+            // The next call returns an error of a write.
             let mut told = Ok(());
             while told.is_ok() {
                 told = out.write_all(&[b'x'; 100_000]).await;

@@ -1,4 +1,4 @@
-//! Timers on many more workers than cores, made, moved and dropped by everybody: none is lost and
+//! Timers on many more workers than cores, made, moved and dropped by all threads: none is lost and
 //! none is early.
 
 mod common;

@@ -189,7 +189,7 @@ fn tasks_of_one_worker_are_stolen_by_others() {
 #[test]
 fn without_stealing_tasks_stay_where_they_were_woken() {
     watched("without_stealing_tasks_stay", |watch| {
-        // In a signal tree they are everybody's.
+        // In a signal tree all workers may take them.
         let builder = Runtime::builder().scheduler(Scheduler::Stealing).workers(4);
         let runtime = watch.runtime(builder.enable_stealing(false).build().unwrap());
         let all = runtime.spawn(async {

@@ -20,7 +20,7 @@ fn with_slack(workers: usize, slack: Duration) -> Builder {
     Runtime::builder().workers(workers).timer_slack(slack)
 }
 
-/// Sleeps of many lengths, all at once, none of which is early.
+/// Sleeps of many lengths, all at once. None is early.
 async fn naps(count: u32) {
     let nap = |n| {
         blitz::spawn(async move {

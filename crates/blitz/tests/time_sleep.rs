@@ -279,7 +279,7 @@ fn a_sleep_in_a_runtime_that_has_ended_says_so() {
     });
 }
 
-/// A thread waits in a sleep when its runtime ends: it is woken, and told.
+/// A thread waits in a sleep when its runtime ends: it is woken, and its poll panics.
 #[test]
 fn whoever_sleeps_when_the_runtime_ends_is_told() {
     watched("whoever_sleeps_when_the_runtime_ends_is_told", |watch| {

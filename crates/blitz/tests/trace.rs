@@ -1,4 +1,4 @@
-//! What the signal scheduler tells to the crate `tracing`.
+//! The events that the signal scheduler sends to the crate `tracing`.
 #![cfg(feature = "tracing")]
 
 mod common;

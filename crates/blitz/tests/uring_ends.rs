@@ -238,7 +238,7 @@ fn those_who_wait_are_served_or_told_while_the_end_waits_for_a_write() {
             runtime.shutdown_within(Duration::from_millis(1)).is_err(),
             "it waits for the write"
         );
-        // Workers that wait for the write serve them; if the pool is further, they have been told.
+        // Workers that wait for the write serve them. If the pool is further, they got an error.
         // Then the other side may be gone.
         let _ = to_read.write_all(&[3]);
         let _ = to_receive.write_all(&[4; 8]);

@@ -50,7 +50,7 @@ fn begin_elsewhere(runtime: &Runtime, file: std::fs::File) -> Option<File> {
     std::thread::spawn(begin).join().unwrap()
 }
 
-/// Reads files of which the first `warm` bytes are in memory, each begun by a thread that ends.
+/// Reads files whose first `warm` bytes are in memory. A thread that ends begins each read.
 fn read_after_threads(warm: usize) {
     let dir = Dir::new();
     let path = dir.at("cold");

@@ -20,7 +20,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// What a child process is told: the number of the error that forbidden calls return.
+/// The variable for a child process: the number of the error that forbidden calls return.
 const ROLE: &str = "BLITZ_URING_FORBIDDEN";
 
 /// Runs `test` in another process for each error that a filter may return. `name` is that of the

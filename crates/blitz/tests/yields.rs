@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Polls a future once that yields, which is in vain.
+/// Polls a future that yields once, and finds it pending.
 fn yields(context: &mut Context<'_>) -> YieldNow {
     let mut yielding = yield_now();
     assert!(Pin::new(&mut yielding).poll(context).is_pending());

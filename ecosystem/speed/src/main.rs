@@ -1,10 +1,10 @@
 //! What a Tokio guest costs, and Blitz's HTTP client beside reqwest.
 //!
-//! `cargo run --release -p speed` in `ecosystem/`; with a word behind `--`, only the rows whose names
-//! contain it. Each row has ratios of two measurements that follow each other, by the clock and by
-//! the CPU time of the process: the median of several rounds, with the lowest and the highest one,
-//! and the ratio of the best measurement of each. The peer is a server of plain threads in the same
-//! process, so it costs every contestant the same.
+//! `cargo run --release -p speed` in `ecosystem/`; with a word behind `--`, only the rows whose
+//! names contain it. Each row has ratios of two measurements that follow each other, by the clock
+//! and by the CPU time of the process: the median of several rounds, with the lowest and the
+//! highest one, and the ratio of the best measurement of each. The peer is a server of plain
+//! threads in the same process, so it costs every contestant the same.
 
 use blitz_hyper::Client;
 use bytes::Bytes;

@@ -29,7 +29,7 @@ where
     blitz_core::spawn_broadcast(move |context| op(BroadcastContext::of(context)));
 }
 
-/// What a broadcast closure is told about the thread it runs on.
+/// Tells a broadcast closure about the thread that it runs on.
 pub struct BroadcastContext<'a> {
     inner: blitz_core::BroadcastContext<'a>,
 }

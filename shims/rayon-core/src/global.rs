@@ -5,8 +5,8 @@
 use crate::builder::ThreadPoolBuilder;
 use blitz_core::{FnContext, Handle};
 
-/// Makes sure that there is a pool for the current thread: its own, that of the Blitz runtime that it is in, else
-/// the global one.
+/// Makes sure that there is a pool for the current thread: its own, that of the Blitz runtime that
+/// it is in, else the global one.
 ///
 /// # Panics
 /// If the global pool cannot be built.
@@ -48,7 +48,7 @@ where
     blitz_core::join(oper_a, oper_b)
 }
 
-/// As [`join`], with closures that are told whether they changed threads.
+/// As [`join`], with closures that get a context: it tells whether they changed threads.
 #[inline]
 pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where

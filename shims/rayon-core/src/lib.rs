@@ -7,8 +7,8 @@
 //! rayon-core = { path = "…/shims/rayon-core" }
 //! ```
 //!
-//! This crate maps names; what they do is in `blitz-core`, whose documentation says more. A program
-//! that uses both has one global pool: whichever is used first builds it.
+//! This crate maps names to `blitz-core`, whose documentation says more. A program that uses both
+//! has one global pool, built by the first use.
 //!
 //! # Variables
 //! | variable | meaning |
@@ -21,8 +21,8 @@
 //! - [`ThreadPoolBuilder::breadth_first`] is accepted and ignored.
 //! - Threads that the pool starts itself are named `blitz-0` … unless `thread_name` says otherwise.
 //! - [`yield_now`] and [`yield_local`] run the oldest local job, not the newest.
-//! - With `use_current_thread`, a pool that is dropped, on whatever thread, runs the jobs that are left and
-//!   lets the thread go; it can then become part of another pool.
+//! - With `use_current_thread`, dropping the pool on any thread runs the jobs that are left and
+//!   releases the thread, which can then join another pool.
 //! - Jobs that threads outside of the pool spawn in a burst start in no particular order.
 //! - There is no fallback for targets without threads.
 

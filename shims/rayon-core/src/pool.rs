@@ -12,8 +12,8 @@ use blitz_core::Pool;
 use std::error::Error;
 use std::fmt;
 
-/// A set of threads. Dropping it does not wait for them; they end when the jobs that were spawned into
-/// the pool are done.
+/// A set of threads. Dropping it does not wait for them; they end when the jobs that were spawned
+/// into the pool are done.
 pub struct ThreadPool {
     pool: Pool,
 }
@@ -64,8 +64,8 @@ impl ThreadPool {
         self.pool.current_worker_index()
     }
 
-    /// As [`current_thread_has_pending_tasks`](crate::current_thread_has_pending_tasks); `None` if the
-    /// current thread is not one of this pool's.
+    /// As [`current_thread_has_pending_tasks`](crate::current_thread_has_pending_tasks); `None` if
+    /// the current thread is not one of this pool's.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.current_thread_index().and_then(|_| blitz_core::current_worker_has_jobs())
@@ -145,7 +145,8 @@ impl ThreadPool {
         self.pool.yield_job().map(Yield::of)
     }
 
-    /// As [`yield_local`](crate::yield_local); `None` if the current thread is not one of this pool's.
+    /// As [`yield_local`](crate::yield_local); `None` if the current thread is not one of this
+    /// pool's.
     pub fn yield_local(&self) -> Option<Yield> {
         self.pool.yield_local().map(Yield::of)
     }

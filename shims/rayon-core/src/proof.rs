@@ -1,5 +1,5 @@
-//! Shows that a program really ran on this core: if `BLITZ_SHIM_PROOF` names a file, a line with what
-//! the pools did is appended to it when the process ends.
+//! Shows that a program really ran on this core: if `BLITZ_SHIM_PROOF` names a file, a line with
+//! what the pools did is appended to it when the process ends.
 
 use blitz_core::{Pool, PoolMetrics};
 use std::ffi::{OsString, c_int};

@@ -1,5 +1,4 @@
-//! Scopes, under Rayon's names. Each is a Blitz scope in another coat: only what it hands to closures
-//! has another type.
+//! Scopes, under Rayon's names. Each wraps a Blitz scope: only the type that closures get differs.
 
 use crate::broadcast::BroadcastContext;
 use crate::global::ready;
@@ -62,8 +61,8 @@ pub struct Scope<'scope> {
 
 impl<'scope> Scope<'scope> {
     pub(crate) fn of<'a>(inner: &'a blitz_core::Scope<'scope>) -> &'a Scope<'scope> {
-        // SAFETY: the types have the same layout (`repr(transparent)`), and neither has promises that
-        // the other lacks.
+        // SAFETY: the types have the same layout (`repr(transparent)`), and neither has promises
+        // that the other lacks.
         unsafe { &*std::ptr::from_ref(inner).cast::<Scope<'scope>>() }
     }
 
@@ -100,8 +99,8 @@ pub struct ScopeFifo<'scope> {
 
 impl<'scope> ScopeFifo<'scope> {
     pub(crate) fn of<'a>(inner: &'a blitz_core::ScopeFifo<'scope>) -> &'a ScopeFifo<'scope> {
-        // SAFETY: the types have the same layout (`repr(transparent)`), and neither has promises that
-        // the other lacks.
+        // SAFETY: the types have the same layout (`repr(transparent)`), and neither has promises
+        // that the other lacks.
         unsafe { &*std::ptr::from_ref(inner).cast::<ScopeFifo<'scope>>() }
     }
 

@@ -1,4 +1,5 @@
-//! What the original promises beside its behaviour, and what its own tests can only see from inside.
+//! What the original promises beside its behaviour, and what its own tests can only see from
+//! inside.
 
 use rayon_core::{
     BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
@@ -30,7 +31,8 @@ fn traits_are_those_of_the_original() {
     assert_eq!(copied(&Yield::Idle), Yield::Idle);
 }
 
-/// Whether `T` has a trait that stable Rust cannot ask for: the inherent function wins where it exists.
+/// Whether `T` has a trait that stable Rust cannot ask for: the inherent function wins where it
+/// exists.
 macro_rules! lacks {
     ($trait:ident: $($type:ty),*) => {
         $({
@@ -78,7 +80,7 @@ fn builders_show_their_settings() {
     assert!(text.contains("panic_handler: None"), "{text}");
 }
 
-/// A handler that tells of its calls; once the pool is gone, to its last thread, the receiver knows.
+/// A handler that reports its calls; once the pool is gone, to its last thread, the receiver knows.
 fn telling() -> (impl Fn(usize) + Send + Sync + 'static, Receiver<usize>) {
     let (send, receive) = channel();
     (move |index| send.send(index).unwrap(), receive)

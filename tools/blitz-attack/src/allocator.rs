@@ -1,5 +1,5 @@
-//! Counts the bytes that are allocated, for scenarios that look where memory stays. What the system says
-//! about a process does not tell: the allocator keeps what it cannot give back in order.
+//! Counts the bytes that are allocated, for scenarios that look where memory stays. The system's
+//! numbers do not show it, because the allocator keeps memory that it cannot give back.
 
 #![allow(unsafe_code, reason = "an allocator is unsafe to implement")]
 
@@ -28,7 +28,8 @@ pub fn live() -> isize {
 }
 
 fn add(bytes: isize) {
-    // Otherwise every thread would write to the same word, and no race would be as it is without this.
+    // Otherwise every thread would write to the same word, and no race would be as it is without
+    // this.
     if COUNTS.load(Relaxed) {
         LIVE.fetch_add(bytes, Relaxed);
     }

@@ -1,9 +1,9 @@
-//! The books of a round: what was handed to a runtime, and what became of it.
+//! The ledger of a round: the closures and futures given to a runtime, and their fate.
 //!
-//! Each closure and each future carries a [`Ticket`]. The ledger notes when its code begins, when it
-//! ends and when it is dropped, and complains at once about what must never happen: a second beginning,
-//! a second drop, a beginning after the drop of the runtime has returned. At the end of a round
-//! [`Ledger::complaints`] also names what was lost.
+//! Each closure and each future carries a [`Ticket`]. The ledger notes when its code begins, when
+//! it ends and when it is dropped, and complains at once about what must never happen: a second
+//! beginning, a second drop, a beginning after the drop of the runtime has returned. At the end of
+//! a round [`Ledger::complaints`] also names what was lost.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
@@ -158,7 +158,7 @@ impl Book {
     }
 }
 
-/// Travels inside of a closure or a future, and tells the ledger what becomes of it.
+/// Travels inside of a closure or a future, and reports its fate to the ledger.
 pub struct Ticket {
     book: Arc<Book>,
     id: usize,
@@ -175,7 +175,8 @@ impl Ticket {
         self
     }
 
-    /// The code that carries the ticket runs: it must not once the drop of its runtime has returned.
+    /// The code that carries the ticket runs: it must not once the drop of its runtime has
+    /// returned.
     pub fn touch(&self) {
         if self.kind != Kind::Thing && self.book.gone[self.home].load(SeqCst) {
             let name = self.book.name(self.id);
@@ -242,8 +243,8 @@ impl Stub {
         self.book.mark(self.id, EXCUSED);
     }
 
-    /// Checks what a handle says against the books: a job that is "cancelled" never began, a task
-    /// that is "cancelled" never ended, and what has a result has ended.
+    /// Checks the result of a handle against the ledger: a job that is "cancelled" never began, a
+    /// task that is "cancelled" never ended, and work with a result has ended.
     pub fn check_handle(&self, kind: Kind, cancelled: bool) {
         let Some(state) = self.book.entries.get(self.id).map(|entry| entry.load(SeqCst)) else {
             return;

@@ -1,4 +1,5 @@
-//! Starts scenarios and mixes as children, so that a crash or a hang of one does not hide the others.
+//! Starts scenarios and mixes as children, so that a crash or a hang of one does not hide the
+//! others.
 
 use crate::options::Options;
 use crate::scenario::{self, Scenario, Wanted};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const POLL: Duration = Duration::from_millis(20);
 /// After this many broken mixes the attack ends.
 const MIXES_MAX: u64 = 5;
-/// How long a scenario may take before its own watchdog says what is going on: less than any limit.
+/// How long a scenario may take before its own watchdog prints a dump: less than any limit.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How far apart the seeds of two mixes are.
 const SEEDS_APART: u64 = 1_000_000;
@@ -72,7 +73,7 @@ fn run(options: &Options) -> io::Result<(u64, u64)> {
     Ok((passed, failed))
 }
 
-/// Runs a scenario in a child. The inner error is why it failed, and what it printed last.
+/// Runs a scenario in a child. The inner error has the reason of a failure, and the last output.
 fn one(scenario: &Scenario) -> io::Result<Result<(), (String, Vec<String>)>> {
     let path = std::env::temp_dir().join(format!(
         "blitz-attack-{}-{}.txt",

@@ -1,4 +1,4 @@
-//! The watchdog: notices that nothing gets done any more, says what was going on, and aborts.
+//! The watchdog: notices that there is no progress, prints what was going on, and aborts.
 //!
 //! Every operation of a mix reports its beginning and its end here. A thread outside of all pools
 //! looks at the count of ends: if it stands still for too long, some runtime hangs.
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const SHARDS: usize = 16;
 /// How long the watchdog waits for one dump: a runtime may be too broken for it.
 const DUMP_LIMIT: Duration = Duration::from_secs(5);
-/// Of the operations that are under way this many are printed.
+/// How many of the operations under way are printed.
 const SHOWN: usize = 200;
 
 /// How much has been done so far.
@@ -39,18 +39,18 @@ struct Entry {
     since: Instant,
 }
 
-/// Something got done.
+/// Notes progress.
 pub fn progress() {
     DONE.fetch_add(1, Relaxed);
 }
 
-/// How much got done since the program began.
+/// How many operations have ended since the program began.
 #[must_use]
 pub fn done() -> u64 {
     DONE.load(Relaxed)
 }
 
-/// An operation begins; it ends when the guard is dropped.
+/// Notes that an operation begins; it ends when the guard is dropped.
 #[must_use]
 pub fn begin(name: &'static str, home: usize) -> Doing {
     let id = NEXT.fetch_add(1, Relaxed);
@@ -71,18 +71,18 @@ impl Drop for Doing {
     }
 }
 
-/// A round begins; `text` says with what.
+/// Notes that a round begins; `text` describes it.
 pub fn begin_round(text: String, ledger: Ledger) {
     *lock(&ROUND) = Round { text, runtimes: Vec::new(), ledger: Some(ledger) };
     progress();
 }
 
-/// Has the watchdog dump this runtime, too.
+/// Makes the watchdog dump this runtime, too.
 pub fn add_runtime(handle: Handle) {
     lock(&ROUND).runtimes.push(handle);
 }
 
-/// The round is over: its runtimes are forgotten.
+/// Ends the round and forgets its runtimes.
 pub fn end_round() {
     let empty = Round { text: String::new(), runtimes: Vec::new(), ledger: None };
     let gone = std::mem::replace(&mut *lock(&ROUND), empty);
@@ -140,7 +140,7 @@ pub fn report(why: &str) {
         let (send, receive) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let text = format!("{}\n{}", handle.dump(), handle.metrics());
-            // The watchdog may have lost patience.
+            // The watchdog may have stopped waiting.
             let _ = send.send(text);
         });
         let text = receive.recv_timeout(DUMP_LIMIT);

@@ -29,7 +29,8 @@ pub enum Command {
     /// with plots and a description of the machine is written to target/blitz/report.html.
     Bench(BenchArgs),
 
-    /// Show what a pool sees: processors, affinity, CPU quota, BLITZ_WORKERS, BLITZ_SCHEDULER, backends
+    /// Show what a pool sees: processors, affinity, CPU quota, BLITZ_WORKERS, BLITZ_SCHEDULER,
+    /// backends
     Doctor(DoctorArgs),
 
     /// Take turns on behalf of `blitz bench`, which starts one such process per contestant

@@ -161,7 +161,7 @@ fn lack_of_tool(case: &Case) -> Option<String> {
 fn lack_of_memory(case: &Case) -> Option<String> {
     let needed = case.workload.memory_bytes() * case.contestants.len() as u64;
     let available = machine::memory_available_bytes()?;
-    // What remains is for everybody else on the machine.
+    // The rest is for all other programs on the machine.
     (needed > available / 4 * 3).then(|| {
         let [needed, available] = [needed, available].map(|bytes| bytes >> 20);
         format!("needs {needed} MiB of memory and {available} MiB are available")

@@ -78,7 +78,7 @@ fn promised(package: &str) -> impl Iterator<Item = (&'static Entry, String)> {
     })
 }
 
-/// Builds and runs the programs and prints the table; says whether all went well.
+/// Builds and runs the programs and prints the table; returns whether all went well.
 pub fn run(options: &Options) -> io::Result<bool> {
     let only = match options.only.as_deref() {
         None => None,
@@ -135,7 +135,7 @@ fn way_of(test: &str) -> &str {
     test.rsplit("::").next().unwrap_or(test)
 }
 
-/// What came of each test of a package, by name; `None` if it cannot be built.
+/// The result of each test of a package, by name; `None` if it cannot be built.
 fn run_package(
     folder: &Path,
     package: &str,

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::process::Command;
 
-/// The folders of blitz-parts with files that differ from the last commit of the main branch; on that
-/// commit itself, from the one before.
+/// The folders of blitz-parts with files that differ from the last commit of the main branch; on
+/// that commit itself, from the one before.
 pub fn folders() -> io::Result<BTreeSet<String>> {
     let head = git(&["rev-parse", "HEAD"])?;
     let main = git(&["merge-base", "HEAD", "origin/main"]);

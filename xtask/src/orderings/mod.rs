@@ -1,4 +1,4 @@
-//! Whether each ordering earns its place: weakens one at a time and runs the models that reach it.
+//! Checks that each ordering is needed: weakens one at a time and runs the models that reach it.
 
 pub mod accepted;
 mod changed;
@@ -38,13 +38,13 @@ pub struct Options {
     jobs: Option<usize>,
 }
 
-/// What became of a site without its ordering.
+/// The result for a site without its ordering.
 enum Verdict {
     /// A model fails, and how.
     Killed { model: String, why: String },
     /// Every model that reaches it passes.
     Survived { models: usize },
-    /// No model comes to it.
+    /// No model reaches it.
     Unreached,
     /// Some model did not end in time, and no other fails.
     TimedOut { model: String },
@@ -81,7 +81,7 @@ impl Options {
     }
 }
 
-/// Tries what `options` name; says whether every ordering earns its place.
+/// Tries the sites that `options` select; returns whether every ordering is needed.
 pub fn run(options: &Options) -> io::Result<bool> {
     let tree = Tree::load(&root())?;
     let all = sites::find(&tree).map_err(|unclear| {
@@ -158,11 +158,11 @@ impl Page<'_> {
 /// Which models are tried, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
-    /// Those of the site's folder that come to it soon.
+    /// Those of the site's folder that reach it soon.
     Own,
-    /// Those of the site's folder that come to it at all, if none does soon.
+    /// Those of the site's folder that reach it at all, if none does soon.
     OwnAgain,
-    /// Those of other folders that come to it soon.
+    /// Those of other folders that reach it soon.
     Others,
 }
 
@@ -328,7 +328,7 @@ impl Verdict {
     }
 }
 
-/// Whether each ordering that a model came to was found in the source, too.
+/// Whether each ordering that a model reached was also found in the source.
 fn reaches_only_known(models: &Models, sites: &[Site], tree: &Tree) -> bool {
     let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.place.split(',')).collect();
     let reached = models.tests.iter().flat_map(Model::reached).collect::<BTreeSet<_>>();

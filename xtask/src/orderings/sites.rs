@@ -1,9 +1,9 @@
 //! Finds the orderings and fences of blitz-parts in its source.
 //!
-//! A site is a call that is given an ordering other than `Relaxed`, or a fence. The source decides, so a
-//! site that no model reaches is found, too. What the models reach they name by file, line and column of
-//! the call, as `#[track_caller]` gives it: a function that is marked so has no sites of its own, for
-//! each call of it is one.
+//! A site is a call that is given an ordering other than `Relaxed`, or a fence. The source decides,
+//! so a site that no model reaches is found, too. Models name the sites that they reach by file,
+//! line and column of the call, as `#[track_caller]` gives it. So a function with that attribute
+//! has no sites of its own: each call of it is a site.
 
 use crate::source::{Token, after_group, starts_with};
 use crate::tree::{File, Tree};
@@ -26,12 +26,12 @@ pub struct Site {
     pub operation: String,
     /// `SeqCst`, `Acquire on failure`.
     pub ordering: String,
-    /// As the models name it: `deque/mod.rs:252:21:0`. Several, with commas between them, if it is an
-    /// ordering of a function that passes on the place of its callers.
+    /// As the models name it: `deque/mod.rs:252:21:0`. Several, with commas between them, if it is
+    /// an ordering of a function that passes on the place of its callers.
     pub place: String,
 }
 
-/// What is wrong with a source whose orderings cannot be told apart.
+/// An error in a source whose orderings cannot be distinguished.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unclear {
     pub path: String,
@@ -41,7 +41,7 @@ pub struct Unclear {
 }
 
 impl Site {
-    /// Names the site for people, without a line number: so an edit nearby does not change it.
+    /// A name of the site without a line number, so that an edit nearby does not change it.
     pub fn key(&self) -> String {
         format!("{} {} {}", self.function, self.operation, self.ordering)
     }
@@ -83,7 +83,7 @@ pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or_else(|| path.trim_end_matches(".rs"), |(folder, _)| folder)
 }
 
-/// Tells sites of one function apart that look the same: the second gets ` #2`.
+/// Numbers equal sites of one function: the second gets ` #2`.
 fn number(sites: &mut [Site]) {
     let mut seen = BTreeMap::new();
     for site in sites {
@@ -121,8 +121,8 @@ struct Function {
 
 /// Functions that pass on the place of their callers.
 struct Helpers {
-    /// By folder and name, of those that take an ordering: the one of a failed exchange in them, if it is
-    /// their own.
+    /// By folder and name, of those that take an ordering: the one of a failed exchange in them, if
+    /// it is their own.
     orderings: BTreeMap<(String, String), Option<Site>>,
     /// The names of those that are fences.
     fences: Vec<String>,
@@ -307,7 +307,8 @@ fn strongest(words: &[&str]) -> Option<usize> {
     words.iter().filter_map(|word| rank(word)).max()
 }
 
-/// The words of each argument, without what stands in inner parentheses: that belongs to other calls.
+/// The words of each argument, without what stands in inner parentheses: that belongs to other
+/// calls.
 fn arguments<'a>(tokens: &[Token<'a>]) -> Vec<Vec<&'a str>> {
     let mut found = vec![Vec::new()];
     let (mut at, mut depth) = (0, 0usize);
@@ -399,7 +400,8 @@ fn blocks<'a>(tokens: &[Token<'a>]) -> Vec<(&'a str, usize, usize)> {
     found
 }
 
-/// The name of the type in the head of an `impl`: the last word of the path after `for`, if there is one.
+/// The name of the type in the head of an `impl`: the last word of the path after `for`, if there
+/// is one.
 fn type_name<'a>(head: &[Token<'a>]) -> Option<&'a str> {
     let (mut depth, mut name, mut ended) = (0usize, None, false);
     for token in head {

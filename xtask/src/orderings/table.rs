@@ -1,4 +1,4 @@
-//! The table of all sites: what became of each when it was weakened.
+//! The table of all sites, with the result of weakening each.
 
 use super::sites::Site;
 use std::collections::BTreeMap;

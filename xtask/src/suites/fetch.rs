@@ -7,10 +7,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Holds what a copy was made by, once it is complete.
+/// Records which version of this program made a copy, once it is complete.
 const READY: &str = ".ready";
 
-/// The source of what makes copies: those of another one are made anew.
+/// The source code that makes copies: copies of another version are made again.
 const MADE_BY: &str =
     concat!(include_str!("fetch.rs"), include_str!("moved.rs"), include_str!("facade.rs"));
 

@@ -1,5 +1,5 @@
-//! Turns a copy of rayon-core into a package that holds its tests and depends on it, so that the tests
-//! judge whichever core is patched in.
+//! Turns a copy of rayon-core into a package that holds its tests and depends on it, so that the
+//! tests judge whichever core is patched in.
 
 use super::catalogue::LeftOut;
 use std::fs;

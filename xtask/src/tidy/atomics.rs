@@ -1,6 +1,6 @@
 //! Atomics come from `prim.rs`, so that the model checker sees each of them; statistics and tables
-//! that take no part in a protocol are the exceptions. And each lies in the folder of a protocol, with its
-//! invariants and its model, or is listed here with the reason why it needs none.
+//! that take no part in a protocol are the exceptions. And each lies in the folder of a protocol,
+//! with its invariants and its model, or is listed here with the reason why it needs none.
 
 use super::Report;
 use super::parts::{PROTOCOLS, SOURCES};
@@ -92,7 +92,8 @@ pub fn check(tree: &Tree, report: &mut Report) {
     }
 }
 
-/// Finds atomics that are in no protocol's folder and not listed, and files that are listed for nothing.
+/// Finds atomics that are neither in a protocol's folder nor listed, and entries that are not
+/// needed.
 fn outside(tree: &Tree, report: &mut Report) {
     let is_protocols = |path: &str| {
         PROTOCOLS.iter().any(|(name, _)| path.starts_with(&format!("{SOURCES}/{name}/")))
@@ -125,7 +126,8 @@ fn own_atomic(file: &File) -> Option<usize> {
     found.filter(|_| !file.path.contains("/examples/")).map(|token| token.line)
 }
 
-/// Whether the token at `at` is an `atomic` that some path or import of the standard library leads to.
+/// Whether the token at `at` is an `atomic` that some path or import of the standard library leads
+/// to.
 fn names_std_atomics(tokens: &[Token<'_>], at: usize) -> bool {
     if tokens[at].text != "atomic" {
         return false;

@@ -1,5 +1,5 @@
-//! Calls go down inside of a crate, too: what the table in `order.rs` allows, and nothing in a
-//! circle.
+//! Checks that calls go down inside of a crate, by the table in `order.rs`, and that there are no
+//! circles.
 
 use super::Report;
 use super::order::{Layer, ORDERS, Order};

@@ -1,4 +1,4 @@
-//! What must not be left in the tree: unfinished code, and tests that wait for time to pass.
+//! Finds unfinished code, and tests that sleep.
 
 use super::Report;
 use crate::source::starts_with;

@@ -1,4 +1,4 @@
-//! A file that wants more than 800 lines wants splitting.
+//! Finds Rust files of more than 800 lines.
 
 use super::Report;
 use crate::tree::Tree;

@@ -1,4 +1,4 @@
-//! A model that explores nothing proves nothing, and a model that notices nothing neither.
+//! Checks that models explore enough, and that canaries show that they notice errors.
 
 use super::Report;
 use crate::source::{Token, after_group, starts_with};

@@ -1,5 +1,5 @@
-//! Each ordering of blitz-parts has a row in the table of those that were weakened, each row and each
-//! listed reason an ordering.
+//! Each ordering of blitz-parts has a row in the table of those that were weakened, each row and
+//! each listed reason an ordering.
 
 use super::Report;
 use crate::orderings::{accepted::ACCEPTED, sites, table};

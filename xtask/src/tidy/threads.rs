@@ -1,5 +1,5 @@
-//! `blitz-core` takes locks, threads, thread-locals and its clock from `prim.rs`, so that it runs under
-//! shuttle as it is shipped.
+//! `blitz-core` takes locks, threads, thread-locals and its clock from `prim.rs`, so that it runs
+//! under shuttle as it is shipped.
 
 use super::Report;
 use crate::source::{Token, starts_with};

@@ -1,4 +1,4 @@
-//! Where `unsafe` may be written. The compiler sees to the SAFETY comments; this sees to the places.
+//! Checks where `unsafe` is written. The compiler checks the SAFETY comments.
 
 use super::Report;
 use crate::tree::{File, Tree};

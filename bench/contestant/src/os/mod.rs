@@ -1,7 +1,7 @@
-//! What the runner needs from the operating system and the standard library does not offer.
+//! Functions of the operating system that the runner needs and the standard library lacks.
 //!
-//! Elsewhere than on Unix the benchmarks run without it: contestants are not held between their
-//! turns, what they have started themselves may outlive them, and there are no CPU times.
+//! On other systems than Unix the benchmarks run without them: contestants are not stopped between
+//! their turns, processes that they started may outlive them, and there are no CPU times.
 
 #[cfg(not(target_os = "linux"))]
 mod no_slice;

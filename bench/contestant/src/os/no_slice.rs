@@ -1,4 +1,4 @@
-//! Systems that cannot be asked for a slice: the thread keeps what it has.
+//! Systems without slices: the thread keeps its settings.
 
 use std::{io, time::Duration};
 
@@ -6,7 +6,7 @@ use std::{io, time::Duration};
 ///
 /// # Errors
 ///
-/// Always, since the caller wants to know.
+/// Always, so that the caller knows.
 pub fn shorten_slice(_slice: Duration) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

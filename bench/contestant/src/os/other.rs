@@ -1,4 +1,4 @@
-//! Systems on which nothing of this is known: see the module above for what is missing then.
+//! Systems without these functions: see the parent module for what is missing.
 
 use std::{
     io,
@@ -27,7 +27,7 @@ pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
     Ok(command)
 }
 
-/// Kills the process and waits for its end. What it has started notices by itself.
+/// Kills the process and waits for its end. Its children notice that by themselves.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! How promptly the kernel runs a thread, where it can be asked for.
+//! Asks the kernel to run a thread promptly, where it supports that.
 
 use std::{io, num::NonZeroU64, time::Duration};
 
@@ -18,10 +18,10 @@ pub fn shorten_slice(slice: Duration) -> io::Result<()> {
     })
 }
 
-/// Has the kernel run the calling thread before every thread of the ordinary policy.
+/// Makes the kernel run the calling thread before every thread of the ordinary policy.
 ///
 /// Threads that it starts are ordinary ones: a runtime whose workers never wait for a processor
-/// would keep all others from theirs.
+/// would starve all others.
 ///
 /// # Errors
 ///

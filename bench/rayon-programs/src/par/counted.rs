@@ -39,7 +39,7 @@ macro_rules! prelude {
 #[path = "loops.rs"]
 mod rayon_loops;
 
-/// Progress is told after each block.
+/// Progress is reported after each block.
 macro_rules! probe {
     ($counts:expr, $iter:expr) => {{
         let counts = &$counts;
@@ -78,7 +78,7 @@ pub fn counts(program: ParProgram, iterators: Iterators, data: &mut Data) -> Sam
         (Metric::Blocks, blocks),
         (Metric::Inits, data.counts.inits.load(Relaxed)),
     ];
-    // What a loop has no counter for is unknown, not zero: only a loop with a state has blocks.
+    // A count without a counter is unknown, not zero: only a loop with a state has blocks.
     let known = |(metric, count): &(Metric, u64)| {
         *count > 0 || (*metric == Metric::Forks && iterators == Iterators::Blitz)
     };

@@ -93,7 +93,7 @@ impl Data {
         }
     }
 
-    /// What says whether the last run was right.
+    /// A fingerprint that shows whether the last run was right.
     pub fn fingerprint(&self) -> u64 {
         self.answer ^ fingerprint(self.out.iter().copied())
     }

@@ -83,7 +83,7 @@ impl Iterators {
         }
     }
 
-    /// Runs `op` on a worker. Not for those without workers that one can be on.
+    /// Runs `op` on a worker. Only for iterators whose pool has workers that callers can be on.
     pub fn inside<R: Send>(self, op: impl FnOnce() -> R + Send) -> R {
         match self {
             Self::Blitz => blitz::install(op),
@@ -100,7 +100,7 @@ impl Iterators {
                 pool.build_global().map_err(|error| error.to_string())
             }
             Self::Rayon => crate::start_pool(workers),
-            // A pool is part of the data, or is told with each loop how many threads it may use.
+            // Either the pool is part of the data, or each loop gets the number of threads.
             Self::Seq | Self::Orx | Self::Paralight => Ok(()),
         }
     }

@@ -1,8 +1,8 @@
 //! An echo server without a runtime: threads that wait for their sockets and answer on the spot.
 //!
-//! It has neither tasks nor wakers, and as many buffers of the same size as the rivals' program, so what it costs is what
-//! the system's calls and the program's memory cost. A rival's distance from it is all that a better runtime could save
-//! with these calls.
+//! It has neither tasks nor wakers, and as many buffers of the same size as the rivals' program, so
+//! its cost is that of the system calls and of the program's memory. A rival's distance from it is
+//! all that a better runtime could save with these calls.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -15,8 +15,8 @@ use mio::{Events, Interest, Poll, Token, net::TcpStream};
 
 use crate::runtime::BUFFER;
 
-/// Sends back what comes through the first `connections` connections, which `threads` threads share.
-/// They end when all of these have ended.
+/// Sends back what comes through the first `connections` connections, which `threads` threads
+/// share. They end when all of these have ended.
 pub(super) fn echo(
     listener: TcpListener,
     connections: usize,

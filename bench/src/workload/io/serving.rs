@@ -1,5 +1,5 @@
-//! Many clients, each with one request on its way at a time: how long a request takes, and what it
-//! costs the server's process.
+//! Many clients with one request at a time each. Measures the time of a request, and its cost in
+//! the server's process.
 
 use std::{
     any::Any,
@@ -55,7 +55,8 @@ pub(super) fn open_driven(
     Ok(Box::new(Serving { clients, _server: server, warm_up: None, time: DRIVEN_TURN }))
 }
 
-/// Starts a server in the background; it may end when what is returned is dropped. Says where it is asked.
+/// Starts a server in the background, and returns its address. The server may end when the returned
+/// value is dropped.
 fn start(
     rival: RivalKind,
     workers: usize,
@@ -127,8 +128,9 @@ impl Contest for Serving {
     }
 }
 
-/// More than there are connections in any case. A client for which there is no room, in a list of 128 as the standard
-/// library makes it, tries again after a second; `h2load` never ends if that is after its time.
+/// More than there are connections in any case. A client for which there is no room, in a list of
+/// 128 as the standard library makes it, tries again after a second; `h2load` never ends if that is
+/// after its time.
 const BACKLOG: i32 = 1_024;
 
 /// As little as `wrk` can be asked for.

@@ -63,7 +63,7 @@ impl<R: Outside> Contest for Stalled<R> {
     }
 }
 
-/// Sleeps again and again, and once however late it begins; by how much each sleep was late.
+/// Sleeps repeatedly, and at least once however late it begins. Returns how late each sleep was.
 async fn sleep_until<T: Timers>(tasks: T, until: Instant) -> Result<Vec<f64>, String> {
     let mut late = Vec::new();
     // However late they are, there is one sleep that begins before the computing and one that is

@@ -27,7 +27,7 @@ pub(super) fn open<R: Outside>(
         Pace::Smoke => Duration::from_millis(1),
         Pace::Quick | Pace::Full => Duration::from_millis(20),
     };
-    // Twice as many as workers, so that no worker goes without while the others have one each.
+    // Twice as many as workers, so that every worker gets at least one.
     Box::new(Hogs { runtime, hogs: workers * 2, begun: Arrivals::leaked(timers), nap })
 }
 

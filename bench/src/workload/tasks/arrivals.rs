@@ -1,4 +1,4 @@
-//! Counts tasks that have come to their end and tells when the last one has.
+//! Counts tasks that have ended, and notifies when the last one has.
 
 use std::sync::{
     Mutex, PoisonError,

@@ -16,8 +16,8 @@ use blitz_contestant::Clock;
 use super::arrivals::Arrivals;
 use crate::runtime::{Runtime, Tasks};
 
-/// Calls `wake` on `threads` foreign threads, with the number of each, and returns when all are done: a clock that has
-/// run since they began, together.
+/// Calls `wake` on `threads` foreign threads, with the number of each, and returns when all are
+/// done: a clock that has run since they began, together.
 pub(super) fn from_threads(threads: usize, wake: impl Fn(usize) + Sync) -> Clock {
     let (ready, start) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
     thread::scope(|scope| {
@@ -45,7 +45,8 @@ pub(super) trait Member: Default + Send + Sync + 'static {
     fn polled(crowd: &'static Crowd<Self>, index: usize);
 }
 
-/// The members, leaked once per contest, so that a task holds nothing that has to be counted itself.
+/// The members, leaked once per contest, so that a task holds nothing that has to be counted
+/// itself.
 pub(super) struct Crowd<M: Member> {
     seats: Vec<Seat<M>>,
     pub(super) common: M::Common,
@@ -55,9 +56,9 @@ pub(super) struct Crowd<M: Member> {
 #[repr(align(64))]
 #[derive(Default)]
 struct Seat<M> {
-    /// A task that is never moved to another has the same waker for ever.
+    /// A future that never moves to another task has the same waker for ever.
     waker: OnceLock<Waker>,
-    /// Written by polls only, of which there is one at a time.
+    /// Only polls write it, one at a time.
     polls: AtomicU32,
     member: M,
 }
@@ -103,7 +104,8 @@ impl<M: Member> Crowd<M> {
         polls.fold(0, u32::wrapping_add)
     }
 
-    /// The wakers of all, for a thread that keeps its own: it shares nothing with the polls then but the tasks.
+    /// The wakers of all, for a thread that keeps its own: it shares nothing with the polls then
+    /// but the tasks.
     pub(super) fn wakers(&self) -> Vec<Waker> {
         let waker = |seat: &Seat<M>| seat.waker.get().expect("a crowd is gathered first").clone();
         self.seats.iter().map(waker).collect()

@@ -24,7 +24,7 @@ pub(super) struct Fanning {
     tasks: usize,
 }
 
-/// One of the many, or the one that is told.
+/// One of the many, or the collector.
 #[derive(Default)]
 pub(super) struct Asked {
     asked: AtomicBool,
@@ -32,7 +32,7 @@ pub(super) struct Asked {
 
 pub(super) struct Told {
     fan: Fan,
-    /// How many have told the collector, which is the last member, in this run.
+    /// How many members have notified the collector in this run. The collector is the last member.
     told: AtomicU64,
     complete: &'static Arrivals,
     /// How many have run.

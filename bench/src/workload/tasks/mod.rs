@@ -1,6 +1,7 @@
 //! What the async rivals compete in: one file per workload, each generic over the runtime.
 //!
-//! Channels are Tokio's for everybody. They know no runtime, and Blitz hands on the same ones.
+//! All contestants use Tokio's channels. They depend on no runtime, and Blitz re-exports the same
+//! ones.
 
 mod actor_ring;
 pub(super) mod arrivals;
@@ -169,8 +170,8 @@ impl TaskWorkload {
         matches!(self, Self::ParkedMemory { .. }) || self.keeps_its_luck()
     }
 
-    /// Whether turns of one process are much alike, and those of two are not: where the kernel has put the threads of a
-    /// storm, or two that wake each other, they stay.
+    /// Whether turns of one process are much alike, and those of two are not: where the kernel has
+    /// put the threads of a storm, or two that wake each other, they stay.
     pub(super) fn keeps_its_luck(self) -> bool {
         matches!(self, Self::WakeStorm { .. } | Self::SpawnJoin { caller: Caller::Outside, .. })
     }
@@ -199,7 +200,7 @@ impl Setting {
     }
 }
 
-/// What a runtime that runs tasks on the caller is told.
+/// The message for a runtime that runs tasks on the caller.
 fn refuse_if<R: crate::runtime::Runtime>(needs_hand_over: bool) -> Result<(), String> {
     match needs_hand_over && R::CALLER_RUNS_TASKS {
         true => Err("runs a task of a foreign thread on that thread".to_owned()),

@@ -1,5 +1,5 @@
-//! Tasks that wait and are all woken at the end: what they cost in memory, and what they cost in
-//! CPU time while nothing happens.
+//! Tasks that wait and are all woken at the end. Measures their memory, and their CPU time while
+//! nothing happens.
 
 use std::{
     future::Future,

@@ -89,7 +89,7 @@ impl<R: Runtime> Repeat for Storm<R> {
                 start.wait();
                 burst(crowd, &wakers[thread], thread, rounds, turn);
                 if let Some(settled) = settled {
-                    // The sender is kept until it has told.
+                    // The sender lives until it has sent.
                     let _ = settled.blocking_recv();
                     let stray = crowd.common.arrived().abs_diff(crowd.len() as u64);
                     strays.fetch_add(stray, Ordering::Relaxed);

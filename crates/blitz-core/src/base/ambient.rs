@@ -1,4 +1,4 @@
-//! What every thread of a pool is inside of, besides the pool: the context of another runtime.
+//! The context of another runtime that every thread of a pool is in.
 
 #![forbid(unsafe_code)]
 
@@ -35,7 +35,7 @@ thread_local! {
     static OWN: RefCell<Option<Arc<dyn Ambient>>> = const { RefCell::new(None) };
 }
 
-/// Makes `ambient` what [`enter_own`] enters on this thread, and returns what it was before.
+/// Sets the context that [`enter_own`] enters on this thread, and returns the old one.
 pub(crate) fn replace_own(ambient: Option<Arc<dyn Ambient>>) -> Option<Arc<dyn Ambient>> {
     OWN.try_with(|own| own.replace(ambient)).ok().flatten()
 }

@@ -1,4 +1,4 @@
-//! Which task the current thread polls, and what it has left of its budget.
+//! Tracks which task the current thread polls, and its remaining budget.
 
 use super::ambient::{self, AmbientGuard};
 use blitz_parts::prim::thread_local;
@@ -30,7 +30,7 @@ struct Polled {
     depth: Cell<u32>,
     /// How many places are on the stack where a worker runs something in between.
     asides: Cell<u32>,
-    /// The number of the newest of them, of all that this thread has begun; zero if there is none.
+    /// The number of the newest of them, counted over the thread's life; zero if there is none.
     aside: Cell<u64>,
     /// How many this thread has begun.
     begun: Cell<u64>,
@@ -40,8 +40,8 @@ struct Polled {
     ambient: Cell<bool>,
 }
 
-/// The task that is polled, if any, and whether it has yielded: one word, since every poll puts it
-/// in place and back.
+/// The task that is polled, if any, and whether it has yielded. One word, since every poll saves
+/// and restores it.
 #[derive(Clone, Copy)]
 struct Current(*mut Header);
 
@@ -66,15 +66,15 @@ impl Current {
     }
 }
 
-/// How many more operations may succeed at once in this poll: one word, since every poll puts it in
-/// place and back.
+/// How many more operations may succeed at once in this poll. One word, since every poll saves and
+/// restores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget(u32);
 
 impl Budget {
     /// No limit: outside of tasks, and in `unconstrained`.
     pub(crate) const UNLIMITED: Budget = Budget(u32::MAX);
-    /// What every poll of a task begins with.
+    /// The budget of every new poll.
     pub(crate) const FULL: Budget = Budget(BUDGET_PER_POLL);
 
     /// Nothing is left.
@@ -92,7 +92,8 @@ pub(crate) struct Polling {
 }
 
 impl Polling {
-    /// The current thread polls `task` from now on, which must be alive until the end.
+    /// Notes that the current thread polls `task` from now on. The task must live until this is
+    /// dropped.
     #[inline]
     pub(crate) fn begin(task: NonNull<Header>) -> Polling {
         POLLED.with(|polled| {
@@ -114,15 +115,15 @@ impl Drop for Polling {
     }
 }
 
-/// Until this is dropped the thread runs work that has nothing to do with the frames below it on
-/// the stack: the current pool, task and local set of those frames are not the work's. Every job
-/// but a half of a `join` that its own frame takes back begins under one, or in the main loop,
-/// where nothing is current.
+/// Until this is dropped the thread runs work that is unrelated to the frames below it on the
+/// stack: their current pool, task and local set do not apply to it. Every job begins under an
+/// aside, or in the main loop, where nothing is current. The only exception is a half of a `join`
+/// that its own frame takes back.
 pub(crate) struct Aside {
     before: (Current, Budget),
     aside: u64,
     entered: bool,
-    /// Left before the rest is put back.
+    /// Left before the other values are restored.
     ambient: Option<AmbientGuard>,
 }
 
@@ -158,13 +159,13 @@ impl Drop for Aside {
     }
 }
 
-/// The number of the newest aside on this thread's stack: what belongs to a frame of another one is
+/// The number of the newest aside on this thread's stack. Values that belong to another aside are
 /// not current here.
 pub(crate) fn aside() -> u64 {
     POLLED.try_with(|polled| polled.aside.get()).unwrap_or(0)
 }
 
-/// Whether no task is current: so it has to be where a job begins.
+/// Whether no task is current. It must be so where a job begins.
 pub(crate) fn is_outside_of_tasks() -> bool {
     POLLED.try_with(|polled| polled.task.get().task().is_none()).unwrap_or(true)
 }
@@ -182,8 +183,8 @@ pub(crate) fn task() -> Option<TaskRef> {
     Some(unsafe { TaskRef::from_header(header) })
 }
 
-/// Notes that the task that the current thread polls is to be polled again, after others. False,
-/// and nothing happens, if `waker` is not that task's own: its maker wants to be notified.
+/// Notes that the current task is to be polled again, after others. Returns false and does nothing
+/// if `waker` is not that task's own: then the maker of the waker wants to be notified.
 #[inline]
 pub(crate) fn yield_task(waker: &Waker) -> bool {
     let note = |polled: &Polled| {
@@ -244,13 +245,13 @@ pub(crate) fn has_budget() -> bool {
     POLLED.with(|polled| polled.budget.get() != Budget::SPENT)
 }
 
-/// An operation has succeeded at once.
+/// Notes that an operation has succeeded at once.
 #[inline]
 pub(crate) fn spend() {
     POLLED.with(|polled| polled.budget.set(polled.budget.get().less_one()));
 }
 
-/// A future of another context, as that of `block_on`: no task, its own budget.
+/// Calls `f` in another context, as `block_on` does: without a task, with its own budget.
 pub(crate) fn outside_of_tasks<R>(f: impl FnOnce() -> R) -> R {
     struct Restore(Current);
     impl Drop for Restore {

@@ -1,4 +1,4 @@
-//! What knows nothing of pools: errors, panics, ids, and which task a thread polls.
+//! Modules that know nothing of pools: errors, panics, ids, and which task a thread polls.
 
 pub(crate) mod ambient;
 pub(crate) mod context;

@@ -1,4 +1,4 @@
-//! Where a panic goes: to the thread that waits, else to the pool's handler, never to nowhere.
+//! Routes panics: to the thread that waits, else to the pool's handler. None is lost.
 
 use blitz_parts::prim::{model_has_failed, thread};
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 
 pub(crate) use blitz_parts::panic::{Payload, discard};
 
-/// The value, or the panic continues here.
+/// Returns the value, or continues the panic here.
 #[inline]
 pub(crate) fn resume_if_err<R>(result: thread::Result<R>) -> R {
     match result {

@@ -39,7 +39,7 @@ fn closures_that_block_have_threads() {
     check(3_000, wait_for_each_other);
 }
 
-/// A thread is idle when two closures come, of which the first waits for the second.
+/// A thread is idle when two closures come, and the first waits for the second.
 fn two_for_one_thread() {
     let runtime = Runtime::of(any_settings(1));
     runtime.pool.spawn_blocking(|| ()).join().unwrap();

@@ -5,7 +5,7 @@ use super::{Runtime, canary, check, spawn_on};
 use crate::block_on;
 use blitz_parts::prim::{Step, thread};
 
-/// Tasks wait for gates that other threads open, after waking them in vain.
+/// Tasks wait for gates that other threads open after one useless wake.
 fn gates() {
     let runtime = Runtime::new(3);
     let gates = [Gate::new(), Gate::new(), Gate::new()];

@@ -1,4 +1,4 @@
-//! What a builder says to a driver that it does not know.
+//! How a builder configures a driver whose type it does not know.
 
 #![forbid(unsafe_code)]
 
@@ -15,20 +15,20 @@ pub trait IoBackend: Any + Send + Sync {
     /// Called at the end of `build`, with the new pool.
     ///
     /// # Errors
-    /// If the system has not what the backend needs: then the pool is not built.
+    /// If the system lacks what the backend needs: then the pool is not built.
     fn prepare(&self, pool: &Handle) -> io::Result<()>;
 }
 
-/// Whether any pool's clock was ever stopped.
+/// Whether any pool's clock was ever paused.
 static EVER_STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the clock of any pool was ever stopped: until then there is one clock, the system's.
+/// Whether the clock of any pool was ever paused. Until then there is one clock, the system's.
 #[inline]
 pub fn is_any_clock_stopped() -> bool {
     EVER_STOPPED.load(Relaxed)
 }
 
-/// Notes that the clock of some pool stands from now on.
+/// Notes that the clock of some pool is paused from now on.
 pub fn note_stopped_clock() {
     EVER_STOPPED.store(true, Relaxed);
 }

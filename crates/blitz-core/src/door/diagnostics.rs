@@ -16,14 +16,13 @@ pub struct Diagnostics {
     /// Whether forks can keep jobs private until a worker is idle; otherwise every job is
     /// published.
     pub asymmetric_fence: bool,
-    /// How many workers a pool gets by default, `BLITZ_WORKERS` not considered.
+    /// How many workers a pool gets by default, without `BLITZ_WORKERS`.
     pub workers_default: usize,
     /// `BLITZ_WORKERS`, as set.
     pub workers_env: Option<String>,
     /// Why `BLITZ_WORKERS` cannot be used, if so.
     pub workers_env_error: Option<String>,
-    /// The scheduler of a pool for which none is chosen; `BLITZ_SCHEDULER` is considered, if it can
-    /// be used.
+    /// The default scheduler of a pool, taking `BLITZ_SCHEDULER` into account if it can be used.
     pub scheduler: Scheduler,
     /// `BLITZ_SCHEDULER`, as set.
     pub scheduler_env: Option<String>,

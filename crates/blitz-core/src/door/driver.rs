@@ -1,4 +1,4 @@
-//! What a driver, which waits for sockets and timers, needs of the pool that it is plugged into.
+//! The interface between a pool and its driver, which waits for sockets and timers.
 
 #![forbid(unsafe_code)]
 
@@ -50,8 +50,8 @@ pub fn of<D: Driver>(
     handle.team().driver_arc(make)
 }
 
-/// Returns when the pool that [`with_current`] would use was built, if its clock stands from then
-/// on.
+/// Returns when the pool that [`with_current`] would use was built, if its clock is paused since
+/// then.
 #[must_use]
 pub fn paused_since() -> Option<Instant> {
     try_with_current_team(|team| team.config.paused_since).flatten()

@@ -1,4 +1,4 @@
-//! What the environment says about pools.
+//! Reads the environment variables of pools.
 
 #![forbid(unsafe_code)]
 
@@ -7,18 +7,18 @@ use crate::state::default_workers;
 use blitz_parts::sleep::WORKERS_MAX;
 use std::ffi::OsString;
 
-/// The variable that sets how many workers the global pool has, and those that ask for it.
+/// The variable that sets the workers of the global pool, and of pools that ask for it.
 pub(super) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
 
 /// The variable that sets how many threads a pool may start beyond its workers.
 const SPARES_VARIABLE: &str = "BLITZ_SPARES";
 
-/// What `BLITZ_WORKERS` asks for, if it is set; 0 means one worker per core.
+/// Returns the value of `BLITZ_WORKERS`, if it is set; 0 means one worker per core.
 pub(super) fn workers_from_env() -> Result<Option<usize>, BuildError> {
     from_env(WORKERS_VARIABLE, parse_workers)
 }
 
-/// What `BLITZ_SPARES` asks for, if it is set.
+/// Returns the value of `BLITZ_SPARES`, if it is set.
 pub(super) fn spares_from_env() -> Result<Option<usize>, BuildError> {
     from_env(SPARES_VARIABLE, parse_spares)
 }

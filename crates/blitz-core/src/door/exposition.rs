@@ -335,7 +335,7 @@ impl Page<'_> {
     }
 }
 
-/// The value of a label, with what would end it escaped.
+/// The value of a label, escaped.
 fn escaped(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for character in value.chars() {

@@ -1,4 +1,4 @@
-//! Settings under the names that Tokio has for them: each means the nearest true thing.
+//! Settings under Tokio's names. Each maps to the nearest setting of Blitz.
 
 #![forbid(unsafe_code)]
 
@@ -19,11 +19,12 @@ impl PoolBuilder {
         PoolBuilder::new()
     }
 
-    /// Settings of a pool whose only worker is the thread that builds it, while it waits in there.
+    /// Settings of a pool whose only worker is the thread that builds it, while that waits inside
+    /// of the pool's operations.
     ///
     /// Same as `workers(1)` and [`use_current_thread`](PoolBuilder::use_current_thread). Unlike in
-    /// Tokio, tasks have to be `Send`; [`LocalSet`](crate::LocalSet) has those that need not be. A
-    /// thread that is a worker of another pool cannot build such a pool.
+    /// Tokio, tasks have to be `Send`; use a [`LocalSet`](crate::LocalSet) for those that are not.
+    /// A thread that is a worker of another pool cannot build such a pool.
     ///
     /// ```
     /// let runtime = blitz::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -46,7 +47,7 @@ impl PoolBuilder {
         self.stack_size(bytes)
     }
 
-    /// Changes nothing: sockets and timers are there once a task uses them.
+    /// Changes nothing: sockets and timers start when a task first uses them.
     pub fn enable_all(self) -> PoolBuilder {
         self
     }

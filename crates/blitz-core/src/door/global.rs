@@ -27,7 +27,7 @@ struct Building {
 }
 
 impl Building {
-    /// Waits for its turn. The builder's own closures may not need what they are building.
+    /// Waits for its turn. Fails if a closure of the builder needs the pool that it is building.
     fn begin() -> Result<Building, BuildError> {
         if BUILDING_HERE.with(Cell::get) {
             return Err(BuildError::config(
@@ -48,8 +48,8 @@ impl Drop for Building {
     }
 }
 
-/// The global pool, which never ends. Built on first use, with `BLITZ_WORKERS` workers or one per
-/// core.
+/// Returns the global pool, which never ends. Its first use builds it, with `BLITZ_WORKERS` workers
+/// or one per core.
 ///
 /// ```
 /// let pool = blitz::global()?;
@@ -68,8 +68,8 @@ pub(crate) fn built() -> Option<&'static Team> {
     GLOBAL.get().map(Pool::team)
 }
 
-/// The global pool, or, if it does not exist yet, what `builder` describes: for a layer on top of
-/// Blitz with defaults of its own.
+/// Returns the global pool. If it does not exist yet, builds it by `builder`. For a layer on top of
+/// Blitz with its own defaults.
 ///
 /// ```
 /// let builder = || Ok(blitz_core::Pool::builder().workers(3));
@@ -79,7 +79,7 @@ pub(crate) fn built() -> Option<&'static Team> {
 /// ```
 ///
 /// # Errors
-/// If `builder` fails or what it returns does.
+/// If `builder` fails, or the pool cannot be built.
 pub fn global_or_build(
     builder: impl FnOnce() -> Result<PoolBuilder, BuildError>,
 ) -> Result<&'static Pool, BuildError> {

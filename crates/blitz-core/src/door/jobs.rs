@@ -50,7 +50,7 @@ where
     join_here(|_| a(), |_| b())
 }
 
-/// As [`join`], with closures that are told whether they changed threads.
+/// As [`join`], with closures that get a context: it tells whether they changed threads.
 ///
 /// ```
 /// let (a, b) = blitz::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// The current thread is no worker, or one that a pool has adopted.
+/// For a thread that is not a worker, or that a pool has adopted.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -102,8 +102,8 @@ where
     }
 }
 
-/// Runs `op` on the current worker, or on one of the current or the global pool: how `blitz-par`
-/// begins a parallel loop.
+/// Runs `op` on the current worker, or on one of the current or the global pool. `blitz-par` begins
+/// parallel loops with it.
 #[doc(hidden)]
 #[inline]
 #[track_caller]
@@ -118,7 +118,7 @@ where
     }
 }
 
-/// The current thread is no worker, or one that a pool has adopted.
+/// For a thread that is not a worker, or that a pool has adopted.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -159,8 +159,8 @@ where
 
 /// Runs `op` on a worker, and waits for every job that it spawned into the scope.
 ///
-/// The worker is one of the current or the global pool. Jobs that those jobs spawned in turn are
-/// waited for, too.
+/// The worker is one of the current or the global pool. The call also waits for jobs that those
+/// jobs spawn in turn.
 ///
 /// ```
 /// let mut numbers = [1, 2, 3];
@@ -183,8 +183,7 @@ where
     with_working_team(|team| scope::scope_in(team, op))
 }
 
-/// As [`scope`], but `op` itself runs on the current thread, whichever that is, and need not be
-/// `Send`.
+/// As [`scope`], but `op` itself runs on the current thread and need not be `Send`.
 ///
 /// ```
 /// let mut total = 0;
@@ -253,7 +252,7 @@ where
     with_held_team(|team, hold| spawn::spawn_in(team, hold, f))
 }
 
-/// Runs `f` on the current pool, or on the global one, some time; returns at once. As
+/// Runs `f` on the current or the global pool at some later time; returns at once. As
 /// [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of `f` goes
 /// to the pool's panic handler. If the current pool was entered and then dropped, so is `f`.
 ///
@@ -270,7 +269,7 @@ where
     with_held_team(|team, hold| detached::spawn_in(team, hold, f));
 }
 
-/// As [`spawn_detached`]; jobs that the same worker spawned this way start in that order, wherever
+/// As [`spawn_detached`]; jobs that one worker spawns this way start in order, on whichever worker
 /// they run.
 ///
 /// ```
@@ -332,7 +331,8 @@ where
 
 /// Runs one job of the current pool, if there is one; `None` outside of a pool.
 ///
-/// The job is the oldest of this worker's own, one for this worker alone, or another's.
+/// The job is the oldest of this worker's own, one that only this worker may run, or another
+/// worker's.
 ///
 /// ```
 /// assert_eq!(blitz::yield_job(), None);

@@ -7,8 +7,8 @@ use crate::task::LocalSet;
 use std::future::Future;
 
 impl LocalSet {
-    /// Runs `future`, and the tasks of the set, until `future` is ready, on this thread. What it
-    /// spawns otherwise goes to the pool that is given: a runtime, a pool or a handle to one.
+    /// Runs `future` and the tasks of the set on this thread until `future` is ready. Other tasks
+    /// that it spawns go to the given pool, runtime or handle.
     ///
     /// ```
     /// let runtime = blitz::Runtime::new().unwrap();

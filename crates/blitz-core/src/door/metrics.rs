@@ -1,4 +1,4 @@
-//! What the workers did: readings of their counters.
+//! Readings of the workers' counters.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerMetrics {
-    /// Jobs run, those taken back by the `join` that forked them included.
+    /// Jobs run, including those taken back by the `join` that forked them.
     pub jobs: u64,
     /// Jobs put onto the worker's own deque.
     pub pushes: u64,
@@ -23,7 +23,7 @@ pub struct WorkerMetrics {
     pub steals_tried: u64,
     /// Attempts that succeeded.
     pub steals_succeeded: u64,
-    /// Those among them that helped with what the worker waited for.
+    /// Successful attempts that helped with what the worker waited for.
     pub leapfrogs: u64,
     /// Batches taken from outside.
     pub injected_batches: u64,
@@ -31,17 +31,17 @@ pub struct WorkerMetrics {
     pub queued: u64,
     /// Times the worker slept.
     pub parks: u64,
-    /// Time asleep, the current sleep not included.
+    /// Time asleep, without the current sleep.
     pub time_parked: Duration,
     /// Workers that this one woke.
     pub wakes_sent: u64,
     /// Times this worker was woken, or caught on its way to sleep.
     pub wakes_received: u64,
-    /// Idle phases that ended with work found while still awake.
+    /// Idle phases in which the worker found work before it slept.
     pub found_awake: u64,
-    /// Sleeps that the jobs event counter called off.
+    /// Sleeps that the jobs event counter prevented.
     pub caught_by_jec: u64,
-    /// How long it did what.
+    /// How long it was in each state.
     pub time: StateTimes,
 }
 
@@ -50,13 +50,12 @@ impl WorkerMetrics {
         let own = &worker.counters;
         let deque = &worker.deque;
         let sleep = worker.bed().stats();
-        // Pushes last, for they go on meanwhile: then nothing is subtracted from what it is not
-        // part of.
+        // Read pushes last, because they go on meanwhile: then no difference is negative.
         let (queued, stolen) = (deque.len() as u64, deque.stolen());
         let pushes = deque.pushes();
         let pops = pushes.saturating_sub(queued).saturating_sub(stolen);
-        // A fork that is taken back runs without being counted; what was popped to be executed is
-        // among the executed.
+        // A fork that is taken back runs without being counted; popped jobs are already counted as
+        // executed.
         let taken_back = pops.saturating_sub(own.popped.get());
         WorkerMetrics {
             jobs: own.executed.get() + taken_back,
@@ -96,11 +95,11 @@ impl WorkerMetrics {
     }
 }
 
-/// A reading of a pool's counters. Taken while the pool works, it is not of one moment.
+/// A reading of a pool's counters. If the pool works meanwhile, the values are not of one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolMetrics {
-    /// One entry per worker, by index; behind those that the pool was built with come spares.
+    /// One entry per worker, by index; spares come after the workers that the pool was built with.
     pub workers: Vec<WorkerMetrics>,
     /// What was done with tasks.
     pub tasks: TaskMetrics,
@@ -116,10 +115,10 @@ pub struct PoolMetrics {
     /// How often the watch has found a worker that had not come back from one poll or job for
     /// twenty of its looks. It looks about once per millisecond while work waits.
     pub stalls: u64,
-    /// How long jobs took that are no private forks. Of those that were not timed it is assumed
-    /// that they took as long as the next one that was.
+    /// How long jobs took, without private forks. A job that was not timed counts as long as the
+    /// next timed one.
     pub job_times: Histogram,
-    /// How long it took from the moment that another thread woke a worker until it ran.
+    /// How long it took a worker to run after another thread woke it.
     pub wake_latencies: Histogram,
     /// How long workers slept in the driver.
     pub driver_waits: Histogram,
@@ -161,7 +160,7 @@ impl PoolMetrics {
     }
 }
 
-/// Some times of all workers together.
+/// Sums a histogram over all workers.
 fn sum(team: &Team, times: impl Fn(&Insight) -> &Times) -> Histogram {
     let mut sum = Histogram::default();
     team.workers().for_each(|worker| sum.add(&times(&worker.insight).read()));

@@ -6,7 +6,8 @@ use crate::state::{AGAIN, CANCELLED, COMPLETED, Histogram, TaskCounters};
 use crate::team::Team;
 use std::fmt;
 
-/// A reading of what a pool did with tasks. Taken while the pool works, it is not of one moment.
+/// A reading of what a pool did with tasks. If the pool works meanwhile, the values are not of one
+/// moment.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
@@ -17,7 +18,7 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskMetrics {
-    /// Tasks spawned, from wherever.
+    /// Tasks spawned, from all threads.
     pub spawned: u64,
     /// Polls.
     pub polled: u64,
@@ -51,8 +52,7 @@ pub struct TaskMetrics {
     pub blocking_queue_depth: u64,
     /// What the signal tree did; `None` in the stealing scheduler.
     pub signal: Option<SignalMetrics>,
-    /// How long polls took. Of those that were not timed it is assumed that they took as long as
-    /// the next one that was.
+    /// How long polls took. A poll that was not timed counts as long as the next timed one.
     pub poll_times: Histogram,
     /// How long tasks waited between becoming runnable and being polled, by those that were timed.
     pub schedule_latencies: Histogram,
@@ -71,15 +71,15 @@ pub struct TaskMetrics {
 pub struct SignalMetrics {
     /// Tasks that were signalled: put into the tree.
     pub signals: u64,
-    /// Bitmap whose leaf was not in the root yet.
+    /// Signals whose leaf was not in the root yet.
     pub leaves_activated: u64,
     /// Tasks that workers took from their own part of the tree.
     pub taken_own: u64,
-    /// Tasks that they took from the parts of others; they are among the stolen ones, too.
+    /// Tasks that they took from the parts of others; they also count as stolen.
     pub taken_elsewhere: u64,
     /// Permits given: sleepers that were to be woken for a task.
     pub permits_given: u64,
-    /// Permits taken by workers that got up.
+    /// Permits taken by workers that woke.
     pub permits_taken: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How the workers of a new pool get their threads.
+//! Starts the threads of a new pool.
 
 #![forbid(unsafe_code)]
 
@@ -8,14 +8,14 @@ use blitz_parts::prim::thread;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
-/// What starts a worker's thread.
+/// Starts a worker's thread.
 pub(super) type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
 
-/// A team on its way to having threads. Dropped, because a thread could not be started or one of
-/// the builder's closures panicked, it stops those that were started.
+/// A team whose threads are being started. Its drop stops the started ones: a thread could not be
+/// started, or a closure of the builder panicked.
 pub(super) struct Starting {
     team: Option<Arc<Team>>,
-    /// Threads that were not tried to start yet.
+    /// Threads that are still to be started.
     left: usize,
 }
 
@@ -31,7 +31,7 @@ impl Starting {
         }
     }
 
-    /// What worker `index` starts with, which from now on answers for its own count.
+    /// Returns what worker `index` starts with. From now on the worker answers for its own count.
     pub(super) fn next(&mut self, index: usize) -> Start {
         self.left -= 1;
         Start { team: self.team().clone(), index }
@@ -102,7 +102,7 @@ impl ThreadBuilder {
         self.stack_size
     }
 
-    /// Is the worker, until the pool ends.
+    /// Runs the worker on this thread, until the pool ends.
     pub fn run(mut self) {
         if let Some(start) = self.start.take() {
             run_worker(&start.team, start.index);
@@ -112,7 +112,7 @@ impl ThreadBuilder {
 
 impl Drop for ThreadBuilder {
     fn drop(&mut self) {
-        // A spawner that failed, or forgot: the worker will never be.
+        // The spawner failed or never called `run`: this worker will never start.
         if let Some(start) = self.start.take() {
             never_run(&start.team, start.index);
         }

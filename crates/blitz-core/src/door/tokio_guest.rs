@@ -5,11 +5,11 @@
 //!   threads of the guest ──have entered──▶ the pool: spawn, join and sockets of Blitz lead there
 //! ```
 //!
-//! The guest is built before the pool's first thread, and ended by the last worker, when no task of
-//! the pool is left that may use it. Its own tasks are cancelled then. A thread of its own drops
-//! the Tokio runtime, because Tokio refuses to wait inside of an async context, and the last worker
-//! waits for that thread. So the pool has not ended before its guest has, and every limit on the
-//! wait for the one is a limit for the other.
+//! The guest is built before the pool's first thread. The last worker ends it, when no task of the
+//! pool is left that may use it, and cancels the guest's own tasks. A separate thread drops the
+//! Tokio runtime, because Tokio refuses to wait inside of an async context, and the last worker
+//! waits for that thread. So a pool ends after its guest, and every time limit for the one limits
+//! the other.
 
 use super::builder::PoolBuilder;
 use super::handle::Handle;
@@ -27,26 +27,27 @@ use std::sync::{Arc, PoisonError, Weak};
 use tokio::runtime;
 
 impl PoolBuilder {
-    /// Gives the pool a Tokio runtime of one thread, whose context each thread of the pool is in.
+    /// Gives the pool a Tokio runtime of one thread, and enters its context on each thread of the
+    /// pool.
     ///
-    /// Crates that call Tokio's `spawn`, timers, sockets or files panic elsewhere with "there is no
-    /// reactor running". With a guest they work inside of tasks, of jobs, of closures of
-    /// `spawn_blocking` and of futures in `block_on` of this pool. Their timers and sockets are
-    /// the guest's, and so are tasks that they spawn with Tokio's functions. A task of the pool
-    /// may use both runtimes at once.
+    /// Without a Tokio runtime, crates that call Tokio's `spawn`, timers, sockets or files panic
+    /// with "there is no reactor running". With a guest they work inside of tasks, of jobs, of
+    /// closures of `spawn_blocking` and of futures in `block_on` of this pool. Their timers and
+    /// sockets are the guest's, and so are tasks that they spawn with Tokio's functions. A task of
+    /// the pool may use both runtimes at once.
     ///
     /// On the guest's threads this pool is the current one: what they spawn or fork with Blitz's
     /// functions goes to it.
     ///
-    /// The guest has a clock of its own, which [`start_paused`](PoolBuilder::start_paused) does not
-    /// stop. A pool that is idle but for a timer of the guest counts as idle, and its stopped clock
-    /// moves on.
+    /// The guest has its own clock, which [`start_paused`](PoolBuilder::start_paused) does not
+    /// pause. A pool that only waits for a timer of the guest counts as idle, and its paused clock
+    /// advances.
     ///
     /// # The end
-    /// The guest ends after the last task of the pool: its tasks are cancelled, and closures of
-    /// Tokio's `spawn_blocking` are waited for. [`Pool::shutdown_within`] limits the wait, and
-    /// reports what is left as [`Unfinished::guest`](crate::Unfinished::guest). A pool that is
-    /// dropped on a thread of its guest does not wait.
+    /// The guest ends after the last task of the pool. It cancels its tasks and waits for closures
+    /// of Tokio's `spawn_blocking`. [`Pool::shutdown_within`] limits the wait, and reports what is
+    /// left as [`Unfinished::guest`](crate::Unfinished::guest). A pool that is dropped on a thread
+    /// of its guest does not wait.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(2).tokio_guest().build()?;
@@ -63,8 +64,8 @@ impl PoolBuilder {
 
     /// As [`tokio_guest`](PoolBuilder::tokio_guest), with `threads` threads that poll its tasks.
     ///
-    /// One is enough for its reactor and timers. More help if the crates that need the guest spawn
-    /// tasks that compute. Zero is an error when the pool is built.
+    /// One is enough for its reactor and timers. More threads help if the crates that need the
+    /// guest spawn tasks that compute. With zero, building the pool fails.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).tokio_guest_threads(2).build()?;
@@ -98,7 +99,7 @@ impl Handle {
     /// Returns the handle of the pool's Tokio runtime, if it was built with
     /// [`tokio_guest`](PoolBuilder::tokio_guest).
     ///
-    /// A thread that is none of the pool's enters the guest by it.
+    /// Threads outside of the pool use it to enter the guest.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).tokio_guest().build()?;
@@ -162,8 +163,8 @@ impl TokioGuest {
             .worker_threads(threads)
             .thread_name("blitz-tokio")
             .enable_all()
-            // Before it sleeps, so that it sleeps less: workers that share its core hand over
-            // several requests at once, and none of them has to wake it for each.
+            // Yields once before it sleeps, so that it sleeps less: workers that share its core can
+            // hand over several requests, and need not wake it for each.
             .on_thread_park(give_way_once)
             .on_thread_start(move || {
                 if let Some(host) = team.upgrade() {
@@ -210,10 +211,10 @@ impl Ambient for TokioGuest {
             advance(&stage, Stage::Over);
         });
         match ending {
-            // On a thread of the guest the caller is what the end waits for.
+            // On a thread of the guest the end would wait for the caller.
             Ok(ending) if !self.is_here() => drop(ending.join()),
             Ok(_) => {}
-            // Nothing is left that could tell when the guest has ended.
+            // No thread is left that could report the end of the guest.
             Err(_) => drop(advance(&self.stage, Stage::Over)),
         }
     }
@@ -275,8 +276,8 @@ impl OwnedGuard {
 impl Drop for OwnedGuard {
     fn drop(&mut self) {
         let guard = self.guard.take();
-        // Tokio panics if a newer guard was forgotten on this thread. That is its user's mistake,
-        // and its message is printed; a worker must not end of it.
+        // Tokio panics if a newer guard was forgotten on this thread. That is the user's mistake,
+        // and the message is printed, but it must not end a worker.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(guard)));
     }
 }

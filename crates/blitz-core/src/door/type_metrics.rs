@@ -9,7 +9,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What was done with the tasks of one type. Estimated: of short polls one in some is timed.
+/// What was done with the tasks of one type. It is an estimate: only a sample of short polls is
+/// timed.
 ///
 /// ```
 /// async fn handler() {
@@ -57,7 +58,7 @@ impl TypeMetrics {
     }
 }
 
-/// How many events were recorded, those included that were overwritten since.
+/// How many events were recorded, including those that were overwritten since.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).trace_memory(0).build().unwrap();

@@ -19,17 +19,15 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unfinished {
-    /// Closures of `spawn_blocking` that run or wait for a thread, those that read and write files
-    /// included.
+    /// Closures of `spawn_blocking` that run or wait for a thread, including file operations.
     pub blocking: usize,
-    /// Jobs that were spawned and have not run to their end, and calls of other threads that wait
-    /// for some.
+    /// Jobs that were spawned and have not ended, and calls of other threads that wait for jobs.
     pub jobs: usize,
     /// [Shielded](crate::task::shield) sections of tasks.
     pub shielded: usize,
-    /// Workers that have not left: they leave when there is none of the above. A worker that stays
-    /// then is in a poll that does not return, or it is the last one, and cancels tasks or waits
-    /// for writes of files.
+    /// Workers that have not left: they leave when there is none of the above. If a worker still
+    /// stays, it is in a poll that does not return, or it is the last one and cancels tasks or
+    /// waits for file writes.
     pub workers: usize,
     /// Tasks of the Tokio guest, once it ends: those that have not returned from a poll, and at
     /// least 1 while a blocking closure or a thread of the guest is left.
@@ -43,8 +41,8 @@ impl Unfinished {
         let handle = usize::from(!team.is_closing());
         let jobs = reasons.saturating_sub(blocking + shielded + handle);
         let leaving = team.life.leaving().saturating_sub(handle);
-        // The last worker has counted itself out, and ends tasks and the driver. That may take its
-        // time.
+        // The last worker has counted itself out, and ends tasks and the driver. That may take a
+        // while.
         let is_ending = handle == 0 && !team.ended().probe();
         let workers = leaving.max(usize::from(is_ending));
         let guest = team.ambient().map_or(0, |ambient| ambient.unfinished());

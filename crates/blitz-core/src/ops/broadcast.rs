@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct BroadcastContext<'a> {
     index: usize,
     workers: usize,
-    /// Says something about one worker, so it stays there, while the call lasts.
+    /// Describes one worker during the call, so it stays on that thread.
     stays_here: PhantomData<(&'a (), *mut ())>,
 }
 
@@ -68,7 +68,7 @@ where
     let share =
         |index| StackJob::new(Share(&latch), move |_: bool| op(BroadcastContext::new(team, index)));
     let jobs: Vec<_> = (0..team.num_workers()).map(share).collect();
-    // A spare has no share: it is there in the place of a worker that has one.
+    // A spare has no share: it replaces a worker that has one.
     let has_share = |owner: &Owner<'_>| owner.is_in(team) && owner.index() < team.num_workers();
     let here = current().filter(has_share);
     let own = here.map(|owner| owner.index());
@@ -98,7 +98,7 @@ where
     results.into_iter().map(panic::resume_if_err).collect()
 }
 
-/// Runs `op` once on every worker of `team`, some time; drops it without a hold.
+/// Runs `op` once on every worker of `team`, at some later time. Without a hold, drops it.
 pub(crate) fn spawn_broadcast_in<OP>(team: &Team, hold: Option<Hold>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

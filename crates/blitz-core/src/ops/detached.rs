@@ -5,7 +5,7 @@ use crate::team::{Team, current};
 use crate::worker::{inject, push_or_inject};
 use blitz_parts::job::HeapJob;
 
-/// Runs `f` on `team`, some time; drops it without a hold.
+/// Runs `f` on `team` at some later time. Without a hold, drops it.
 pub(crate) fn spawn_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
     match hold {
         Some(hold) => push_or_inject(team, job(hold, f)),
@@ -32,7 +32,7 @@ pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + 
     owner.jobs().push(unsafe { HeapJob::into_work(token) });
 }
 
-/// Drops a job that comes after the team's end; its drop is user code.
+/// Drops a job that comes after the team's end. Its drop is user code.
 pub(super) fn refuse<F>(team: &Team, f: F) {
     team.catch("the drop of a job that came too late", || drop(f));
 }

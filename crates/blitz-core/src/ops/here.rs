@@ -1,7 +1,7 @@
 //! `Here`: the worker that a parallel loop runs on, for `blitz-par`.
 //!
-//! A loop asks it before each block whether a fork is wanted, and forks through it. It carries the
-//! worker along, so that neither looks up which worker the current thread is.
+//! A loop asks it before each block whether a fork is wanted, and forks through it. It holds the
+//! worker, so that neither has to look up the worker of the current thread.
 
 use super::join::join_on;
 use crate::team::{Owner, current};
@@ -17,7 +17,7 @@ impl<'a> Here<'a> {
         Here(owner)
     }
 
-    /// Whether a worker is idle and could not take a job of this one now.
+    /// Whether a worker is idle and this worker has no public job that it could take.
     #[inline(always)]
     #[must_use]
     pub fn wanted(self) -> bool {
@@ -32,7 +32,7 @@ impl<'a> Here<'a> {
     }
 
     /// Runs both closures, potentially at once, as [`join`](crate::join) does. `a` runs right here
-    /// and need not be `Send`; `b` is told whether a thief has taken it.
+    /// and need not be `Send`; the argument of `b` says whether a thief has taken it.
     ///
     /// # Panics
     /// If a closure panics, the other one still runs to its end, and then the panic continues here.
@@ -58,7 +58,7 @@ impl fmt::Debug for Here<'_> {
 /// The worker that has forked, inside of the fork.
 struct Mine<'a>(Here<'a>);
 
-// SAFETY: a thief does not look at what is inside; `or_thief` uses it on its own thread only.
+// SAFETY: a thief does not look inside; `or_thief` uses it on its own thread only.
 unsafe impl Send for Mine<'_> {}
 
 impl<'a> Mine<'a> {

@@ -1,4 +1,4 @@
-//! Running a closure on a worker of a pool, from wherever the caller is.
+//! Runs a closure on a worker of a pool, from any thread.
 
 use crate::base::panic;
 use crate::sched::inject;
@@ -7,8 +7,8 @@ use crate::worker::{mark, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::job::StackJob;
 
-/// Runs `op` on a worker of `team`: right here if the current thread is one. `op` is told whether
-/// it changed threads.
+/// Runs `op` on a worker of `team`: right here if the current thread is one. The argument of `op`
+/// says whether it changed threads.
 #[inline]
 pub(crate) fn in_worker<OP, R>(team: &Team, op: OP) -> R
 where
@@ -21,7 +21,7 @@ where
     }
 }
 
-/// As [`in_worker`]; inside, no other pool is the entered one.
+/// As [`in_worker`]; inside, no other pool counts as entered.
 #[inline]
 pub(crate) fn install_in<OP, R>(team: &Team, op: OP) -> R
 where
@@ -38,8 +38,8 @@ pub(crate) fn alone<R>(op: impl FnOnce() -> R) -> R {
     op()
 }
 
-/// The caller is a foreign thread, which blocks, or a worker of another pool, which keeps working
-/// for its own pool: that may be where the other one's job needs it.
+/// For a foreign thread, which blocks, and for a worker of another pool. The latter keeps working
+/// for its own pool, because the job may need that.
 #[cold]
 fn in_worker_cold<OP, R>(team: &Team, op: OP) -> R
 where

@@ -1,8 +1,8 @@
 //! `join`: two closures, potentially at once.
 //!
-//! `b` becomes a job in this very frame and is forked; `a` runs; then `b` is taken back, usually,
-//! or was stolen and is waited for. The frame must not go before both are done, so a panic of `a`
-//! is held until `b` is through.
+//! `join` makes a job of `b` in this very frame, forks it, and runs `a`. Then it usually takes `b`
+//! back. If `b` was stolen, it waits for it. The frame must outlive both, so a panic of `a` is held
+//! back until `b` is done.
 
 use super::install::{alone, in_worker};
 use crate::base::panic::{self, Payload};
@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
-    /// Says something about one thread, so it stays there.
+    /// Describes one thread, so it stays on that thread.
     stays_here: PhantomData<*mut ()>,
 }
 
@@ -35,8 +35,8 @@ impl FnContext {
     }
 }
 
-/// Runs both closures on workers of `team`. If the caller is none of them, both leave the caller's
-/// thread, also if one worker runs them.
+/// Runs both closures on workers of `team`. If the caller is not one of them, both leave the
+/// caller's thread, even if one worker runs both.
 pub(crate) fn join_in<A, B, RA, RB>(team: &Team, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
@@ -47,8 +47,7 @@ where
     in_worker(team, |owner, left| join_moved(owner, left, a, b))
 }
 
-/// Runs both closures on the current worker and others of its team; `left`: they have left the
-/// caller's thread.
+/// Runs both closures on workers of the current team; `left`: they have left the caller's thread.
 pub(crate) fn join_moved<A, B, RA, RB>(owner: Owner<'_>, left: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
@@ -59,10 +58,9 @@ where
     alone(|| join_on(owner, left, a, |migrated| b(left || migrated)))
 }
 
-// Whether this ends up in its caller is left to the compiler, which knows the closures: a small
-// caller goes into this function instead, and then the leaves of a recursion need no call at all.
-// To forbid it would put this function into another unit of code, where looking the worker up is a
-// call.
+// No inline hint: the compiler knows the closures, and may inline a small caller into this function
+// instead. Then the leaves of a recursion need no call at all. Forbidding inlining would put this
+// function into another codegen unit, where looking up the worker is a call.
 #[inline]
 pub(crate) fn join_on<A, B, RA, RB>(owner: Owner<'_>, migrated: bool, a: A, b: B) -> (RA, RB)
 where
@@ -89,8 +87,8 @@ where
         // SAFETY: taken back.
         unsafe { job.run_inline() }
     } else {
-        // Looks the worker up again rather than being given it: what a call in this frame needs,
-        // every frame has to save, and saving is most of what a fork costs.
+        // Looks the worker up again instead of taking it as an argument: every frame would have to
+        // save that argument, and saving registers is most of what a fork costs.
         finish(&job, place)
     };
     (ra, rb)
@@ -105,8 +103,8 @@ fn owner_again<'a>() -> Owner<'a> {
     }
 }
 
-/// Shares `b`, which another worker wants, and runs `a`. A way of its own rather than one that
-/// comes back: what `a` needs, every frame would have to save for the sake of the call.
+/// Publishes `b`, which another worker wants, and runs `a`. It does not return to the common path
+/// before `a`: otherwise every frame would have to save what `a` needs across this call.
 #[cold]
 #[inline(never)]
 fn share_and_run<RA>(owner: Owner<'_>, migrated: bool, a: impl FnOnce(bool) -> RA) -> RA {
@@ -127,12 +125,12 @@ where
         // SAFETY: taken back.
         return unsafe { job.run_inline() };
     }
-    // SAFETY: the job was found taken, and so it was armed (JOB-5): by this worker, or by a thief that
-    // it has waited for (the deque's O11); it is ours.
+    // SAFETY: the job was found taken, and so it was armed (JOB-5): by this worker, or by a thief
+    // that it has waited for (the deque's O11); it is ours.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
-        // Nothing is left: what was newer has run, and the thief that took our job took everything
-        // older before. What comes from now on lies above the mark.
+        // The deque is empty here: newer jobs have run, and the thief that took our job took all
+        // older ones before. Jobs that come from now on lie above the mark.
         owner.wait_until(latch, owner.jobs().mark(), help(owner.team(), None));
     }
     // SAFETY: the latch is set, and the result is taken once.

@@ -1,4 +1,4 @@
-//! The operations on jobs: what users call, on top of workers.
+//! The operations on jobs, on top of workers.
 
 pub(crate) mod broadcast;
 pub(crate) mod detached;

@@ -6,8 +6,8 @@ use crate::team::{Owner, current};
 
 /// Calls `f` and shows the call by this name in the worker's [timeline](crate::Pool::trace).
 ///
-/// Regions nest. What `f` forks is seen where it runs, as jobs of its own. On a thread that is no
-/// worker nothing is recorded. It takes some tens of nanoseconds.
+/// Regions nest. Jobs that `f` forks appear on the workers that run them. On a thread that is not a
+/// worker nothing is recorded. A region costs some tens of nanoseconds.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
@@ -22,7 +22,7 @@ pub fn region<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A region that ends however its closure ends.
+/// Ends the region even if its closure panics.
 struct Region<'a>(Owner<'a>);
 
 impl<'a> Region<'a> {

@@ -33,7 +33,7 @@ where
     scope.core.complete(|| op(&scope))
 }
 
-/// Where jobs are spawned that may borrow everything that outlives `'scope`.
+/// Spawns jobs that may borrow everything that outlives `'scope`.
 pub struct Scope<'scope> {
     core: ScopeCore<'scope>,
 }
@@ -71,12 +71,12 @@ impl std::fmt::Debug for Scope<'_> {
     }
 }
 
-/// What both kinds of scope are made of.
+/// The common part of both kinds of scope.
 pub(super) struct ScopeCore<'scope> {
     team: Arc<Team>,
     /// The owner counts one, every job one.
     latch: CountLatch<AnyLatch>,
-    /// What the owner's worker pushes since the scope was made lies above it.
+    /// Jobs that the owner's worker has pushed since the scope began lie above it.
     mark: Mark<Header>,
     panic: Mutex<Option<Payload>>,
     /// Whether a job went through the injector: then the owner looks there, too.
@@ -101,7 +101,7 @@ impl<'scope> ScopeCore<'scope> {
         &self.team
     }
 
-    /// Runs the scope's body and waits for its jobs, however the body ends.
+    /// Runs the scope's body and waits for its jobs, even if the body panics.
     pub(super) fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
         let result = catch_unwind(AssertUnwindSafe(body));
         // SAFETY: the owner's own count, given up once.
@@ -128,7 +128,7 @@ impl<'scope> ScopeCore<'scope> {
         unsafe { HeapJob::into_work(run) }
     }
 
-    /// A job that is given `scope`, in which this core lies.
+    /// Makes a job that gets `scope`, which contains this core.
     pub(super) fn job_in<S: Sync + 'scope>(
         &self,
         scope: &S,
@@ -141,7 +141,8 @@ impl<'scope> ScopeCore<'scope> {
         })
     }
 
-    /// Posts `body` to every worker, with `scope`, in which this core lies, and the worker's index.
+    /// Posts `body` to every worker, with `scope`, which contains this core, and the worker's
+    /// index.
     pub(super) fn broadcast_in<S: Sync + 'scope>(
         &self,
         scope: &S,
@@ -174,7 +175,7 @@ impl<'scope> ScopeCore<'scope> {
         match current() {
             Some(owner) if owner.is_in(&self.team) => owner.jobs().push(work),
             _ => {
-                // Once injected, the job may run and the scope end: keep what is still needed.
+                // Once injected, the job may run and the scope may end: keep what is still needed.
                 let team = self.team.clone();
                 if !broken(Step::ScopeInjectedFirst) {
                     self.injected.set();
@@ -218,9 +219,9 @@ impl<T> SendPtr<T> {
     }
 }
 
-// SAFETY: everything in it is made for sharing but `AnyLatch`, whose pointer to the owner's bed is
-// only followed while the team that holds the bed is kept alive, and the mark, whose pointer only
-// the owner looks at, and only compares.
+// SAFETY: everything in it may be shared, with two exceptions. The pointer in `AnyLatch` to the
+// owner's bed is only followed while the team that holds the bed is alive. The pointer in the mark
+// is only compared, and only by the owner.
 unsafe impl Sync for ScopeCore<'_> {}
 // SAFETY: as above.
 unsafe impl Send for ScopeCore<'_> {}

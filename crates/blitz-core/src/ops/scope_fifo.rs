@@ -27,7 +27,7 @@ where
     scope.core.complete(|| op(&scope))
 }
 
-/// Where jobs are spawned that start in order.
+/// Spawns jobs that start in order.
 pub struct ScopeFifo<'scope> {
     core: ScopeCore<'scope>,
     /// One queue per worker that the team had when the scope began.
@@ -35,8 +35,8 @@ pub struct ScopeFifo<'scope> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    /// Spawns a job into the scope. Jobs that the same worker spawned start in that order, wherever
-    /// they run; jobs from other threads start in no particular order.
+    /// Spawns a job into the scope. Jobs that one worker spawned start in that order, on whichever
+    /// workers they run; jobs from other threads start in no particular order.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build().unwrap();

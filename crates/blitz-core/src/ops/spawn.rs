@@ -7,7 +7,7 @@ use crate::task::{JoinHandle, Joinable, Packet};
 use crate::team::Team;
 use crate::worker::push_or_inject;
 
-/// Runs `f` as a job of `team`; cancelled without a hold.
+/// Runs `f` as a job of `team`. Without a hold, cancels it.
 pub(crate) fn spawn_in<F, T>(team: &Team, hold: Option<Hold>, f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,

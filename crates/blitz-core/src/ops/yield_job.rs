@@ -12,8 +12,8 @@ use blitz_parts::prim;
 pub enum Yield {
     /// A job was run.
     Executed,
-    /// There was nothing to run, or half of the thread's stack is in use: each job that yields
-    /// inside of another's yield lies on top of that one.
+    /// There was nothing to run, or half of the thread's stack is in use: a job that yields inside
+    /// of another job's yield lies on top of it.
     Idle,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn yield_local() -> Option<Yield> {
     Some(run(owner.jobs().take_oldest().or_else(|| owner.jobs().open_mail()).map(Found::Job)))
 }
 
-/// Whether the stack is too short for another job. Then others have the core for a moment.
+/// Whether the stack is too short for another job. If so, yields the core for a moment.
 fn is_too_deep() -> bool {
     let too_deep = room() < Room::Strangers;
     if too_deep {

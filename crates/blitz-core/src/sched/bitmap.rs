@@ -10,12 +10,12 @@
 //!  task of the whole tree, or half of the yield queue of a worker that is stuck
 //! ```
 //!
-//! With a task of the tree come others of its signal word, into the yield queue: those behind it,
-//! or half of them if the part is another's.
+//! A worker that takes a task of the tree also moves others of its signal word into the yield
+//! queue: those behind it, or half of them if the part belongs to another worker.
 //!
 //! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So
-//! a task that ends in its first poll, by the worker that spawned it, never has one; and waking a
-//! task that waits allocates nothing.
+//! a task that ends in its first poll, on the worker that spawned it, never gets one. Waking a
+//! waiting task allocates nothing.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ pub(super) fn signal(team: &Team, bitmap: &Bitmap, task: Runnable) {
     act_on(team, signalled.told);
 }
 
-/// Wakes a sleeper for which there is a permit, if there is one, and the guests that hear of tasks.
+/// Wakes a sleeper if there is a permit for it, and the guests that take tasks.
 fn act_on(team: &Team, told: Told) {
     team.notify_guests_of_task();
     match told {
@@ -94,8 +94,8 @@ impl<'a> Tasks<'a> {
         signal(self.team(), part.tree, task);
     }
 
-    /// Puts the older half of a full yield queue, and a task that finds no room there, into the
-    /// tree. One by one, since a row of them would have to be allocated.
+    /// Puts the older half of a full yield queue, and a task that did not fit, into the tree. One
+    /// by one, since a chain would need an allocation.
     pub(super) fn overflow_into_tree(self, part: Part<'_>, task: Runnable) {
         let older = std::iter::from_fn(|| self.pop_ring()).take(RING_SLOTS / 2);
         for task in older.chain([task]) {
@@ -139,8 +139,9 @@ impl<'a> Tasks<'a> {
         }
         if let Some(task) = self.take_own(part) {
             part.own.queue_turns.set(1 + self.take_behind(part));
-            // Tasks that yielded are not announced while this worker polls them next; now another
-            // poll comes first. And no thread could see those behind the task on their way.
+            // Tasks that yielded are not announced while this worker polls them next. Now another
+            // poll comes first, so announce them. Also, no thread could see the tasks behind this
+            // one on their way.
             if !broken(Step::RuntimeBehindTells) {
                 self.notify_of_ring();
             }
@@ -166,7 +167,7 @@ impl<'a> Tasks<'a> {
     }
 
     /// Moves the tasks behind one that was taken from the own part into the yield queue; returns
-    /// how many. Half of the queue is left to those that yield.
+    /// how many. Leaves half of the queue free for tasks that yield.
     fn take_behind(self, part: Part<'_>) -> usize {
         let most = self.room_for_others().saturating_sub(RING_SLOTS / 2).min(SIGNAL_BATCH);
         let keep = |task| self.keep_signalled(task);
@@ -186,7 +187,8 @@ impl<'a> Tasks<'a> {
         Some(task)
     }
 
-    /// Counts what a look has found, and notifies a worker of what it has found again.
+    /// Counts the tasks that a look has found, and notifies a worker of those that it has found
+    /// again.
     fn found(
         self,
         part: Part<'_>,
@@ -219,8 +221,8 @@ impl<'a> Tasks<'a> {
         self.notify_of_ring();
     }
 
-    /// How many tasks of the tree may come with one. Without stealing none, since no other worker
-    /// would come to them.
+    /// How many further tasks to take along with one. None without stealing, since no other worker
+    /// would take them.
     fn room_for_others(self) -> usize {
         if self.team().config.stealing { self.own_ring().room() } else { 0 }
     }
@@ -251,7 +253,7 @@ impl<'a> Tasks<'a> {
         let Some(part) = self.part() else { return };
         let permit = match sleeper {
             Some(sleeper) => part.tree.get_up(sleeper),
-            // A waker does not know whether a worker is one of those that count as sleepers.
+            // A waker does not know whether this worker counts as a sleeper, so look for a permit.
             None => part.tree.try_acquire(),
         };
         if permit.is_some() {

@@ -1,22 +1,21 @@
-//! How tasks end with their team: each is complete before the team is gone.
+//! Cancels tasks at the end of their team: each is complete before the team is gone.
 //!
 //! 1. Tasks end once the team's handle is gone and no shielded section of a task is left (see
 //!    `shutdown`). From then on nothing new is spawned, and a worker that finds a task cancels it
-//!    instead of polling it. Tasks that wait are aborted, which brings them into a queue: so all of
-//!    them are found.
+//!    instead of polling it. Waiting tasks are aborted, which puts them into a queue. So workers
+//!    find all of them.
 //! 2. Jobs may keep the team at work for longer. The last worker to leave looks for tasks once
-//!    more; one that a foreign thread has just woken is on its way into the queue, and the last one
-//!    waits for it.
+//!    more. If a foreign thread has just woken a task, it is on its way into the queue, and the
+//!    last worker waits for it.
 //! 3. The queue closes. A thread that comes later keeps the task it brings, and cancels it.
 //!
 //! A worker may be stuck in a poll that blocks until another task ends, perhaps the one in its LIFO
-//! slot. So not only the last worker cancels: each worker that leaves cancels what it can reach,
-//! and no list takes tasks any more.
+//! slot. So not only the last worker cancels: each worker that leaves cancels the tasks that it can
+//! reach, and no list takes tasks any more.
 //!
-//! Dropping a future runs user code: it may wake other tasks (they go into the queues and are
-//! cancelled in their turn, never on top of each other), spawn new ones (which are cancelled at
-//! once), and wait for others, which therefore are never all in the hands of the thread that
-//! cancels.
+//! Dropping a future runs user code. It may wake other tasks: they go into the queues and are
+//! cancelled later, never on top of each other. It may spawn new ones, which are cancelled at once.
+//! And it may wait for others: so the thread that cancels never takes all tasks at once.
 
 use super::hold::{Hold, job};
 use super::own::Tasks;
@@ -27,15 +26,15 @@ use blitz_parts::prim::yield_now;
 use blitz_parts::task::{Owned, Runnable, TaskRef};
 
 impl Tasks<'_> {
-    /// Cancels the tasks that no worker runs, if they are to end: this worker leaves, and another
-    /// one that does not may be stuck until one of them is gone.
+    /// Cancels the tasks that no worker runs, if tasks end. Called by a worker that leaves: another
+    /// worker may be stuck until one of these tasks is gone.
     pub(crate) fn cancel_beside_others(self) {
         let team = self.team();
         if !team.tasks_end() {
             return;
         }
-        // The drop of a task may wait for that of another: all of them stay where other threads
-        // reach them.
+        // The drop of a task may wait for the drop of another: keep all tasks where other threads
+        // can take them.
         self.give_away();
         self.while_parking(|| cancel_reachable(team));
     }
@@ -60,7 +59,7 @@ impl Drop for Team {
     }
 }
 
-/// A worker that will never work, or the handle, is at its end.
+/// Counts out a worker that will never work, or the handle.
 pub(crate) fn leave(team: &Team) {
     if cancel_if_last(team, yield_now) {
         team.end_ambient();
@@ -69,8 +68,8 @@ pub(crate) fn leave(team: &Team) {
 }
 
 /// Counts one participant out. The last one cancels every task that is left. Returns whether it was
-/// the last: then it also ends the team's context, once no job is left. It calls `meanwhile` as long
-/// as other threads have tasks in their hands, whose drops may wait for the driver.
+/// the last: then it also ends the team's context, once no job is left. It calls `meanwhile` as
+/// long as other threads hold tasks, whose drops may wait for the driver.
 pub(crate) fn cancel_if_last(team: &Team, meanwhile: impl Fn()) -> bool {
     let is_last = team.life.leave() == Left::Last;
     if is_last {
@@ -83,12 +82,12 @@ pub(crate) fn cancel_if_last(team: &Team, meanwhile: impl Fn()) -> bool {
     is_last
 }
 
-/// Cancels every task. Only when no thread is a worker any more, but for the caller.
+/// Cancels every task. Call it only when no other thread is a worker any more.
 fn cancel_all(team: &Team, meanwhile: impl Fn()) {
     while cancel_round(team) > 0 || team.life.anyone_late() {
         meanwhile();
     }
-    // What came between the last look and now.
+    // Cancels what came since the last look.
     team.tasks.close();
 }
 
@@ -106,9 +105,9 @@ pub(crate) fn cancel_tasks_soon(team: &Team) {
     );
 }
 
-/// A task was woken while the team is being dropped. The thread that drops the team waits for it,
-/// first because the task is not complete, then because of the count; and cancels it, rather than
-/// the waker, which may itself be called by the drop of a task.
+/// Leaves a task that was woken while the team is being dropped to the thread that drops the team.
+/// That thread waits for it: first because the task is not complete, then because of the count. The
+/// waker does not cancel it, because the waker may be called by the drop of a task.
 pub(super) fn cancel_late(team: &Team, task: Runnable) {
     team.life.come_late(|| team.tasks.leave_to_the_end(task));
 }

@@ -1,4 +1,4 @@
-//! Holds that may come late, and holds of shielded sections: beside the end of tasks.
+//! Holds that may come after the end of tasks, and holds of shielded sections.
 
 #![forbid(unsafe_code)]
 
@@ -9,15 +9,15 @@ use blitz_parts::life::{Held, TasksReleased};
 use blitz_parts::prim::{Step, broken};
 use std::sync::Arc;
 
-/// Holds the team for a thread that is no worker of it. `None` if the team is ending or has ended:
-/// holds of others could keep it for ever. A closure of the team itself that blocks may still hold
+/// Holds the team for a thread that is not its worker. Returns `None` if the team is ending or has
+/// ended: such holds could keep it for ever. A blocking closure of the team itself may still hold
 /// it then.
 pub(crate) fn try_hold(team: &Arc<Team>) -> Option<Hold> {
     match team.life.try_hold(|| team.blocking.is_here()) {
         Held::Refused => None,
         Held::AfterTasks => {
             let hold = Hold::granted(team);
-            // What comes now may wait for one of them.
+            // The caller may wait for one of the tasks, so cancel them.
             cancel_tasks_soon(team);
             Some(hold)
         }
@@ -25,8 +25,7 @@ pub(crate) fn try_hold(team: &Arc<Team>) -> Option<Hold> {
     }
 }
 
-/// Gives up a reason to poll tasks, and one to go on. With the last of the first kind tasks are
-/// cancelled.
+/// Releases a hold of the tasks, and one of the team. The last hold of the tasks cancels them.
 pub(crate) fn release_with_tasks(team: &Team) {
     match team.life.release_with_tasks() {
         TasksReleased::NotLast => {}
@@ -45,17 +44,17 @@ pub(crate) fn end_orphaned_sections_if_closing(team: &Team) {
     }
 }
 
-/// The same for a worker that gets idle: it may have polled the task of a forgotten shield to its
-/// end (LIFE-6).
+/// The same for a worker that becomes idle: it may have finished the task of a forgotten shield
+/// (LIFE-6).
 pub(crate) fn end_orphaned_sections_when_idle(team: &Team) {
     if team.life.is_closing_at_last() && !broken(Step::SectionsWorkersLook) {
         end_orphaned_sections(team);
     }
 }
 
-/// Gives back what shielded sections hold whose task has ended. Called once the handle is gone: by
-/// the thread that drops it, and by each worker that has nothing to do or has a fair turn, so that
-/// the one that polled the task last does.
+/// Releases the holds of shielded sections whose task has ended. After the handle is gone, the
+/// thread that dropped it calls this, and so does each worker that is idle or has a fair turn. So
+/// the worker that polled the task last calls it, too.
 pub(crate) fn end_orphaned_sections(team: &Team) {
     if team.sections.len() > 0 {
         team.sections.take_ended().iter().for_each(|_| release_with_tasks(team));

@@ -14,8 +14,8 @@ impl Hold {
         Hold(team.arc())
     }
 
-    /// For workers of the team, and for what other threads than they run. `None` if the workers are
-    /// leaving.
+    /// For workers of the team, and for work that other threads run. Returns `None` if the workers
+    /// are leaving.
     pub(crate) fn while_at_work(team: &Team) -> Option<Hold> {
         team.life.hold_at_work().then(|| Hold(team.arc()))
     }

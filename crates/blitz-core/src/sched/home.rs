@@ -12,8 +12,8 @@ use std::ptr::NonNull;
 /// The name in reports of a panic that no thread waits for.
 const DETACHED: &str = "a detached task";
 
-/// The team that a task belongs to, in one word. It counts nothing: a team does not end before each
-/// of its tasks is complete (see `cancel`), and a task that is complete asks nothing of it.
+/// The team that a task belongs to, in one word. It has no reference count: a team outlives its
+/// tasks (see `cancel`), and a complete task does not use it.
 #[derive(Clone, Copy)]
 pub(crate) struct Home(NonNull<Team>);
 
@@ -27,12 +27,12 @@ impl Home {
         Home(NonNull::from(team))
     }
 
-    /// Schedules a task on a thread that is no worker of its team.
+    /// Schedules a task on a thread that is not a worker of its team.
     #[inline(never)]
     fn schedule_elsewhere(self, task: Runnable) {
         let team = self.team();
-        // Once the task is in the queue it may be run, and the team may end: it is kept until
-        // everybody has been told. A team that is being dropped waits for its tasks to be complete.
+        // Once the task is in the queue it may run, and the team may end: keep the team until
+        // workers were notified. A team that is being dropped waits until its tasks are complete.
         match team.try_arc() {
             Some(team) => schedule_from_outside(&team, task),
             None => cancel_late(team, task),
@@ -73,7 +73,8 @@ unsafe impl task::Scheduler for Home {
         };
         match owner.tasks().part() {
             None => {
-                // What is polled on a worker is its team's, and the team keeps the worker in place.
+                // A worker polls tasks of its own team only, and the team keeps the worker in
+                // place.
                 (Place::new(owner.index()), &owner.worker().queues.owned)
             }
             Some(part) => {
@@ -100,7 +101,7 @@ unsafe impl task::Scheduler for Home {
                 }
                 place.index()
             }
-            // Not whose the leaf is now: a task stays in its list.
+            // Not the leaf's current owner: a task stays in its list.
             Some(_) => Position::of(place).leaf % team.lists,
         };
         match team.worker(list) {

@@ -15,7 +15,7 @@
 //! sleeper if none looks for work. A LIFO slot is its owner's: if the owner is stuck, `watch` moves
 //! the task in it to the queue.
 //!
-//! `tasks` has what both schedulers share, `stealing` and `bitmap` what is theirs.
+//! `tasks` is common to both schedulers; `stealing` and `bitmap` are specific.
 
 mod bitmap;
 pub(crate) mod cancel;

@@ -1,4 +1,4 @@
-//! Putting tasks where all workers look, from any thread that keeps the team alive.
+//! Puts tasks where all workers look, from any thread that keeps the team alive.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +9,7 @@ use blitz_parts::job::Work;
 use blitz_parts::queue::Chain;
 use blitz_parts::task::Runnable;
 
-/// Enqueues a task that became runnable on a thread that is no worker of its team.
+/// Enqueues a task that became runnable on a thread that is not a worker of its team.
 pub(crate) fn schedule_from_outside(team: &Team, task: Runnable) {
     let _ = team.outside.stamp(&task, Tick::STAMP_MASK);
     enqueue(team, task);
@@ -41,7 +41,7 @@ pub(super) fn enqueue_all(team: &Team, chain: Chain) {
     }
 }
 
-/// Posts a job from anywhere.
+/// Posts a job from any thread.
 pub(crate) fn inject(team: &Team, work: Work) {
     if team.inject(work) == 0 {
         team.watch_work();
@@ -49,8 +49,8 @@ pub(crate) fn inject(team: &Team, work: Work) {
 }
 
 fn notify(team: &Team) {
-    // One worker is notified of however many tasks, and only if none looks for work already: a
-    // worker that takes a part and leaves some wakes the next (SLEEP-3).
+    // Notify one worker for any number of tasks, and only if none looks for work already: a worker
+    // that leaves some of them wakes the next (SLEEP-3).
     let woken = team.sleep().new_jobs(1, true);
     team.notify_guests_of_task();
     if woken == 0 {

@@ -50,16 +50,16 @@ impl Tasks<'_> {
             return None;
         }
         let (batch, ring) = (self.own_batch(), self.own_ring());
-        // What does not fit into the buffer goes to the ring, and only as much as fits there.
+        // Tasks that do not fit into the buffer go to the ring; take no more than fit into both.
         let room = batch.room() + ring.room();
-        // Without stealing no other worker would come to those that wait here. Tasks that end stay
-        // where all threads reach them.
+        // Without stealing no other worker would take tasks that wait here. When tasks end, they
+        // stay where all threads can take them.
         let shares = team.config.stealing && !team.tasks_end();
         let fair = if shares { fair_batch(len, team.num_workers()) } else { 1 };
         let mut taken = queue.pop_batch(fair.min(most).min(room + 1));
         let count = taken.len();
         let first = taken.next()?;
-        // All of them go before own tasks, which have their turn then.
+        // All of them go before own tasks, so own tasks get the next turn.
         self.own().tasks.tick.defer_queue_turn(count);
         self.queues.counters.from_queue.add(1);
         let more = !taken.is_empty();

@@ -1,21 +1,21 @@
-//! Whether there is any work: what a worker looks at last before it sleeps.
+//! Tells whether there is any work: a worker's last look before it sleeps.
 
 #![forbid(unsafe_code)]
 
 use crate::team::{Team, Worker};
 
-/// Whether there is work that an arbitrary worker could take, private jobs included.
+/// Whether there is work that any worker could take, including private jobs.
 pub(crate) fn has_work(team: &Team) -> bool {
     has_work_but_tasks_of(team, None)
 }
 
-/// Whether there is a task that an arbitrary worker could take.
+/// Whether there is a task that any worker could take.
 pub(crate) fn has_tasks(team: &Team) -> bool {
     let has_public = || team.workers().any(|worker| worker.queues.has_public());
     team.tasks.may_have() || team.config.stealing && has_public()
 }
 
-/// As [`has_work`], but for the tasks of worker `one`.
+/// As [`has_work`], without the tasks of worker `one`.
 pub(crate) fn has_work_but_tasks_of(team: &Team, one: Option<usize>) -> bool {
     team.notice_refused_fence();
     let has_tasks = |worker: &Worker| {

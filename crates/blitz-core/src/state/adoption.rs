@@ -1,4 +1,4 @@
-//! Which thread is worker 0 of a pool that was built with `use_current_thread`.
+//! Tracks which thread is worker 0 of a pool that was built with `use_current_thread`.
 //!
 //! ```text
 //!        ┌──sit_down──▶ HERE ──stand_up──┐
@@ -8,17 +8,17 @@
 //! ```
 //!
 //! The thread that built the pool is the worker while it is inside of one of the pool's operations:
-//! HERE. The thread that brings the state to OVER answers for the worker: it is the worker itself
-//! until the pool ends, or has a thread started that is.
+//! HERE. The thread that brings the state to OVER answers for the worker: it becomes the worker
+//! itself until the pool ends, or starts a thread that does.
 //!
 //! The end of the pool waits until the thread that answers for the worker has retired it: its tasks
-//! are dropped by then. It does not wait for an operation that the adopted thread is in, which may
-//! wait for the thread that drops the pool: then the one that drops it gives up the worker's count,
-//! and the adopted thread retires it later.
+//! are dropped by then. It does not wait for an operation of the adopted thread, which may wait for
+//! the thread that drops the pool. In that case the dropping thread gives up the worker's count,
+//! and the adopted thread retires the worker later.
 //!
-//! A thread that was only lent, as for a runtime whose clock stands, also leaves when another
-//! thread needs it: when that waits for the pool, or spawns a task, and the lent one is AWAY; and
-//! when the lent one stands up while another waits.
+//! A thread may be only lent, as for a runtime with a paused clock. It also leaves when another
+//! thread needs the worker: when that thread waits for the pool, or spawns a task, and the lent one
+//! is AWAY; and when the lent one stands up while another waits.
 
 #![forbid(unsafe_code)]
 
@@ -44,7 +44,7 @@ enum State {
     Away,
     /// The thread is in one.
     Here,
-    /// The thread is the worker no more, or never was.
+    /// The thread is no longer the worker, or never was.
     Over,
 }
 
@@ -75,8 +75,9 @@ impl Adoption {
     }
 
     /// HERE to AWAY after `rise`, by which the caller stops being the worker. If the pool is
-    /// `closing`, or another thread waits for a lent one and the caller `makes_room`, HERE to OVER
-    /// instead: then this returns true, and the caller, still the worker, answers for it.
+    /// `closing`, or another thread waits for a lent one and the caller `makes_room`, it goes from
+    /// HERE to OVER instead. Then this returns true, and the caller is still the worker and answers
+    /// for it.
     pub(crate) fn stand_up(
         &self,
         closing: impl Fn() -> bool,
@@ -85,7 +86,7 @@ impl Adoption {
     ) -> bool {
         let too_early = broken(Step::AdoptionLooksLocked).then(&closing);
         let mut place = self.lock();
-        // Asked under the lock: a thread that drops the handle says so before it calls `end`.
+        // Called under the lock: a thread that drops the handle notes that before it calls `end`.
         let is_closing = too_early.unwrap_or_else(closing);
         let makes_room = makes_room && !broken(Step::AdoptionMakesRoom);
         let leaves = is_closing || makes_room && place.waiting > 0;
@@ -103,13 +104,13 @@ impl Adoption {
         self.change(State::Away, State::Over)
     }
 
-    /// Takes [`end`](Adoption::end) back, for a caller that can have no thread started.
+    /// Undoes [`end`](Adoption::end), for a caller that cannot start a thread.
     pub(crate) fn resume(&self) {
         self.change(State::Over, State::Away);
     }
 
-    /// Returns once whether the worker has a count of the team's end, which the caller then gives
-    /// up: it has retired the worker.
+    /// Returns true once if the worker has a count of the team's end. The caller, which has retired
+    /// the worker, then gives it up.
     pub(crate) fn take_count(&self) -> bool {
         std::mem::take(&mut self.lock().counts)
     }
@@ -120,12 +121,12 @@ impl Adoption {
         place.state == State::Here && std::mem::take(&mut place.counts)
     }
 
-    /// Another thread waits for the pool to which its thread was lent.
+    /// Notes that another thread waits for the pool to which its thread was lent.
     pub(crate) fn begin_waiting(&self) {
         self.lock().waiting += 1;
     }
 
-    /// It waits no more.
+    /// Notes that it no longer waits.
     pub(crate) fn end_waiting(&self) {
         self.lock().waiting -= 1;
     }

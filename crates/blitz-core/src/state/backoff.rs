@@ -5,25 +5,26 @@
 use blitz_parts::tuning;
 use std::cell::Cell;
 
-/// How often the next jobs of a worker stay private although another looks for work.
+/// How many jobs of a worker stay private although another worker looks for work.
 ///
 /// Publishing a job and taking it back costs more than a small job itself, and while jobs are small
-/// the thief is always late. So after each publication in vain a worker keeps twice as many jobs to
-/// itself before it tries again; one that succeeds makes it start anew.
+/// the thief is always late. So after each publication from which no thief took a job, a worker
+/// keeps twice as many jobs private before it tries again. A successful publication resets that
+/// number.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     /// How many jobs thieves had taken when the worker published last.
     stolen: Cell<u64>,
     /// Jobs that still stay private.
     left: Cell<u32>,
-    /// How many there will be after the next publication in vain.
+    /// How many jobs stay private after the next useless publication.
     next: Cell<u32>,
 }
 
 impl Backoff {
-    /// Whether the next job stays private. Asked when nothing is public: what was published before
-    /// is gone, and `stolen`, the number of jobs that thieves have taken so far, tells whether in
-    /// vain.
+    /// Whether the next job stays private. Called when nothing is public: jobs that were published
+    /// before are gone. `stolen` is the number of jobs that thieves have taken so far; it shows
+    /// whether they took any of those.
     pub(crate) fn keeps(&self, stolen: u64) -> bool {
         if stolen != self.stolen.get() {
             self.stolen.set(stolen);

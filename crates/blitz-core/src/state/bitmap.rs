@@ -1,4 +1,4 @@
-//! What a worker remembers of the bitmap scheduler; see `blitz_parts::bitmap`.
+//! A worker's state of the bitmap scheduler; see `blitz_parts::bitmap`.
 
 #![forbid(unsafe_code)]
 
@@ -18,15 +18,15 @@ pub(crate) struct BitmapMarks {
     pub(crate) taken_elsewhere: Counter,
 }
 
-/// What the worker's own thread remembers.
+/// State of the worker's own thread.
 pub(crate) struct OwnBitmap {
     pub(crate) slots: RefCell<SlotCache>,
     /// Where the worker looks next in its own part of the tree.
     pub(crate) cursor: Cursor,
     /// Goes round all parts of the tree, a task at a time.
     pub(crate) round: Cursor,
-    /// How many tasks of the yield queue go before the next of the tree: as many as came from there
-    /// the last time.
+    /// How many tasks of the yield queue go before the next task of the tree: as many as came from
+    /// there last time.
     pub(crate) queue_turns: Cell<usize>,
 }
 

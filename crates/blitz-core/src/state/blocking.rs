@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A closure that waits in the queue or runs holds the pool, as a detached job does: the pool ends
-//! after it. A closure that comes when the workers are leaving, from a task's last poll for
-//! example, is refused: no worker would run what it waits for.
+//! after it. A closure that comes when the workers are leaving, for example from a task's last
+//! poll, is refused: no worker would run jobs that it waits for.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ use std::io;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// A closure that keeps its panics to itself, and the pool alive.
+/// A closure that catches its panics and keeps the pool alive.
 type Errand = Box<dyn FnOnce() + Send>;
 
 /// The threads of one pool.
@@ -29,10 +29,10 @@ pub(crate) struct Blocking {
     handles: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
-/// What the threads see.
+/// State that the threads share.
 struct Shop {
     state: Mutex<State>,
-    /// Something to do, or the end.
+    /// Notifies threads of closures and of the end.
     news: Condvar,
     threads_max: usize,
     keep_alive: Duration,
@@ -93,8 +93,8 @@ impl Blocking {
         Ok(())
     }
 
-    /// The system starts no more threads. Others will come to the errand; if there are none, it is
-    /// done right here: late is better than never.
+    /// Handles a system that starts no more threads. If there are other threads, they run the
+    /// closure. If there are none, it runs right here.
     #[cold]
     fn do_without_thread(&self) {
         let mut state = self.shared.lock();
@@ -104,14 +104,14 @@ impl Blocking {
         }
         let errands = std::mem::take(&mut state.queue);
         drop(state);
-        // The caller's task is none of theirs.
+        // The closure does not belong to the caller's task.
         let _aside = Aside::begin();
         for errand in errands {
             errand();
         }
     }
 
-    /// The pool ends: so do the threads, once they have nothing to do.
+    /// Ends the threads with the pool, once they have nothing to do.
     pub(crate) fn stop(&self) {
         self.shared.lock().stopping = true;
         if !broken(Step::BlockingStopTells) {
@@ -123,7 +123,7 @@ impl Blocking {
     pub(crate) fn join(&self) {
         let next = || self.handles.lock().unwrap_or_else(PoisonError::into_inner).pop();
         while let Some(handle) = next() {
-            // Errands keep their panics to themselves.
+            // Closures catch their panics.
             let _ = handle.join();
         }
     }
@@ -133,7 +133,7 @@ impl Blocking {
         HERE.try_with(Cell::get).is_ok_and(|here| std::ptr::eq(here, &*self.shared))
     }
 
-    /// Which thread of its pool the current one is; zero if it is none of these.
+    /// The number of the current thread among these; zero if it is none of them.
     pub(crate) fn thread_number() -> u64 {
         NUMBER.try_with(Cell::get).unwrap_or(0)
     }
@@ -143,7 +143,7 @@ impl Blocking {
         self.unfinished() == 0
     }
 
-    /// A closure has run: its handle is complete. Returns whether none is left.
+    /// Notes that a closure has run and its handle is complete. Returns whether none is left.
     pub(crate) fn one_has_ended(&self) -> bool {
         let mut state = self.shared.lock();
         state.unfinished -= 1;
@@ -163,7 +163,7 @@ impl Blocking {
 }
 
 thread_local! {
-    /// Whose thread this is, if it is one of those.
+    /// The pool of this thread, if it is a blocking thread.
     static HERE: Cell<*const Shop> = const { Cell::new(std::ptr::null()) };
     /// Which one it is.
     static NUMBER: Cell<u64> = const { Cell::new(0) };
@@ -220,7 +220,7 @@ impl Shop {
                 let waited = self.news.wait_timeout(state, left);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
-            // Longer than the clock can tell.
+            // The time is beyond the clock's range.
             None => self.news.wait(state).unwrap_or_else(PoisonError::into_inner),
         }
     }

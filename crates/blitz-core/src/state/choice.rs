@@ -5,9 +5,9 @@
 use crate::base::BuildError;
 use std::ffi::OsStr;
 
-/// How a pool's tasks find a worker. Jobs do not come into it: they are stolen in any case.
+/// How a pool's tasks find a worker. Jobs are stolen in any case.
 ///
-/// `docs/schedulers.md` of the repository says, from measurements, which to choose when.
+/// `docs/schedulers.md` in the repository says which to choose when, with measurements.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).scheduler(blitz::Scheduler::Signal).build()?;
@@ -21,13 +21,13 @@ pub enum Scheduler {
     /// Each worker has queues of its own, and takes from others when they are empty. The default.
     #[default]
     Stealing,
-    /// Each runnable task is a bit in a tree that all workers share: to find one costs the same
-    /// however many workers there are, and waking a task takes no lock and allocates nothing.
+    /// Each runnable task is a bit in a tree that all workers share. Finding one costs the same for
+    /// any number of workers, and waking a task takes no lock and allocates nothing.
     Signal,
 }
 
 impl Scheduler {
-    /// Chooses for builders that choose none; a developer's way to try the other scheduler.
+    /// The variable that chooses for builders that choose none, to try the other scheduler.
     pub const VARIABLE: &'static str = "BLITZ_SCHEDULER";
 
     /// The name in the variable.
@@ -43,7 +43,7 @@ impl Scheduler {
         }
     }
 
-    /// What the variable asks for.
+    /// Returns the scheduler that the variable names.
     pub(crate) fn from_env() -> Result<Scheduler, BuildError> {
         match std::env::var_os(Self::VARIABLE) {
             None => Ok(Scheduler::default()),

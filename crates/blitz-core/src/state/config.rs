@@ -1,4 +1,4 @@
-//! What a running team remembers of its builder.
+//! Settings that a running team keeps.
 
 #![forbid(unsafe_code)]
 
@@ -18,29 +18,29 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitPolicy {
-    /// Its own jobs, those of the worker that runs what it waits for, then anything, as Rayon does.
-    /// No core idles while there is work. The default.
+    /// First its own jobs, then those of the worker that runs what it waits for, then any other
+    /// job, as Rayon does. No core idles while there is work. The default.
     #[default]
     StealAnything,
-    /// Its own jobs and descendants of what it waits for; then it parks. So code may hold a lock
-    /// across a `join`: no unrelated job that wants the lock can start on top of the holder's
-    /// stack. One exception: broadcast jobs still run meanwhile, because the awaited job may itself
-    /// be waiting for the broadcast. The price: a core can idle while there is work.
+    /// Only its own jobs and descendants of what it waits for; then it parks. So code may hold a
+    /// lock across a `join`: no unrelated job that wants the lock can start on top of the holder's
+    /// stack. One exception: broadcast jobs still run, because the awaited job may wait for the
+    /// broadcast. The price: a core can idle while there is work.
     ///
-    /// Tasks are polled as well while a worker waits for something outside of its pool: for another
-    /// pool, or for a closure of `spawn_blocking`, which may wait for any of them. So are jobs from
-    /// outside of the pool run. The policy says nothing about [`block_on`](crate::block_on), which
-    /// runs whatever there is.
+    /// While a worker waits for something outside of its pool, it also polls tasks and runs jobs
+    /// from outside. That is a wait for another pool, or for a closure of `spawn_blocking`, which
+    /// may depend on them. The policy does not apply to [`block_on`](crate::block_on), which runs
+    /// any work.
     DescendantsOnly,
 }
 
 pub(crate) type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
-/// Called with the reason why no spare thread comes.
+/// Called with the reason why there is no spare thread.
 pub(crate) type SparesHandler = Box<dyn Fn(&str) + Send + Sync>;
 pub(crate) type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
-/// What a running pool needs to remember of its builder.
+/// Settings that a running pool keeps.
 pub(crate) struct Config {
-    /// Of the workers' threads, in bytes, if it was set.
+    /// Stack size of the workers' threads, in bytes, if it was set.
     pub(crate) stack_size: Option<usize>,
     pub(crate) sleep: SleepPolicy,
     pub(crate) wait: WaitPolicy,
@@ -60,14 +60,14 @@ pub(crate) struct Config {
     pub(crate) queue_capacity: usize,
     /// Workers take tasks from each other.
     pub(crate) stealing: bool,
-    /// By default what the environment says.
+    /// `None`: from the environment.
     pub(crate) scheduler: Option<Scheduler>,
     /// How many threads may be started beyond the workers; `None`: by the number of workers.
     pub(crate) spares: Option<usize>,
     pub(crate) spares_handler: Option<SparesHandler>,
     pub(crate) blocking_threads: usize,
     pub(crate) blocking_keep_alive: Duration,
-    /// Which backend the driver is to have, for the driver to know.
+    /// The backend for the driver; only the driver knows its type.
     pub(crate) backend: Option<Arc<dyn Any + Send + Sync>>,
     /// How many events one look of the driver can bring.
     pub(crate) io_completions: Option<usize>,
@@ -75,7 +75,7 @@ pub(crate) struct Config {
     pub(crate) timer_slack: Duration,
     /// Bytes of each worker's recorder.
     pub(crate) trace_memory: usize,
-    /// When the pool was built, if its clock stands from then on.
+    /// When the pool was built, if its clock is paused since then.
     pub(crate) paused_since: Option<Instant>,
 }
 

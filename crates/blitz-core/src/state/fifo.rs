@@ -8,8 +8,8 @@ use blitz_parts::trim::outgrown;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 
-/// Jobs in the order of their making. For each job a token lies in some deque; the worker that
-/// takes a token runs the oldest job instead of the token's own.
+/// Jobs in order. For each job a token lies in some deque; the worker that takes a token runs the
+/// oldest job.
 #[derive(Default)]
 pub(crate) struct Fifo {
     jobs: Mutex<VecDeque<Work>>,

@@ -12,7 +12,7 @@ const OCTAVES: usize = 30;
 const PER_OCTAVE: usize = 4;
 const BUCKETS: usize = OCTAVES * PER_OCTAVE;
 
-/// What one thread writes and any thread reads.
+/// A histogram that one thread writes and any thread reads.
 pub(crate) struct Times {
     buckets: [Counter; BUCKETS],
     nanos: Counter,
@@ -25,13 +25,13 @@ impl Default for Times {
 }
 
 impl Times {
-    /// One that was measured and stands for `weight`. Only the one writer may call it.
+    /// Adds a measured time that stands for `weight` times. Only the one writer may call it.
     pub(crate) fn add(&self, nanos: u64, weight: u64) {
         self.buckets[place(nanos)].add(weight);
         self.nanos.add(nanos.saturating_mul(weight));
     }
 
-    /// One more, from any thread.
+    /// Adds a time, from any thread.
     pub(crate) fn add_shared(&self, nanos: u64) {
         self.buckets[place(nanos)].add_shared(1);
         self.nanos.add_shared(nanos);
@@ -51,8 +51,8 @@ fn place(nanos: u64) -> usize {
     ((bit - FIRST_BIT) as usize * PER_OCTAVE + quarter).min(BUCKETS - 1)
 }
 
-/// How many times fell into each range. There are four ranges per power of two, from 64 ns to 69 s.
-/// If only one in some was measured, it counts for those that were not.
+/// Counts durations by range. There are four ranges per power of two, from 64 ns to 69 s. If only a
+/// sample was measured, each measurement counts for those that were not.
 ///
 /// ```
 /// let histogram = blitz::Histogram::default();
@@ -78,7 +78,7 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// All measured times together.
+    /// The sum of all measured times.
     ///
     /// ```
     /// assert!(blitz::Histogram::default().sum().is_zero());
@@ -88,8 +88,8 @@ impl Histogram {
         Duration::from_nanos(self.nanos)
     }
 
-    /// Each range's upper end, exclusive, and how many times fell into it. The last range has no
-    /// end.
+    /// Returns each range's upper end, exclusive, and how many times fell into it. The last range
+    /// has no end.
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         self.counts.iter().enumerate().map(|(i, &count)| (upper_end(i), count))
     }
@@ -104,7 +104,7 @@ impl Histogram {
         self.counts.chunks(PER_OCTAVE).enumerate().map(octave).take(OCTAVES - 1)
     }
 
-    /// A time that the share `q` of all, between 0 and 1, did not reach; `None` if nothing was
+    /// Returns a time that the fraction `q` of all times did not reach; `None` if nothing was
     /// measured.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {

@@ -1,4 +1,4 @@
-//! What a worker remembers of how its time went.
+//! Where a worker's time went.
 
 #![forbid(unsafe_code)]
 
@@ -53,7 +53,7 @@ pub(crate) enum Idleness {
     Driver,
 }
 
-/// How many ticks a worker has spent on what.
+/// How many ticks a worker has spent in each state.
 #[derive(Default)]
 pub(crate) struct States {
     /// When it began; zero before that.
@@ -63,13 +63,14 @@ pub(crate) struct States {
     /// Whether it sleeps then.
     asleep: Counter,
     idle: [Counter; 3],
-    /// Of polls and of jobs, by extrapolation: only their proportion counts.
+    /// Ticks of polls and of jobs, extrapolated: only their proportion counts.
     pub(crate) polls: Counter,
     pub(crate) jobs: Counter,
 }
 
 impl States {
-    /// A thread becomes the worker. Until now the worker slept, if it had one before.
+    /// Notes that a thread becomes the worker. If the worker had a thread before, it slept until
+    /// now.
     pub(crate) fn begin(&self, now: u64) {
         if self.begun.get() == 0 {
             self.begun.set(now);
@@ -77,18 +78,18 @@ impl States {
         self.end_idle(now, Idleness::Park);
     }
 
-    /// The thread is the worker no more.
+    /// Notes that the thread is no longer the worker.
     pub(crate) fn end(&self, now: u64) {
         self.begin_idle(now, true);
     }
 
-    /// The worker runs nothing from now on.
+    /// Notes that the worker runs nothing from now on.
     pub(crate) fn begin_idle(&self, now: u64, asleep: bool) {
         self.asleep.set(u64::from(asleep));
         self.idle_since.set(now);
     }
 
-    /// What it did since it ran nothing is over; returns how many ticks it took.
+    /// Ends an idle phase, which was spent as `was`; returns how many ticks it took.
     pub(crate) fn end_idle(&self, now: u64, was: Idleness) -> u64 {
         let since = self.idle_since.get();
         self.idle_since.set(0);
@@ -97,12 +98,12 @@ impl States {
         passed
     }
 
-    /// Whether the worker runs nothing, as far as it has said so.
+    /// Whether the worker has noted that it runs nothing.
     pub(crate) fn is_idle(&self) -> bool {
         self.idle_since.get() != 0
     }
 
-    /// How the time went so far; `in_driver`: the worker sleeps there, if it sleeps.
+    /// Returns the times so far; `in_driver`: if the worker sleeps, it sleeps in the driver.
     pub(crate) fn read(&self, in_driver: bool) -> StateTimes {
         let (begun, since) = (self.begun.get(), self.idle_since.get());
         let now = ticks::now();
@@ -129,13 +130,13 @@ impl States {
     }
 }
 
-/// As much of `whole` as `part` is of `all`.
+/// Returns `whole * part / all`.
 fn share(whole: u64, part: u64, all: u64) -> u64 {
     let share = u128::from(whole) * u128::from(part) / u128::from(all.max(1));
     u64::try_from(share).unwrap_or(whole).min(whole)
 }
 
-/// How long a worker did what, from its begin to now.
+/// How long a worker was in each state, from its begin to now.
 ///
 /// Searching and sleeping are measured. What is left is divided between polls and jobs by those
 /// that were timed.

@@ -25,7 +25,7 @@ struct Table {
 }
 
 impl Labels {
-    /// What all names are called for which there is no number left.
+    /// The label of all names for which there is no number left.
     pub(crate) const OTHER: Label = Label(u16::MAX);
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -55,7 +55,7 @@ impl Labels {
     }
 }
 
-/// What a worker has counted of the tasks of one type, of one poll in some.
+/// What a worker has counted of the tasks of one type, from a sample of polls.
 pub(crate) struct TypeRow {
     pub(crate) name: Label,
     /// How many there were, by extrapolation.
@@ -69,8 +69,8 @@ impl TypeRow {
         TypeRow { name, polls: Counter::new(), ticks: Counter::new() }
     }
 
-    /// The rows of a worker: the first is that of all types which have none of their own. It makes
-    /// room for some others, so that a worker need not allocate for a few types.
+    /// The rows of a worker. The first is for all types without a row of their own. There is room
+    /// for some others, so that a worker does not allocate for a few types.
     pub(crate) fn rows() -> Slots<TypeRow> {
         let rows = Slots::new();
         rows.add(TypeRow::new(Labels::OTHER));
@@ -81,7 +81,7 @@ impl TypeRow {
 /// How many names a worker finds without a lock: enough for the types of a busy moment.
 const CACHED: usize = 64;
 
-/// What a worker looked up before, each name at one place. Its own thread only.
+/// A cache of a worker's look-ups, with one place per name. Own thread only.
 pub(crate) struct LabelCache([Cell<Entry>; CACHED]);
 
 #[derive(Clone, Copy, Default)]
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn more_types_than_rows_are_counted_together() {
-        // Each name is another part of a text that stays.
+        // Each name is a different part of a static text.
         static TEXT: OnceLock<String> = OnceLock::new();
         let text = TEXT.get_or_init(|| "-".repeat(TYPES_MAX + 99));
         let (names, cache, rows) = (Labels::default(), LabelCache::default(), TypeRow::rows());

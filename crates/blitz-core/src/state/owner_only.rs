@@ -1,4 +1,4 @@
-//! What only one thread touches, inside of what all threads share.
+//! Values of one thread inside of shared structures.
 
 /// A value that only the thread of its worker reaches.
 pub(crate) struct OwnerOnly<T>(T);

@@ -1,4 +1,4 @@
-//! Where runnable tasks wait that no worker has: a queue, or the bitmap.
+//! The runnable tasks that no worker has: a queue, or the bitmap.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,7 @@ use blitz_parts::bitmap::{Bitmap, Told};
 use blitz_parts::queue::Queue;
 use blitz_parts::task::Runnable;
 
-/// What all workers take tasks from.
+/// The tasks that all workers take from.
 #[expect(
     clippy::large_enum_variant,
     reason = "a team has one, and following a pointer costs each task"
@@ -93,7 +93,7 @@ impl TaskQueue {
         }
     }
 
-    /// Cancels what is there.
+    /// Cancels the tasks that are there.
     pub(crate) fn cancel_rest(&self) {
         while let Some(task) = self.take_one() {
             drop(task);

@@ -32,7 +32,7 @@ impl Sections {
     /// Returns whether the section was there.
     pub(crate) fn remove(&self, key: u64) -> bool {
         let task = self.lock().open.remove(&key);
-        // The task's last reference may go here; not under the lock.
+        // Drops perhaps the task's last reference, so not under the lock.
         task.is_some()
     }
 
@@ -41,8 +41,7 @@ impl Sections {
         self.lock().open.len()
     }
 
-    /// Removes those whose task has ended: they were forgotten, or left their task without having
-    /// ended.
+    /// Removes sections whose task has ended: they were forgotten, or moved out of their task.
     pub(crate) fn take_ended(&self) -> Vec<TaskRef> {
         let mut list = self.lock();
         let is_ended = |(key, task): (&u64, &TaskRef)| task.is_finished().then_some(*key);

@@ -1,7 +1,7 @@
-//! Spare threads: where they rest, and how one is called.
+//! Spare threads: lets them rest, and calls them.
 //!
 //! A spare is a worker beyond those that the pool was built with. It is started when it is first
-//! needed, serves until it is too many, and rests until the next call. The lock is held while a
+//! needed, serves as long as it is needed, and rests until the next call. The lock is held while a
 //! spare is started, so that workers are added one by one and none after the end.
 
 #![forbid(unsafe_code)]
@@ -16,7 +16,7 @@ use std::sync::{Arc, PoisonError};
 pub(crate) enum Duty {
     /// To work in the place of a worker that is blocked.
     Seat,
-    /// To see to the driver and to tasks while those who have seats compute.
+    /// To serve the driver and tasks while workers with seats compute.
     Relief,
 }
 
@@ -110,7 +110,7 @@ impl Spares {
         }
     }
 
-    /// The spare that was called for relief has begun, or found another one at it.
+    /// Notes that the spare that was called for relief has begun, or found another one at work.
     pub(crate) fn relief_has_come(&self) {
         self.lock().relief_calls = 0;
     }
@@ -121,7 +121,7 @@ impl Spares {
         !list.over && (!list.resting.is_empty() || list.started < self.max)
     }
 
-    /// The spare rests until it is called again; `None` if the pool ends.
+    /// Rests until the spare is called again; returns `None` if the pool ends.
     pub(crate) fn rest(&self, rest: &Arc<Rest>) -> Option<Duty> {
         let mut list = self.lock();
         if list.over {
@@ -132,7 +132,7 @@ impl Spares {
         rest.wait(|| self.lock().over)
     }
 
-    /// No spare is called any more, and those that rest go.
+    /// Ends all spares: none is called any more, and those that rest leave.
     pub(crate) fn end(&self) {
         let mut list = self.lock();
         list.over = true;
@@ -141,7 +141,7 @@ impl Spares {
         resting.iter().for_each(|rest| rest.ring());
     }
 
-    /// Whether the user has not been told of a refusal yet. Says so once.
+    /// Returns true once: for the first refusal, which the user has not seen yet.
     pub(crate) fn is_first_refusal(&self) -> bool {
         !std::mem::replace(&mut self.lock().said, true)
     }
@@ -157,7 +157,7 @@ impl Spares {
         self.lock().refusals
     }
 
-    /// How many spares there are, resting ones included.
+    /// How many spares there are, including resting ones.
     pub(crate) fn started(&self) -> usize {
         self.lock().started
     }
@@ -183,7 +183,7 @@ impl Rest {
         self.called.notify_one();
     }
 
-    /// Has the spare look whether the pool ends.
+    /// Makes the spare check whether the pool ends.
     fn ring(&self) {
         drop(self.lock());
         self.called.notify_one();

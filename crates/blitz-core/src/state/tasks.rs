@@ -12,7 +12,7 @@ use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
 use std::cell::Cell;
 use std::fmt;
 
-/// One worker's tasks: what other workers may see and take.
+/// The tasks of one worker that other workers may see and take.
 pub(crate) struct TaskQueues {
     pub(crate) lifo: LifoSlot,
     /// Taken from the queue in one batch; a ring, so that other workers can take them back.
@@ -25,7 +25,7 @@ pub(crate) struct TaskQueues {
     pub(crate) counters: TaskCounters,
 }
 
-/// What the worker's own thread remembers of its tasks.
+/// The part of a worker's tasks that only its own thread uses.
 pub(crate) struct OwnTasks {
     pub(crate) tick: Tick,
     /// Polls in a row whose task came from the LIFO slot.
@@ -63,13 +63,13 @@ impl TaskQueues {
         !self.lifo.is_empty()
     }
 
-    /// Whether there is a task, in whichever of the queues.
+    /// Whether there is a task in any of the queues.
     #[inline]
     pub(crate) fn has_any(&self) -> bool {
         self.has_lifo() || self.has_public()
     }
 
-    /// Tasks that wait in this worker's queues, the LIFO slot included.
+    /// Tasks that wait in this worker's queues, including the LIFO slot.
     pub(crate) fn len(&self) -> usize {
         self.ring.len() + self.batch.len() + usize::from(self.has_lifo())
     }

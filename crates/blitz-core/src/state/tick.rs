@@ -1,5 +1,5 @@
-//! How often a worker looks beyond its own tasks: the budget of polls, and an interval that follows
-//! how long polls take.
+//! Decides how often a worker looks beyond its own tasks, by a budget of polls and by the time that
+//! polls take.
 //!
 //! ```text
 //!  poll ─▶ one of BUDGET_PER_TICK  ──spent──▶ maintenance: new intervals from the average
@@ -9,8 +9,8 @@
 //!  job ─▶ one of `interval`, too, counted by itself
 //! ```
 //!
-//! The first four are counted by one counter, which runs until the next of them is due: most polls
-//! change nothing else.
+//! One counter counts the first four. It runs until the next of them is due, so most polls change
+//! nothing else.
 
 #![forbid(unsafe_code)]
 
@@ -28,11 +28,11 @@ pub(crate) enum Turn {
     Own,
     /// A task of the queue, if there is one.
     Queue,
-    /// Work that is not the worker's own, of whatever kind.
+    /// Work of any kind that is not the worker's own.
     Others,
 }
 
-/// How much of the polls is recorded: as much as costs less than a hundredth of their time.
+/// How much of the polls is recorded. Recording costs less than a hundredth of their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// One poll in some.
@@ -76,7 +76,7 @@ pub(crate) struct Tick {
 }
 
 impl Tick {
-    /// `all_timed`: every poll is timed, not one in some; `records`: each that is long is recorded.
+    /// `all_timed`: every poll is timed, not just a sample; `records`: each long poll is recorded.
     pub(crate) fn new(all_timed: bool, records: bool) -> Tick {
         let average = Average::new(POLL_TIME_ASSUMED);
         let (interval, brief) = (average.interval(), average.brief());
@@ -102,10 +102,10 @@ impl Tick {
         }
     }
 
-    /// By which one task in some is stamped.
+    /// Selects the sample of tasks that are stamped.
     pub(crate) const STAMP_MASK: u64 = POLLS_PER_SAMPLE as u64 - 1;
 
-    /// A task is about to be polled. Says whether to measure how long it takes.
+    /// Counts a poll that is about to begin. Returns whether to time it.
     #[inline]
     pub(crate) fn begin_poll(&self) -> bool {
         let left = self.left.get() - 1;
@@ -164,19 +164,18 @@ impl Tick {
         self.stamp_mask.get()
     }
 
-    /// A job is about to begin, and `before` have begun before it. Says whether to measure how long
-    /// it takes.
+    /// Returns whether to time a job that is about to begin; `before` jobs have begun before it.
     #[inline]
     pub(crate) fn times_job(&self, before: u64) -> bool {
         before & self.job_mask.get() == 0
     }
 
-    /// How many jobs a timed one stands for that begins now.
+    /// For how many jobs a timed job that begins now stands.
     pub(crate) fn job_weight(&self) -> u64 {
         self.job_mask.get() + 1
     }
 
-    /// A timed job took `time`.
+    /// Notes that a timed job took `time`.
     pub(crate) fn end_job(&self, time: Duration) {
         self.job_average.add(time);
         let each = self.records && self.job_average.detail() == Detail::Whole;
@@ -204,8 +203,8 @@ impl Tick {
         self.brief.get() as usize
     }
 
-    /// So many tasks were taken from the queue: their polls do not count towards its next turn, so
-    /// that own tasks are polled in between.
+    /// Notes that `taken` tasks came from the queue. Their polls do not count towards its next
+    /// turn, so that own tasks are polled in between.
     pub(crate) fn defer_queue_turn(&self, taken: usize) {
         let taken = u32::try_from(taken).unwrap_or(u32::MAX);
         self.until_brief.set(self.until_brief.get().saturating_add(taken));
@@ -223,12 +222,12 @@ impl Tick {
         self.turn.get() == Turn::Own
     }
 
-    /// The turn that has just been taken was used for something else: the next one comes at once.
+    /// Repeats the turn that was just taken, because it was used for something else.
     pub(crate) fn repeat_turn_of_others(&self) {
         self.turn.set(Turn::Others);
     }
 
-    /// A timed poll took `time`.
+    /// Notes that a timed poll took `time`.
     pub(crate) fn end_poll(&self, time: Duration) {
         self.average.add(time);
     }
@@ -251,7 +250,7 @@ impl Average {
         self.ns.set((self.ns.get() * 9 + sample) / 10);
     }
 
-    /// As many polls as take about the target latency.
+    /// The number of polls that take about the target latency.
     fn interval(&self) -> u32 {
         self.polls_in(QUEUE_LATENCY_TARGET).clamp(INTERVAL_MIN, INTERVAL_MAX)
     }

@@ -11,7 +11,7 @@ use std::io;
 use std::sync::PoisonError;
 
 thread_local! {
-    /// Whose watch this thread is, if it is one.
+    /// The watch of which this is the thread, if it is one.
     static HERE: Cell<*const WatchThread> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -33,7 +33,7 @@ impl WatchThread {
         }
     }
 
-    /// The current thread is the watch from now on.
+    /// Makes the current thread the watch from now on.
     pub(crate) fn begin_here(&self) {
         HERE.with(|here| here.set(self));
     }
@@ -43,7 +43,7 @@ impl WatchThread {
         HERE.try_with(Cell::get).is_ok_and(|here| std::ptr::eq(here, self))
     }
 
-    /// A worker has just left something behind.
+    /// Asks for the watch: a worker has just left something behind.
     #[inline]
     pub(crate) fn need(&self) -> Need {
         self.watch.need()
@@ -60,7 +60,7 @@ impl WatchThread {
         self.watch.become_symmetric()
     }
 
-    /// Wakes the thread, or has `start` start it.
+    /// Wakes the thread, or starts it by `start`.
     #[cold]
     pub(crate) fn wake(&self, start: impl FnOnce() -> io::Result<Thread>) {
         match self.thread.get() {
@@ -76,8 +76,8 @@ impl WatchThread {
             return thread.unpark();
         }
         let started = start().map(|thread| self.thread.set(thread));
-        // If not, there is no rescue for tasks behind a stuck worker until a later attempt, as in
-        // other runtimes.
+        // If the start failed, tasks behind a stuck worker are not rescued until a later attempt,
+        // as in other runtimes.
         self.watch.has_started(started.is_ok());
     }
 

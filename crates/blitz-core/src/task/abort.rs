@@ -7,7 +7,7 @@ use blitz_parts::task::TaskRef;
 use std::fmt;
 use std::sync::Arc;
 
-/// Cancels a task; made by the owner of its join handle, for others.
+/// Cancels a task: see [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle).
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -46,7 +46,7 @@ impl AbortHandle {
         }
     }
 
-    /// Whether the task has ended, in whatever way.
+    /// Whether the task has ended: returned, panicked or cancelled.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         match &self.target {
@@ -55,7 +55,7 @@ impl AbortHandle {
         }
     }
 
-    /// Returns the id that tells the task from others.
+    /// Returns the id of the task.
     #[must_use]
     pub fn id(&self) -> Id {
         match &self.target {

@@ -1,19 +1,19 @@
 //! Wakers of Blitz's own that set a latch or unpark a thread, and do nothing else.
 //!
-//! A driver may call such a waker at any time: it runs no code of the user's and does not block. So
-//! `block_on` is woken even where a worker has no room on its stack for wakers that may do
-//! anything.
+//! A driver may call such a waker at any time: it runs no user code and does not block. So
+//! `block_on` is woken even if a worker has no room on its stack for other wakers, which may run
+//! any code.
 
 use std::ptr;
 use std::sync::Arc;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-/// What a waker rings. Each type has a table of its own, by whose address its wakers are known.
+/// What a waker rings. Each type has its own table; the address of the table identifies its wakers.
 pub(super) trait Bell: Send + Sync + 'static {
     /// The table of this type, a static.
     fn table() -> &'static RawWakerVTable;
 
-    /// Wakes the thread that waits. Runs no code of the user's.
+    /// Wakes the thread that waits. Runs no user code.
     fn ring(&self);
 }
 

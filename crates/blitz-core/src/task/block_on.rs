@@ -1,4 +1,4 @@
-//! `block_on`: running a future to its end on the current thread, whatever thread that is.
+//! `block_on`: runs a future to its end on the current thread, which may be any thread.
 
 use super::bell::{self, Bell};
 use super::local;
@@ -17,7 +17,8 @@ use std::task::{Context, Poll, RawWakerVTable, Waker};
 
 /// Runs `future` to its end on the current thread: see [`block_on`](crate::block_on).
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    // At the limit the set waits, or its tasks could fill the stack, each waiting for the next.
+    // At the stack's limit the set waits. Otherwise its tasks could fill the stack, each waiting
+    // for the next.
     match local::current().filter(|_| room() >= Room::Needed) {
         Some(locals) => block_on_this_thread(local::run_until(locals, future)),
         None => block_on_this_thread(future),
@@ -42,7 +43,7 @@ pub(crate) fn block_on_in<F: Future>(team: &Team, future: F) -> F::Output {
     block_on(future)
 }
 
-/// One poll of what `block_on` runs: it is no task, and has a task's budget.
+/// Polls the future of `block_on` once. It is not a task, but has a task's budget.
 fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
     context::outside_of_tasks(|| future.poll(&mut Context::from_waker(waker)))
 }
@@ -57,17 +58,17 @@ fn block_on_worker<F: Future>(owner: Owner<'_>, mut future: Pin<&mut F>) -> F::O
             return result;
         }
         if bell.latch.probe() {
-            // It yielded, or what it waits for has come already. Its pool may have no other worker.
+            // The future yielded, or its event has come already. Its pool may have no other worker.
             owner.let_another_go_first(&bell.latch);
             continue;
         }
-        // What the future waits for may be any task of this pool.
+        // The future may wait for any task of this pool.
         owner.wait_until(&bell.latch, owner.jobs().mark(), Help::Anything);
     }
 }
 
-/// Whether a wake with `waker` only queues a task, or ends a wait of `block_on`: it runs no code of
-/// the user's and does not block. Any other waker may do anything.
+/// Whether a wake with `waker` only queues a task, or ends a wait of `block_on`: it runs no user
+/// code and does not block. Any other waker may run any code.
 ///
 /// ```
 /// use std::task::Waker;
@@ -82,7 +83,7 @@ pub fn is_prompt(waker: &Waker) -> bool {
 static WORKER_BELLS: RawWakerVTable = bell::table_of::<WorkerBell>();
 static DOORBELLS: RawWakerVTable = bell::table_of::<Doorbell>();
 
-/// What wakes a worker that waits in `block_on`.
+/// Wakes a worker that waits in `block_on`.
 struct WorkerBell {
     latch: JobLatch,
     /// Holds the worker and the bed that the latch points to.
@@ -112,7 +113,7 @@ thread_local! {
     static PARKER: RefCell<Option<(Arc<Doorbell>, Waker)>> = const { RefCell::new(None) };
 }
 
-/// What wakes a foreign thread.
+/// Wakes a foreign thread.
 struct Doorbell(Parker);
 
 impl Bell for Doorbell {
@@ -126,7 +127,7 @@ impl Bell for Doorbell {
 }
 
 fn block_on_foreign_thread<F: Future>(mut future: Pin<&mut F>) -> F::Output {
-    // A late wake-up for an earlier future makes one vain poll of this one, which futures allow.
+    // A late wake-up for an earlier future causes one extra poll of this one, which futures allow.
     // The thread's locals may be gone already.
     let kept = PARKER.try_with(RefCell::take).ok().flatten();
     let (bell, waker) = kept.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! `spawn_blocking`: a closure on a thread where it may block.
+//! `spawn_blocking`: runs a closure on a thread that may block.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,7 @@ use crate::worker::tell_driver_of_end;
 use blitz_parts::ticks;
 use std::any::type_name;
 
-/// Runs `f` on a thread of `team` where it may block; cancelled without a hold.
+/// Runs `f` on a thread of `team` that may block. Without a hold, cancels it.
 pub(crate) fn spawn_blocking_in<F, T>(team: &Team, hold: Option<Hold>, f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,

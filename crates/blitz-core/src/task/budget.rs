@@ -1,8 +1,7 @@
 //! Cooperation: a task that could go on for ever without waiting lets others go first now and then.
 //!
 //! Each poll of a task begins with a budget. Futures of this runtime spend one unit whenever they
-//! are ready at once; when nothing is left they say that they are not ready, and wake the task
-//! again.
+//! are ready at once. When nothing is left they return pending and wake the task again.
 
 #![forbid(unsafe_code)]
 
@@ -19,14 +18,15 @@ use std::task::{Context, Poll, ready};
 pub struct Spent(());
 
 impl Spent {
-    /// The operation was ready: the unit is spent.
+    /// Spends the unit: the operation was ready.
     #[inline]
     pub fn made_progress(self) {
         context::spend();
     }
 }
 
-/// Ready with a unit, or the task is woken again and has to let others go first.
+/// Returns a unit. If none is left, wakes the task again and returns pending, so that others go
+/// first.
 #[inline]
 pub fn poll_spend(cx: &mut Context<'_>) -> Poll<Spent> {
     if context::has_budget() { Poll::Ready(Spent(())) } else { let_others_go_first(cx) }
@@ -55,7 +55,8 @@ pub fn has_budget_remaining() -> bool {
 
 /// Makes `future` spend one unit of the task's budget whenever it is ready.
 ///
-/// For futures that are ready at once again and again, as those of a channel that is never empty.
+/// For futures that may be ready at once many times in a row, such as those of a channel that is
+/// never empty.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -90,7 +91,7 @@ impl<F: Future> Future for Cooperative<F> {
 }
 
 /// Spends one unit of the task's budget, and lets other tasks go first if none is left. For loops
-/// that await nothing of this runtime.
+/// that await no future of this runtime.
 ///
 /// ```
 /// # blitz::block_on(async {

@@ -5,7 +5,7 @@
 pub use crate::base::Id;
 use crate::base::context;
 
-/// The id of the task that calls it.
+/// Returns the id of the calling task.
 ///
 /// ```
 /// let (inside, outside) = blitz::block_on(async {
@@ -26,7 +26,7 @@ pub fn id() -> Id {
     }
 }
 
-/// The id of the task that calls it; `None` outside of a task.
+/// Returns the id of the calling task; `None` outside of a task.
 ///
 /// ```
 /// assert_eq!(blitz::task::try_id(), None);

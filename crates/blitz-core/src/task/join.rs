@@ -6,14 +6,13 @@ use super::block_on::block_on;
 use super::{JoinError, JoinHandle};
 
 impl<T> JoinHandle<T> {
-    /// Waits for the result: what `.await` does, for code that is not async.
+    /// Waits for the result, in code that is not async.
     ///
-    /// On a worker, a job of the worker's own pool that has not begun is run right here, and
-    /// otherwise the wait helps with other work of that pool. A thread outside of every pool
-    /// blocks.
+    /// A worker runs a job of its own pool right here if the job has not begun. Otherwise it helps
+    /// with other work of that pool while it waits. A thread outside of every pool blocks.
     ///
     /// # Errors
-    /// If it panicked ([`JoinError::into_panic`] has the payload) or was cancelled.
+    /// If it panicked ([`JoinError::into_panic`] returns the payload) or was cancelled.
     ///
     /// # Blocking
     /// A thread outside of the pool blocks.

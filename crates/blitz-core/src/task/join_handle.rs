@@ -1,4 +1,4 @@
-//! The way to the result of a task or job.
+//! Handles to the results of tasks and jobs.
 
 #![forbid(unsafe_code)]
 
@@ -12,14 +12,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// The handle of a task or job, with which its result is awaited.
+/// The handle of a task or job. Await it to get the result.
 ///
 /// [`spawn`](crate::spawn), [`spawn_cpu`](crate::spawn_cpu) and
 /// [`spawn_blocking`](crate::spawn_blocking) return it. Outside of async code,
 /// [`join`](JoinHandle::join) it.
 ///
-/// Dropped, it leaves the task to itself: the task still runs, its result is dropped, and a panic
-/// goes to the pool's panic handler.
+/// Dropping it detaches the task: the task still runs, its result is dropped, and a panic goes to
+/// the pool's panic handler.
 ///
 /// ```
 /// let task = blitz::spawn(async { 6 * 7 });
@@ -73,10 +73,10 @@ impl<T> JoinHandle<T> {
 
     /// Cancels it.
     ///
-    /// A task is dropped at its next poll, or now if it waits, unless it is
-    /// [shielded](crate::task::shield); its handle then returns a [`JoinError`] that
-    /// [`is_cancelled`](JoinError::is_cancelled). A job that has not begun never does; one that has
-    /// runs to its end. What has ended stays as it is.
+    /// A task is dropped at once if it waits, otherwise at its next poll, unless it is
+    /// [shielded](crate::task::shield). Its handle then returns a [`JoinError`] that
+    /// [`is_cancelled`](JoinError::is_cancelled). A job that has not begun never runs; a job that
+    /// has begun runs to its end. A task or job that has ended is not changed.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -92,7 +92,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Returns a handle with which others can cancel it.
+    /// Returns a handle that can cancel it, for other parts of the program.
     #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
         match &self.kind {
@@ -120,7 +120,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Returns the id that tells it from other tasks and jobs.
+    /// Returns its id, which no other task or job has.
     #[must_use]
     pub fn id(&self) -> Id {
         match &self.kind {
@@ -138,7 +138,7 @@ impl<T> Future for JoinHandle<T> {
         match &mut self.kind {
             Kind::Task(join) => {
                 ready!(join.poll_finished(cx));
-                // Before the result is there, so that it need not be moved again.
+                // Spend before the result is read, so that the result need not be moved again.
                 spent.made_progress();
                 Poll::Ready(result_of(join))
             }
@@ -171,7 +171,7 @@ impl<T> Drop for JoinHandle<T> {
 
 // Nothing in a handle is pinned: the task's future is elsewhere.
 impl<T> Unpin for JoinHandle<T> {}
-// What a panic leaves half done it leaves in the task, and there it comes out as an error.
+// A panic can only leave the task's data half changed, and the task reports it as an error.
 impl<T> UnwindSafe for JoinHandle<T> {}
 impl<T> RefUnwindSafe for JoinHandle<T> {}
 

@@ -6,9 +6,9 @@
 //!  join_next ─▶ the oldest number ─▶ that slot's handle has a result
 //! ```
 //!
-//! So an end costs as much in a large set as in a small one. Slots and their bells are used again.
-//! A bell may ring late, for a task that had the slot before: then the handle has no result, and
-//! nothing is lost.
+//! So taking a result costs the same in a large set as in a small one. Slots and their bells are
+//! reused. A bell may ring late, for a task that had the slot before: then the handle has no
+//! result, and nothing is lost.
 
 #![forbid(unsafe_code)]
 
@@ -22,10 +22,10 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker, ready};
 
-/// Tasks and jobs with results of one type, which it returns as they end.
+/// A set of tasks and jobs. Returns their results as they end.
 ///
-/// Dropped, it aborts those that are left; [`detach_all`](JoinSet::detach_all) leaves them to
-/// themselves.
+/// Dropping it aborts the tasks that are left; [`detach_all`](JoinSet::detach_all) lets them run
+/// on.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -53,7 +53,7 @@ struct Slot<T> {
     bell: Waker,
 }
 
-/// What the tasks' ends and the set share.
+/// State that the tasks and the set share.
 #[derive(Default)]
 struct News {
     state: Mutex<State>,
@@ -128,7 +128,7 @@ impl<T> JoinSet<T> {
         JoinSet { slots: Vec::new(), free: Vec::new(), news: Arc::default() }
     }
 
-    /// How many tasks are in it: those that run, and those whose result was not asked for yet.
+    /// Returns how many tasks are in it: those that run, and those whose result was not taken yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
@@ -198,7 +198,7 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
 
-    /// As [`join_next`](JoinSet::join_next), with the task's id; that of one that failed is in the
+    /// As [`join_next`](JoinSet::join_next), with the task's id. The id of a failed task is in the
     /// [error](JoinError::id).
     ///
     /// An id may be used again as soon as the task is out of the set and no [`AbortHandle`] for it
@@ -222,7 +222,7 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|cx| self.poll_join_next_with_id(cx)).await
     }
 
-    /// A task that has ended, which it takes out of the set; `None` if there is none right now.
+    /// Takes a task that has ended out of the set; `None` if there is none right now.
     ///
     /// ```
     /// let mut set = blitz::JoinSet::new();
@@ -285,7 +285,8 @@ impl<T: 'static> JoinSet<T> {
     /// ```
     ///
     /// # Panics
-    /// As soon as a task panics, with its panic, or was cancelled; the others are aborted.
+    /// As soon as a task panicked or was cancelled; the panic continues here. The others are
+    /// aborted.
     pub async fn join_all(mut self) -> Vec<T> {
         let mut results = Vec::with_capacity(self.len());
         while let Some(ended) = self.join_next().await {
@@ -298,8 +299,8 @@ impl<T: 'static> JoinSet<T> {
         results
     }
 
-    /// What came of the task in a slot, which is free then; `None` if it has not ended, or the slot
-    /// is free.
+    /// Takes the result of the task in a slot, and frees the slot. Returns `None` if the task has
+    /// not ended, or the slot is free.
     fn take(&mut self, number: usize) -> Option<Result<(Id, T), JoinError>> {
         let Slot { handle: place, bell } = &mut self.slots[number];
         let handle = place.as_mut()?;
@@ -359,7 +360,7 @@ impl<T: 'static> JoinSet<T> {
             if handle.is_some() {
                 self.free.push(number);
             }
-            // The drop of a result that was not asked for is user code, and may unwind.
+            // Dropping a result that was not taken runs user code, and may unwind.
             drop(handle);
         }
     }

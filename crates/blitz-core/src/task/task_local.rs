@@ -1,8 +1,8 @@
-//! Values that belong to a task, wherever it is polled.
+//! Values that belong to a task, on whichever thread it is polled.
 //!
-//! The value lies in the future. While the future is polled it is in a cell of the thread, with the
-//! number of the layer that the poll is on: what is polled or run on top of it, as tasks are where
-//! a worker waits, finds another number and does not see the value.
+//! The value lies in the future. While the future is polled the value is in a cell of the thread,
+//! with the number of the poll's layer. Work on top of that poll, such as tasks that a waiting
+//! worker polls, has another number and does not see the value.
 //!
 //! ```text
 //!  depth 0:  floor 0 holds the value of the innermost scope
@@ -65,14 +65,14 @@ macro_rules! task_local {
 
 /// A value that belongs to a task, made by [`task_local!`](crate::task_local).
 ///
-/// It has no value but inside of [`scope`](LocalKey::scope) and
-/// [`sync_scope`](LocalKey::sync_scope). Scopes nest, also inside of [`with`](LocalKey::with). A
+/// It has a value only inside of [`scope`](LocalKey::scope) and
+/// [`sync_scope`](LocalKey::sync_scope). Scopes nest, even inside of [`with`](LocalKey::with). A
 /// task that is spawned inside of a scope does not inherit the value.
 pub struct LocalKey<T: 'static> {
     cell: thread::LocalKey<LocalCell<T>>,
 }
 
-/// Where a thread has the value while a scope is polled.
+/// Holds the value on a thread while a scope is polled.
 #[doc(hidden)]
 pub struct LocalCell<T> {
     ground: Floor<T>,
@@ -163,8 +163,8 @@ impl<T: 'static> LocalKey<T> {
         LocalKey { cell }
     }
 
-    /// `future`, for which the key has this value, whichever threads it is polled on. It is dropped
-    /// with the value, too.
+    /// Runs `future` with this value of the key, on whichever threads it is polled. Its drop sees
+    /// the value, too.
     ///
     /// ```
     /// blitz::task_local!(static NUMBER: u32);
@@ -183,7 +183,7 @@ impl<T: 'static> LocalKey<T> {
         TaskLocalFuture { key: self, slot: Some(value), future: Some(future) }
     }
 
-    /// Calls `f`, for which the key has this value.
+    /// Calls `f` with this value of the key.
     ///
     /// ```
     /// blitz::task_local!(static NUMBER: u32);
@@ -202,7 +202,7 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Calls `f` with the value. Whatever runs in there, be it other tasks while `f` waits, may
+    /// Calls `f` with the value. Code inside of `f`, even other tasks that run while `f` waits, may
     /// enter scopes of the key: they have their own values.
     ///
     /// # Panics
@@ -241,7 +241,7 @@ impl<T: 'static> LocalKey<T> {
         result.ok().flatten().ok_or(AccessError { _private: () })
     }
 
-    /// A clone of the value.
+    /// Returns a clone of the value.
     ///
     /// # Panics
     /// Outside of every scope of the key.
@@ -253,7 +253,7 @@ impl<T: 'static> LocalKey<T> {
         self.with(T::clone)
     }
 
-    /// A clone of the value, if there is one.
+    /// Returns a clone of the value, if there is one.
     ///
     /// # Errors
     /// Outside of every scope of the key.
@@ -333,7 +333,7 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             let mut future = this.future;
-            // Where a thread ends there is no way in: it is dropped without the value.
+            // While a thread ends no scope can be entered: the future is dropped without the value.
             if let Some(_inside) = this.key.enter(this.slot) {
                 future.set(None);
             }
@@ -342,7 +342,7 @@ pin_project! {
 }
 
 impl<T: 'static, F> TaskLocalFuture<T, F> {
-    /// Takes the value out of the future: after its end, to see what became of it.
+    /// Takes the value out of the future, for example after its end.
     ///
     /// A future that is polled without its value is outside of the scope.
     ///

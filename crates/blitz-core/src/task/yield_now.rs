@@ -36,8 +36,7 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         self.yielded = true;
-        // The worker that polls the task sees the note. A waker that is not the task's has to be
-        // woken.
+        // The worker that polls the task sees the note. Any other waker has to be called.
         if !context::yield_task(cx.waker()) {
             cx.waker().wake_by_ref();
         }

@@ -1,9 +1,8 @@
 //! The context of another runtime that a team keeps for its threads.
 //!
-//! A worker is inside from its first moment to its last. Work that runs on top of a waiting frame
-//! is inside, too, whatever that frame has entered: an [`Aside`](crate::base::context::Aside)
-//! enters again. The other runtime ends after the last task of the team, and before the team has
-//! ended.
+//! A worker is in the context from its first moment to its last. Work on top of a waiting frame is
+//! in it, too, whatever that frame has entered: an [`Aside`](crate::base::context::Aside) enters
+//! again. The other runtime ends after the last task of the team, and before the team has ended.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +11,7 @@ use crate::base::ambient::{Ambient, AmbientGuard, replace_own};
 use crate::base::context;
 use std::sync::Arc;
 
-/// A worker's thread is inside of its pool's context until this is dropped.
+/// Keeps a worker's thread in its pool's context until this is dropped.
 pub(crate) struct Inside {
     guard: Option<AmbientGuard>,
     before: Option<Arc<dyn Ambient>>,
@@ -47,8 +46,7 @@ impl Team {
         debug_assert!(set.is_ok(), "a team has one context");
     }
 
-    /// Makes the current thread, a worker of the team, be inside of the context, and every aside on
-    /// it.
+    /// Enters the context on the current thread, a worker of the team, and for every aside on it.
     pub(crate) fn be_inside(&self) -> Option<Inside> {
         self.ambient().map(Inside::begin)
     }

@@ -11,7 +11,7 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// What a driver may know of its pool.
+/// The driver's view of its pool.
 #[derive(Clone)]
 pub struct PoolView {
     pub(crate) team: Weak<Team>,
@@ -30,26 +30,28 @@ impl PoolView {
         self.team.upgrade().is_some_and(|team| team.sleep().is_stopping())
     }
 
-    /// What [`PoolBuilder::backend`](crate::PoolBuilder::backend) was given, if it is a `T`.
+    /// Returns the value of [`PoolBuilder::backend`](crate::PoolBuilder::backend), if it is a `T`.
     #[must_use]
     pub fn backend<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let backend = self.team.upgrade()?.config.backend.clone()?;
         backend.downcast().ok()
     }
 
-    /// What [`PoolBuilder::max_io_completions`](crate::PoolBuilder::max_io_completions) said.
+    /// Returns the value of
+    /// [`PoolBuilder::max_io_completions`](crate::PoolBuilder::max_io_completions).
     #[must_use]
     pub fn max_io_completions(&self) -> Option<usize> {
         self.team.upgrade()?.config.io_completions
     }
 
-    /// What [`PoolBuilder::timer_slack`](crate::PoolBuilder::timer_slack) said, or its default.
+    /// Returns the value of [`PoolBuilder::timer_slack`](crate::PoolBuilder::timer_slack), or its
+    /// default.
     #[must_use]
     pub fn timer_slack(&self) -> Duration {
         self.team.upgrade().map_or(Duration::ZERO, |team| team.config.timer_slack)
     }
 
-    /// When the pool was built, if its clock stands from then on.
+    /// Returns when the pool was built, if its clock is paused since then.
     #[must_use]
     pub fn paused_since(&self) -> Option<Instant> {
         self.team.upgrade()?.config.paused_since
@@ -132,7 +134,7 @@ impl Team {
         self.sleep().driver().map(|driver| &**driver)
     }
 
-    /// Tells the driver, once, that the pool has ended; from now on none can be plugged in.
+    /// Shuts the driver down, once, because the pool has ended. From now on none can be plugged in.
     pub(crate) fn shut_driver_down(&self) {
         let mut over = self.plugging.lock();
         let was_over = std::mem::replace(&mut *over, true);

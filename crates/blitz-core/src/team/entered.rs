@@ -1,4 +1,4 @@
-//! Which pool the current thread has entered.
+//! Tracks which pool the current thread has entered.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ thread_local! {
     static ENTERED: RefCell<Doors> = const { RefCell::new(Doors { open: Vec::new(), opened: 0 }) };
 }
 
-/// What this thread has entered and not left, oldest first.
+/// The pools that this thread has entered and not left, oldest first.
 struct Doors {
     open: Vec<Door>,
     /// How many there ever were.
@@ -23,9 +23,9 @@ struct Doors {
 
 struct Door {
     number: u64,
-    /// The aside in which it was opened, and in which alone it counts.
+    /// The aside in which it was entered. It counts in that aside only.
     aside: u64,
-    /// None hides what was entered before.
+    /// `None` hides the pools that were entered before.
     team: Option<Arc<Team>>,
 }
 
@@ -45,13 +45,12 @@ pub(crate) fn entered() -> Option<Arc<Team>> {
     ENTERED.try_with(|doors| doors.borrow().newest().cloned()).ok().flatten()
 }
 
-/// Whether this thread's locals are being destroyed, so that what it has entered is not known any
-/// more.
+/// Whether this thread's locals are being destroyed, so that the entered pools are unknown.
 pub(crate) fn is_entering_over() -> bool {
     ENTERED.try_with(|_| ()).is_err()
 }
 
-/// A pool, or none, is this thread's entered one until this is dropped; not for other threads.
+/// Keeps a pool, or none, entered on this thread until this is dropped.
 pub(crate) struct Entered {
     /// None if there is nothing to undo.
     number: Option<u64>,
@@ -63,7 +62,7 @@ impl Entered {
         Entered::open(Some(team))
     }
 
-    /// No pool is entered: for work that has nothing to do with what the thread is in.
+    /// Enters no pool: for work that is unrelated to what the thread does.
     pub(crate) fn none() -> Entered {
         if !context::is_entered() {
             return Entered { number: None, here: PhantomData };
@@ -95,7 +94,7 @@ impl Drop for Entered {
             context::set_entered(doors.newest().is_some());
             Some(left)
         };
-        // The team that is left may end here; not while the cell is borrowed.
+        // This may drop the last reference to the team, so not while the cell is borrowed.
         drop(ENTERED.try_with(leave));
     }
 }

@@ -4,9 +4,9 @@ use super::{Owner, Team, current};
 use blitz_parts::latch::{JobLatch, Latch, OnceLatch};
 use std::sync::Arc;
 
-/// What the thread that made it waits for, whatever thread that is.
+/// The latch that the thread which made it waits for, a worker or not.
 pub(crate) enum AnyLatch {
-    /// A worker; its team is kept alive, for the setter may be of another one.
+    /// A worker. Its team is kept alive, because the setter may belong to another team.
     Worker(JobLatch, Arc<Team>),
     /// A thread outside of every pool.
     Foreign(OnceLatch),
@@ -45,8 +45,8 @@ impl Latch for AnyLatch {
         match unsafe { &*this } {
             AnyLatch::Worker(latch, team) => {
                 let latch = std::ptr::from_ref(latch);
-                // Once set, the waiter may free the latch and its hold on the team; the bed that
-                // `JobLatch::set` still touches is the team's.
+                // Once it is set, the waiter may free the latch and its reference to the team.
+                // `JobLatch::set` still touches the bed, which the team holds.
                 let team = team.clone();
                 // SAFETY: the inner latch is live until it is set.
                 unsafe { JobLatch::set(latch) };

@@ -1,4 +1,4 @@
-//! How long a team works: the duties that come with its `Life`.
+//! Ends a team: carries out the duties that come with its `Life`.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ impl Team {
         self.life.tasks_end()
     }
 
-    /// Adds a reason to poll tasks and one to go on, for a shielded section. Returns false if tasks
+    /// Adds a hold of the tasks and one of the team, for a shielded section. Returns false if tasks
     /// are being cancelled, or the handle is gone and the caller is not `inside` of another
     /// section.
     pub(crate) fn try_hold_tasks(&self, inside: impl FnOnce() -> bool) -> bool {
@@ -34,7 +34,7 @@ impl Team {
         }
     }
 
-    /// Gives up a reason to go on. The last one stops the workers.
+    /// Releases a hold. The last one stops the workers.
     pub(crate) fn release(&self) {
         self.stop_if(self.life.release());
     }
@@ -45,16 +45,17 @@ impl Team {
         }
     }
 
-    /// Stops the workers: there is no reason to go on.
+    /// Stops the workers: no hold is left.
     pub(crate) fn stop_workers(&self) {
         if self.sleep().counters().load().inactive() == 0 && self.has_task() {
-            // Each worker may be blocked until a task is dropped, which only one that leaves does.
+            // All workers may be blocked until a task is dropped, and only a worker that leaves
+            // drops it.
             self.call_spare_for_end();
         }
         if self.has_task() {
             self.start_ending();
         }
-        // No worker is enlisted any more, so those that leave are all that there are.
+        // No worker is enlisted any more, so the number of workers that leave is final.
         self.spares.end();
         self.sleep().stop();
         self.watch.stop();
@@ -74,14 +75,13 @@ impl Team {
         self.tasks.len() + self.workers().map(of).sum::<usize>()
     }
 
-    /// Whether every worker has left, but for an adopted thread inside an operation, and so has the
-    /// handle.
+    /// Whether the handle and every worker have left, except an adopted thread inside an operation.
     pub(crate) fn all_have_left(&self) -> bool {
         self.life.leaving() <= usize::from(self.adoption.is_here())
     }
 
-    /// Starts the thread that sees tasks end, once. Without one they end as before: a pool that
-    /// gets no thread cannot do more.
+    /// Starts, once, the thread that looks after the end of tasks. If the system starts no thread,
+    /// tasks end without it.
     #[cold]
     fn start_ending(&self) {
         if let Some(upward) = self.upward.get() {
@@ -91,7 +91,7 @@ impl Team {
         }
     }
 
-    /// Wakes the thread that sees tasks end: perhaps it is not needed any more.
+    /// Wakes the thread that looks after the end of tasks: it may not be needed any more.
     pub(crate) fn notify_ending(&self) {
         if let Some(thread) = self.ending.get() {
             thread.unpark();
@@ -105,15 +105,15 @@ impl Team {
         }
     }
 
-    /// Counts a worker thread in, or the builder: it has begun.
+    /// Counts in a worker thread or the builder, which has begun.
     pub(crate) fn count_in(&self) {
         self.life.count_in();
     }
 
-    /// Counts a worker thread, the handle or the last reason to go on out: it is at its end.
+    /// Counts out a worker thread, the handle or the last hold, which is at its end.
     pub(crate) fn count_out(&self) {
         if self.life.count_out() && !broken(Step::EndAwaitedTold) {
-            // The waiter puts its latch there before it probes.
+            // The waiter stores its latch before it probes.
             let latch = self.end_awaited.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(latch) = latch {
                 AnyLatch::set_shared(&latch);

@@ -1,4 +1,4 @@
-//! What all workers of a pool share.
+//! A team: the workers of a pool and all that they share.
 
 mod ambient;
 mod driver;
@@ -45,14 +45,14 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 
-/// What a team needs of the layers above it.
+/// Functions of higher layers that a team calls.
 #[derive(Clone, Copy)]
 pub(crate) struct Upward {
     /// Starts the thread of a worker that was just added.
     pub(crate) start_spare: fn(&Team, usize, Arc<Rest>) -> io::Result<()>,
     /// Starts the watch.
     pub(crate) start_watch: fn(&Team) -> io::Result<thread::Thread>,
-    /// Starts the thread that sees tasks end.
+    /// Starts the thread that looks after the end of tasks.
     pub(crate) start_ending: fn(&Team) -> io::Result<thread::Thread>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Team {
     injector: CachePadded<Injector>,
     /// Those that the pool was built with, then spares.
     workers: Slots<CachePadded<Worker>>,
-    /// How many workers the pool was built with: so many threads compute at once.
+    /// How many workers the pool was built with: this many threads compute at once.
     seat_count: usize,
     pub(crate) seats: Seats,
     pub(crate) spares: Spares,
@@ -72,14 +72,14 @@ pub(crate) struct Team {
     /// Tasks that the relief worker leaves to workers that have seats.
     pub(crate) long_tasks: LongTasks,
     pub(crate) config: Config,
-    /// What keeps the team at work (see `worker/shutdown`).
+    /// Counts what keeps the team at work (see `worker/shutdown`).
     pub(crate) life: Life,
     pub(crate) sections: Sections,
     pub(crate) names: Arc<Names>,
-    /// What a worker of another team waits for that has dropped the handle.
+    /// The latch of another team's worker that dropped the handle and waits for the end.
     pub(crate) end_awaited: Mutex<Option<Arc<AnyLatch>>>,
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
-    /// The thread that sees tasks end (see `worker/ending`).
+    /// The thread that looks after the end of tasks (see `worker/ending`).
     ending: OnceLock<thread::Thread>,
     pub(crate) panics: Counter,
     /// First-in-first-out order for detached jobs, one queue per worker.
@@ -87,27 +87,27 @@ pub(crate) struct Team {
     pub(crate) guests: Guests,
     /// Workers keep forks private and rely on the asymmetric fence.
     asymmetric: Reliance,
-    /// What workers look at that publish every fork.
+    /// Counters for workers that publish every fork.
     always_demanding: CachePadded<Counters>,
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<TaskQueue>,
     pub(crate) bitmap_totals: BitmapTotals,
-    /// How many lists of waiting tasks there are: one per worker that there was at first.
+    /// How many lists of waiting tasks there are: one per initial worker.
     pub(crate) lists: usize,
-    /// What was counted outside of the workers.
+    /// Counters of threads that are not workers.
     pub(crate) outside: CachePadded<TaskCounters>,
-    /// Events of threads that are no workers.
+    /// Events of threads that are not workers.
     pub(crate) lane: SharedLane,
     pub(crate) labels: Labels,
     /// Polls and jobs that took longer than the watch finds normal.
     pub(crate) stalls: Counter,
-    /// How long closures waited for a thread where they may block.
+    /// How long blocking closures waited for a thread.
     pub(crate) blocking_delays: Box<Times>,
     pub(crate) watch: WatchThread,
     pub(crate) blocking: Blocking,
     pub(crate) adoption: Adoption,
     pub(crate) plugging: Plugging,
-    /// The context of another runtime that every thread of the team is inside of.
+    /// The context of another runtime that every thread of the team is in.
     ambient: OnceLock<Arc<dyn Ambient>>,
     me: Weak<Team>,
 }
@@ -115,7 +115,7 @@ pub(crate) struct Team {
 impl Team {
     /// A team of `workers` workers, none of which has a thread yet.
     pub(crate) fn new(config: Config, workers: usize, scheduler: Scheduler) -> Arc<Team> {
-        // Before the first event: the times of all of them are reckoned from here on.
+        // Before the first event: times of all events are computed from here on.
         ticks::refine();
         let threads = workers - usize::from(config.use_current_thread);
         let asymmetric = barrier::available() && !config.publish_all;
@@ -183,7 +183,7 @@ impl Team {
         let (_, worker) = self.workers.add(CachePadded::new(worker));
         fence(SeqCst);
         if !self.asymmetric.is_on() || !barrier::available() {
-            // The thread that was refused the heavy fence meanwhile may not have seen this worker.
+            // A thread that was refused the heavy fence meanwhile may not have seen this worker.
             worker.publish_all(&self.always_demanding);
         }
     }
@@ -215,12 +215,12 @@ impl Team {
         self.seat_count
     }
 
-    /// Which part of the bitmap is that of worker `index`, which may be a spare.
+    /// Returns the part of the bitmap of worker `index`, which may be a spare.
     pub(crate) fn part_of(&self, index: usize) -> usize {
         index % self.seat_count
     }
 
-    /// How many workers there are, spares included.
+    /// How many workers there are, including spares.
     #[inline]
     pub(crate) fn num_with_spares(&self) -> usize {
         self.workers.len()
@@ -231,7 +231,7 @@ impl Team {
         self.workers.get(index).map(|worker| &**worker)
     }
 
-    /// All workers, spares included.
+    /// All workers, including spares.
     pub(crate) fn workers(&self) -> impl Iterator<Item = &Worker> {
         self.workers.iter().map(|worker| &**worker)
     }
@@ -241,17 +241,17 @@ impl Team {
         self.workers().take(self.seat_count)
     }
 
-    /// A handle that keeps nothing alive.
+    /// A weak reference to the team.
     pub(crate) fn weak(&self) -> Weak<Team> {
         self.me.clone()
     }
 
-    /// A counted handle, unless the team is being dropped.
+    /// A counted reference, unless the team is being dropped.
     pub(crate) fn try_arc(&self) -> Option<Arc<Team>> {
         self.me.upgrade()
     }
 
-    /// A counted handle, for a caller that has to keep the team alive.
+    /// A counted reference, for a caller that has to keep the team alive.
     pub(crate) fn arc(&self) -> Arc<Team> {
         match self.try_arc() {
             Some(team) => team,
@@ -259,7 +259,7 @@ impl Team {
         }
     }
 
-    /// Posts a job from anywhere. Returns how many workers were woken.
+    /// Posts a job from any thread. Returns how many workers were woken.
     pub(crate) fn inject(&self, work: Work) -> usize {
         let was_empty = self.injector.push(work);
         let woken = self.sleep.new_jobs(1, was_empty);
@@ -270,7 +270,7 @@ impl Team {
         woken
     }
 
-    /// Notifies the relief worker, and the guests that hear of tasks, of a task that was just put
+    /// Notifies the relief worker, and the guests that take tasks, of a task that was just put
     /// where all workers look. The caller has fenced since.
     #[inline]
     pub(crate) fn notify_guests_of_task(&self) {

@@ -1,4 +1,4 @@
-//! The worker that the current thread is.
+//! The worker of the current thread.
 
 use super::worker::{Own, Worker};
 use blitz_parts::deque;
@@ -16,7 +16,7 @@ thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
 }
 
-/// The worker that the current thread is, if it is one.
+/// Returns the worker of the current thread, if it is one.
 ///
 /// The token must not leave the current call: a thread stops being a worker only outside of every
 /// job, in `WorkerScope::drop`.
@@ -27,7 +27,7 @@ pub(crate) fn current<'a>() -> Option<Owner<'a>> {
     worker.map(|worker| Owner { worker, here: PhantomData })
 }
 
-/// The current thread is this worker until the scope is dropped.
+/// Makes the current thread this worker until the scope is dropped.
 pub(crate) struct WorkerScope {
     before: *const Worker,
 }
@@ -74,13 +74,13 @@ impl<'a> Owner<'a> {
         Owner { worker, here: PhantomData }
     }
 
-    /// What others may see of the worker.
+    /// The part of the worker that other threads may see.
     #[inline(always)]
     pub(crate) fn worker(self) -> &'a Worker {
         self.worker
     }
 
-    /// What only this thread touches.
+    /// The part of the worker that only this thread touches.
     #[inline(always)]
     pub(crate) fn own(self) -> &'a Own {
         // SAFETY: an `Owner` is on the worker's own thread.
@@ -120,8 +120,8 @@ impl<'a> Owner<'a> {
     #[inline]
     pub(crate) fn in_run<R>(self, f: impl FnOnce(Option<Runner>) -> R) -> R {
         let (run, outside) = self.trail.begin();
-        // Waiters follow the runner of a job to find its descendants; they may do so only if
-        // nothing else lies in the deque below what the job will push.
+        // Waiters follow the runner of a job to find its descendants. They may do so only if the
+        // deque has no other jobs below those that this job will push.
         let runner = match u16::try_from(self.index()) {
             Ok(index) if self.worker.deque.is_empty() => Some(Runner { index, run }),
             _ => None,

@@ -1,4 +1,4 @@
-//! Where a panic goes that no thread waits for: to the pool's handler.
+//! Reports panics that no thread waits for to the pool's handler.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Calling a spare for a team: one that rests, or a new worker.
+//! Calls a spare for a team: one that rests, or a new worker.
 
 #![forbid(unsafe_code)]
 
@@ -7,13 +7,13 @@ use crate::state::{Called, Duty};
 use std::io::{self, Write};
 
 impl Team {
-    /// The team calls these from now on.
+    /// Sets the functions of higher layers that the team calls from now on.
     pub(crate) fn connect(&self, upward: Upward) {
         // Once is enough: all callers have the same.
         let _ = self.upward.set(upward);
     }
 
-    /// Has a spare take a seat, if one is free.
+    /// Lets a spare take a seat, if one is free.
     pub(crate) fn fill_seat(&self) {
         if self.seats.try_fill() && !self.call_spare(Duty::Seat) {
             self.seats.vacate();
@@ -65,7 +65,7 @@ impl Team {
         )
     }
 
-    /// Tells the user why no spare comes, the first time.
+    /// Reports once to the user why there is no spare.
     fn say_once(&self, text: impl FnOnce() -> String) {
         if self.spares.is_first_refusal() {
             let text = text();

@@ -1,4 +1,4 @@
-//! When the watch of a team is needed; what it does then is in `worker/watch`.
+//! Notifies the watch of a team when it is needed. `worker/watch` has what it then does.
 
 #![forbid(unsafe_code)]
 
@@ -61,7 +61,7 @@ impl Team {
 
     /// Makes every worker publish each fork and use ordinary fences, if the system has refused the
     /// heavy fence since the last call. A sleeper calls it between that fence and its last look.
-    /// Several threads may do this at once; each has done all of it before it looks.
+    /// Several threads may call it at once; for each of them all of it is done before it looks.
     pub(crate) fn notice_refused_fence(&self) {
         self.asymmetric.notice_refusal(|| {
             self.publish_all();

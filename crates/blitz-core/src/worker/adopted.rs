@@ -8,9 +8,9 @@ use std::cell::RefCell;
 use std::sync::{Arc, Weak};
 
 thread_local! {
-    /// The team of which this thread is worker 0 without having been started as one. It sits down
-    /// only while it is inside one of the pool's operations, so that it can leave for good at any
-    /// other time, and another thread can end its adoption then.
+    /// The team that has adopted this thread as worker 0. The thread is the worker only inside of
+    /// the pool's operations. At any other time it can leave for good, and another thread can end
+    /// its adoption.
     static ADOPTED: RefCell<Weak<Team>> = const { RefCell::new(Weak::new()) };
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn is_worker() -> bool {
     current().is_some() || adopted().is_some()
 }
 
-/// Calls `f` with the worker that the current thread is, inside an operation or not.
+/// Calls `f` with the worker of the current thread, inside an operation or not.
 #[inline(always)]
 pub(crate) fn with_worker<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     match current() {
@@ -50,7 +50,7 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     }
 }
 
-/// By itself, so that what the drop-in asks before each of its forks is one load.
+/// A function of its own, so that the check before each fork of the drop-in is one load.
 #[cold]
 #[inline(never)]
 fn with_adopted<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {

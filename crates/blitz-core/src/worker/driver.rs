@@ -1,5 +1,4 @@
-//! The driver slot: where a driver for the outside world, sockets and timers, is plugged into a
-//! pool.
+//! The driver slot: plugs a driver for sockets and timers into a pool.
 //!
 //! ```text
 //!  idle worker ──the lease is free──▶ poll: what is there already?
@@ -12,21 +11,20 @@
 //!                    dispatch: queues the tasks; gives the lease back; calls other wakers; runs
 //! ```
 //!
-//! The lease is the sleep protocol's (see `blitz_parts::sleep`): one worker at a time has it, and
-//! if all sleep one of them sleeps in the driver. A worker gives it back before it runs anything,
-//! and any worker that runs out of work takes it. If none does, because one runs something long and
-//! the others sleep already, the watch wakes one of them after a millisecond. To hand the lease on
-//! each time would cost a wake-up per event. So a worker that gives the lease back notifies the
-//! watch, even if it only had a look.
+//! The lease is part of the sleep protocol (see `blitz_parts::sleep`): one worker at a time has it,
+//! and if all sleep, one of them sleeps in the driver. A worker gives the lease back before it runs
+//! anything, and any worker that runs out of work takes it. If none does, because one runs
+//! something long and the others sleep already, the watch wakes one of them after a millisecond.
+//! Handing the lease on each time would cost a wake-up per event. So a worker that gives the lease
+//! back notifies the watch, even if it only polled.
 //!
 //! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on`
-//! ([`is_prompt`](crate::driver::is_prompt)). Any other waker is the user's code and may block. The
-//! driver keeps it until the worker has left the lease and is counted as active; then the worker
+//! ([`is_prompt`](crate::driver::is_prompt)). Any other waker is user code and may block. The
+//! driver keeps it until the worker has given the lease back and counts as active; then the worker
 //! calls it. Kept wakers stay in the driver until they are called, one by one: while one of them
 //! blocks, the next worker that polls the driver calls the others.
 //!
-//! No worker sleeps while the pool ends. A worker that waits for something then polls the driver
-//! itself.
+//! No worker sleeps while the pool ends: a worker that waits for something polls the driver itself.
 //!
 //! A pool has no driver until a caller asks for one: programs that only fork and join open no
 //! descriptor.
@@ -49,8 +47,8 @@ impl PoolView {
     /// [`Driver::pool_is_idle`](blitz_parts::sleep::Driver::pool_is_idle); elsewhere the answer may
     /// be out of date when it is returned.
     ///
-    /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and one that
-    /// polls the driver has nothing to do but to wait.
+    /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and a worker
+    /// that polls the driver only waits.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         let rests = |team: Arc<Team>| team.sleep().is_stopping() || is_asleep(&team);
@@ -66,8 +64,8 @@ fn all_inactive(team: &Team) -> bool {
 
 /// Whether every worker sleeps, or is about to and will find nothing.
 fn is_asleep(team: &Team) -> bool {
-    // What a closure wakes at its end is seen afterwards, and a closure that was begun meanwhile,
-    // too.
+    // Look for work afterwards: a closure that ended may have woken a task, and another may have
+    // begun.
     let rests = team.blocking.is_idle() && team.sleep().all_sleep() && !has_any_work(team);
     rests && team.blocking.is_idle()
 }
@@ -77,14 +75,14 @@ fn has_any_work(team: &Team) -> bool {
     has_work(team) || team.workers().any(Worker::has_mail)
 }
 
-/// The last closure that may block has ended.
+/// Notifies the driver that the last closure that may block has ended.
 pub(crate) fn tell_driver_of_end(team: &Team) {
     if let Some(driver) = team.driver().filter(|_| is_asleep(team)) {
         driver.pool_is_idle();
     }
 }
 
-/// What a visit to the driver brought.
+/// The result of a visit to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "kept wakers have to be called"]
 pub(crate) enum Visit {
@@ -97,8 +95,8 @@ pub(crate) enum Visit {
 }
 
 impl Owner<'_> {
-    /// Sees to what has happened, if no other worker is about to. Returns whether anything had.
-    /// Only for a worker that is not counted as inactive.
+    /// Polls the driver and dispatches its events, unless another worker has the lease. Returns
+    /// whether there were any. Only for a worker that is not counted as inactive.
     pub(crate) fn poll_driver(self) -> bool {
         let visit = self.visit_driver();
         if visit == Visit::Wakers {
@@ -117,9 +115,9 @@ impl Owner<'_> {
         Visit::Nothing
     }
 
-    /// Wakes the tasks for which something happened, and leaves the lease to others. If they are
-    /// many, others are told of them. Few are this worker's: they are done before a sleeper would
-    /// have taken one, and if they are not, the watch tells of them.
+    /// Wakes the tasks whose events arrived, and gives the lease back. If there are many, notifies
+    /// another worker. This worker keeps a few to itself: it finishes them before a sleeper would
+    /// have taken one. If it does not, the watch notifies another worker.
     pub(crate) fn dispatch(self, lease: DriverLease<'_>) -> Visit {
         let outer = self.own().dispatching.replace(true);
         let keeps = self.team().driver().is_some_and(|driver| driver.dispatch());
@@ -131,9 +129,9 @@ impl Owner<'_> {
         if keeps && !broken(Step::DriverCallsKept) { Visit::Wakers } else { Visit::Tasks }
     }
 
-    /// Calls the wakers that the driver keeps. They are foreign code: one that panics keeps no
-    /// other from being called, and what one of them forks is no part of what this worker waits
-    /// for. Only for a worker that is not counted as inactive.
+    /// Calls the wakers that the driver keeps. They are foreign code: if one panics, the others are
+    /// still called, and what one of them forks is unrelated to what this worker waits for. Only
+    /// for a worker that is not counted as inactive.
     #[cold]
     pub(crate) fn call_wakers(self) {
         let team = self.team();
@@ -153,14 +151,14 @@ impl Owner<'_> {
         self.own().in_wakers.set(depth);
     }
 
-    /// Whether a wait with so much `room` may call kept wakers. One that waits in such a waker
+    /// Whether a wait with this much `room` may call kept wakers. A wait inside of such a waker
     /// calls no more of them at the limit: each might wait on top of the one before.
     pub(crate) fn may_call_wakers(self, room: Room) -> bool {
         self.own().in_wakers.get() == 0 || room >= Room::Needed
     }
 
-    /// Leaves the lease to others. One that found it taken may sleep on its word now, and this
-    /// worker may be about to run something long.
+    /// Gives the lease back and notifies the watch. A worker that found the lease taken may sleep
+    /// on its word now, and this worker may be about to run something long.
     fn leave(self, lease: DriverLease<'_>) {
         drop(lease);
         if !broken(Step::DriverLeaveTells) {
@@ -168,7 +166,7 @@ impl Owner<'_> {
         }
     }
 
-    /// This worker is about to sleep: if it is the last one, the driver may want to know.
+    /// Notifies the driver if this worker, which is about to sleep, is the last one.
     pub(crate) fn tell_idle_driver(self) {
         if let Some(driver) = self.team().driver().filter(|_| all_inactive(self.team())) {
             if !broken(Step::DriverIdleTold) {

@@ -1,10 +1,10 @@
-//! The end of tasks beside workers that are blocked.
+//! Cancels tasks while workers are blocked at the end of a pool.
 //!
 //! A worker that leaves cancels the tasks that it can reach (see `sched/cancel`). The drop of a
 //! task is user code. It may wait for the drop of another task, as may a job that still runs. If
-//! every worker waits like this, none of them reaches the task that the others wait for. So a pool
-//! that ends with tasks starts one more thread, which looks whether tasks go on ending. As long as
-//! none does, that thread starts others, each of which cancels what is left.
+//! every worker waits like this, none of them gets to the task that the others wait for. So a pool
+//! that ends with tasks starts one more thread, which checks that tasks keep ending. As long as
+//! none does, that thread starts others, and each of them cancels what is left.
 
 #![forbid(unsafe_code)]
 
@@ -16,8 +16,8 @@ use blitz_parts::tuning::{END_PERIOD, END_PERIOD_MAX, END_THREADS};
 use std::io;
 use std::sync::PoisonError;
 
-/// Starts the thread that looks after the end of tasks. It goes when no task is left, or when no
-/// worker is left but an adopted thread, for which the end does not wait.
+/// Starts the thread that looks after the end of tasks. It leaves when no task is left, or when
+/// only an adopted thread is left as a worker, for which the end does not wait.
 pub(super) fn start(team: &Team) -> io::Result<Thread> {
     spawn(team, see_tasks_end)
 }
@@ -58,6 +58,6 @@ fn see_tasks_end(team: &Team) {
 fn cancel_here(team: &Team) {
     let _entered = Entered::new(team.arc());
     let _inside = team.be_inside();
-    // The last worker to leave waits until this thread has no task in its hands (LIFE-7).
+    // The last worker to leave waits until this thread holds no task (LIFE-7).
     team.life.come_late(|| cancel_reachable(team));
 }

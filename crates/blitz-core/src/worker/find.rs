@@ -1,11 +1,11 @@
-//! Where a worker looks for work, and in which order.
+//! Finds work for a worker, in this order:
 //!
 //! Own tasks (see `sched`), own deque (newest first), own mail, injected jobs (all of them: one is
 //! kept, the rest goes onto the own deque), the task queue, other workers' deques and rings from a
 //! random start (oldest first). A worker that is about to sleep looks harder: it also forces
 //! private jobs of workers that sit in a long leaf into the open. Once per interval of polls and
-//! jobs what comes from elsewhere goes first, and every second time the task queue goes before own
-//! jobs: no kind of work can keep another waiting for ever.
+//! jobs, work from elsewhere goes first, and every second time the task queue goes before own jobs:
+//! no kind of work can keep another waiting for ever.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ use blitz_parts::task::Runnable;
 /// How hard to look.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// At what others have published.
+    /// Only at what others have published.
     Public,
     /// Also at what they have not, at the price of a heavy fence.
     Hard,
@@ -49,12 +49,12 @@ pub(crate) enum Found {
     Task(Runnable),
     /// Wakers that the driver keeps, to be called.
     Wakers,
-    /// Nothing, for this worker is a spare and one too many: it leaves.
+    /// Nothing: this worker is a spare that is not needed any more, so it leaves.
     TooMany,
 }
 
 impl Owner<'_> {
-    /// As [`find`](Self::find), as a call: for a worker that has found nothing.
+    /// As [`find`](Self::find), but not inlined: for a worker that has found nothing.
     #[inline(never)]
     pub(super) fn find_when_idle(self, look: Look, search: bool) -> Option<Found> {
         self.find(look, search)
@@ -78,8 +78,8 @@ impl Owner<'_> {
         self.find_beyond(look, search)
     }
 
-    /// What `find` does when this worker has no task of its own. By itself, since all of it inside
-    /// of the main loop would leave that no registers.
+    /// The part of `find` for a worker without tasks of its own. Not inlined, since it would leave
+    /// the main loop no registers.
     #[inline(never)]
     fn find_beyond(self, look: Look, search: bool) -> Option<Found> {
         self.forget_poll_end();
@@ -105,7 +105,7 @@ impl Owner<'_> {
         first
     }
 
-    /// What goes before own tasks in this turn; `own_job` takes one of the own jobs.
+    /// Finds work that goes before own tasks in this turn; `own_job` takes one of the own jobs.
     #[cold]
     pub(super) fn find_in_turn(
         self,
@@ -120,10 +120,10 @@ impl Owner<'_> {
         }
     }
 
-    /// What own tasks and jobs would keep waiting for ever, a different kind first each time;
-    /// `own_job` takes one of the own jobs.
+    /// Finds work that own tasks and jobs would otherwise keep waiting for ever, a different kind
+    /// first each time; `own_job` takes one of the own jobs.
     fn find_fairly(self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
-        // A worker that is never idle may have polled the task of a forgotten shield to its end.
+        // A worker that is never idle may have finished the task of a forgotten shield.
         end_orphaned_sections_if_closing(self.team());
         // After wakers were called the next turn is for the others, however many wakers there are.
         let visits = !self.own().called_wakers.replace(false);
@@ -141,7 +141,7 @@ impl Owner<'_> {
             1 => injected().or_else(queued).or_else(own),
             _ => queued().or_else(own).or_else(injected),
         }?;
-        // What is found here runs before the own tasks, and may run for long.
+        // Work found here runs before the own tasks, and may run for long.
         if !broken(Step::RuntimeFairTells) {
             self.tasks().notify_of_ring();
         }
@@ -152,7 +152,7 @@ impl Owner<'_> {
     pub(crate) fn find_elsewhere(self, look: Look, wanted: Wanted) -> Option<Found> {
         let found = self.look_elsewhere(look, wanted);
         if let Some(Found::Job(_)) = found {
-            // There may be many, and no task of its own that would bring this worker to the driver.
+            // There may be many jobs, and no own task that would bring this worker to the driver.
             self.tasks().count_job();
         }
         found

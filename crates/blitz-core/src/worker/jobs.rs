@@ -38,7 +38,7 @@ impl Jobs<'_> {
         self.own_deque().mark()
     }
 
-    /// Puts a job where this worker and others find it.
+    /// Pushes a job that this worker and others can take.
     pub(crate) fn push(self, work: Work) {
         let count = self.own_deque().push(work.into_raw(), self.worker().arm());
         // A plain fence, unlike in `fork`: a worker that begins to look after this one has found no
@@ -46,21 +46,21 @@ impl Jobs<'_> {
         fence(SeqCst);
         let demand = self.demand();
         if demand.anyone_inactive() {
-            // If other jobs are public then a worker was notified of them, or sees them, and wakes
-            // the next (SLEEP-3). Only now, after the fence, is it known whether a worker that has
-            // gone to sleep since has taken them.
+            // If other jobs are public, a worker was notified of them, or sees them, and wakes the
+            // next (SLEEP-3). Look only now, after the fence: a worker may have taken them and gone
+            // to sleep since.
             let alone = self.worker().deque.public_len() <= count;
             if alone || demand.all_wanted() {
                 self.notify(alone);
             }
         }
         // All workers may be busy, and each that looks may take something else that blocks it. Once
-        // it is on, the watch stays on as long as jobs are left.
+        // the watch is on, it stays on as long as jobs are left.
         self.team().watch_left_after_fence();
     }
 
-    /// Puts a job of the caller's frame where this worker finds it. If it is then
-    /// [wanted](Self::is_fork_wanted), it has to be [shared](Self::share).
+    /// Forks a job of the caller's frame. If it is then [wanted](Self::is_fork_wanted), it has to
+    /// be [shared](Self::share).
     ///
     /// # Safety
     /// 1. The caller takes it back with the place that this returns, before its frame goes and
@@ -75,7 +75,7 @@ impl Jobs<'_> {
         place
     }
 
-    /// Whether a worker is idle and no job is public: asked after each fork.
+    /// Whether a worker is idle and no job is public. Called after each fork.
     #[inline(always)]
     pub(crate) fn is_fork_wanted(self) -> bool {
         let demand = self.demand();
@@ -88,8 +88,8 @@ impl Jobs<'_> {
         self.own_deque().take_back(place)
     }
 
-    /// Takes the newest fork back if [`take_back`](Self::take_back) did not: runs what was pushed
-    /// since, if there is room on the stack. Returns whether the fork is the caller's again.
+    /// Takes the newest fork back after [`take_back`](Self::take_back) failed. Runs jobs that were
+    /// pushed since, if there is room on the stack. Returns whether the fork is the caller's again.
     pub(crate) fn take_back_public(self, fork: NonNull<Header>, place: Place<Header>) -> bool {
         if self.own_deque().take_back_public(fork, place) == TakeBack::Taken {
             return true;
@@ -102,12 +102,12 @@ impl Jobs<'_> {
     }
 
     /// The same when `newest` lay above the fork. The caller's other half has spawned such jobs, or
-    /// has taken them from outside of the pool: they are no part of the caller's task.
+    /// has taken them from outside of the pool: they do not belong to the caller's task.
     #[inline(never)]
     fn run_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
         let aside = Aside::begin();
         if room() < Room::Mail {
-            // Each of them might spawn the next and join in its turn.
+            // Each of these jobs might spawn the next and join in turn.
             drop(aside);
             return self.keep_above(fork, newest);
         }
@@ -128,17 +128,18 @@ impl Jobs<'_> {
             kept.push(taken(job));
             next = self.own_deque().pop();
         }
-        // The oldest first, so that they lie as they did.
+        // The oldest first, to restore their order.
         kept.into_iter().rev().for_each(|job| self.push(job));
         next.is_some()
     }
 
-    /// Makes the oldest of this worker's private jobs public, as many as `wanted` says.
+    /// Makes the oldest of this worker's private jobs public. `wanted` maps their number to how
+    /// many.
     fn publish(self, wanted: impl FnOnce(usize) -> usize) -> Published {
         self.own_deque().publish(wanted, self.worker().arm())
     }
 
-    /// Brings private jobs of another worker into the open.
+    /// Makes private jobs of another worker public.
     pub(super) fn force(self, victim: &Worker) -> bool {
         // Without the asymmetric fence there is nothing private, and no fence to force with.
         if victim.demand().all_wanted() || !victim.deque.has_private() {
@@ -180,8 +181,8 @@ impl Jobs<'_> {
 
     /// Wakes a worker if none is looking; `was_empty`: no job was public before.
     fn notify(self, was_empty: bool) {
-        // One worker is notified of however many jobs: if it finds more than it takes, it wakes the
-        // next (SLEEP-3), and a burst that is over soon has not woken every worker.
+        // Notify one worker for any number of jobs: if it finds more than it takes, it wakes the
+        // next (SLEEP-3). So a short burst does not wake every worker.
         let woken = self.team().sleep().new_jobs(1, was_empty);
         self.counters.wakes_sent.add(woken as u64);
     }
@@ -201,16 +202,15 @@ impl Jobs<'_> {
         next
     }
 
-    /// The same where own jobs have their turn: the oldest, if older ones may have nothing to do
-    /// with those on top, which might spawn others for ever.
+    /// The same for a turn of own jobs. It takes the oldest if older jobs may be unrelated to those
+    /// on top, which might spawn others for ever.
     pub(super) fn pop_in_turn(self) -> Option<Work> {
         if self.own().order.get() == Order::Newest { self.pop() } else { self.take_oldest() }
     }
 
-    /// Puts a job that no frame waits for where this worker and others find it. Jobs that tasks
-    /// spawn have nothing to do with each other, and each has waited as long as it lies there: the
-    /// worker takes the oldest first. A job that spawns others does so on the way to their result:
-    /// the newest first keeps them few.
+    /// Pushes a job that no frame waits for. Jobs that tasks spawn are unrelated to each other, so
+    /// the worker takes the oldest first. Jobs that a job spawns are parts of one computation:
+    /// taking the newest first keeps them few.
     pub(super) fn push_detached(self, work: Work) {
         let order = &self.own().order;
         order.set(match order.get() {
@@ -249,8 +249,8 @@ impl Jobs<'_> {
         }
         let first = opened.pop_front()?;
         drop(outgrown(&mut opened));
-        // No other worker was notified of this mail, nor of a task that is alone in the ring: the
-        // task would wait for the mail although others sleep.
+        // No other worker was notified of a task that is alone in the ring. Announce it: otherwise
+        // it would wait for the mail although others sleep.
         if !broken(Step::RuntimeFairTells) {
             self.tasks().notify_of_ring();
         }
@@ -266,8 +266,8 @@ impl Jobs<'_> {
         let mut batch = team.injector().take_all();
         let first = batch.next()?;
         self.counters.injected.add(1);
-        // They have nothing to do with each other: the next one must not wait for the first. This
-        // worker may still count as one that looks for work, and is about to run the first.
+        // The jobs are unrelated: the next one must not wait for the first. This worker may still
+        // count as looking for work, and is about to run the first.
         for work in batch {
             self.own().order.set(Order::Oldest);
             self.push(work);
@@ -279,7 +279,7 @@ impl Jobs<'_> {
     pub(super) fn give_memory_back(self) {
         let own = self.own_deque();
         if own.is_oversized() {
-            // If a thief is in the way, the next time will do.
+            // If a thief is in the way, try again next time.
             own.shrink();
         }
     }

@@ -1,4 +1,4 @@
-//! Waiting for a latch on the thread that made it.
+//! Waits for a latch on the thread that made it.
 
 #![forbid(unsafe_code)]
 
@@ -9,15 +9,15 @@ use blitz_parts::deque::Mark;
 use blitz_parts::guests::Injected;
 use blitz_parts::job::Header;
 
-/// What the current worker, if the thread is one, pushes from now on lies above this mark.
+/// Jobs that the current worker, if there is one, pushes from now on lie above this mark.
 pub(crate) fn mark() -> Mark<Header> {
     current().map_or(Mark::START, |owner| owner.jobs().mark())
 }
 
 impl AnyLatch {
     /// Waits for jobs of `team`. A worker of that team looks at injected jobs only once `injected`
-    /// says that one of its own is among them; a worker of another team, into which the jobs of
-    /// `team` may call back, always looks at those of its own team.
+    /// is set: then a job of this wait is among them. A worker of another team always looks at
+    /// those of its own team, since the jobs of `team` may call back into it.
     pub(crate) fn wait_for_jobs_of(&self, team: &Team, mark: Mark<Header>, injected: &Injected) {
         match current() {
             Some(owner) if owner.is_in(team) => self.wait(mark, help(team, Some(injected))),
@@ -28,8 +28,8 @@ impl AnyLatch {
         }
     }
 
-    /// Waits for something outside of the worker's own team, which may need tasks of that team and
-    /// jobs that are injected into it, whichever these are.
+    /// Waits for something outside of the worker's own team. That may depend on any tasks and
+    /// injected jobs of the own team.
     pub(crate) fn wait_for_anything(&self, mark: Mark<Header>) {
         let help = current().map_or(Help::Anything, |owner| help_outside(owner.team()));
         self.wait(mark, help);

@@ -16,14 +16,14 @@ pub(crate) fn post(worker: &Worker, work: Work) {
     }
 }
 
-/// No thread will be this worker any more: the caller runs what is in its mail.
+/// Runs the mail of a worker that no thread will be any more.
 pub(super) fn disown(worker: &Worker) {
     run_undeliverable(worker.mail.disown());
 }
 
 /// Runs mail of a worker that has left.
 fn run_undeliverable(mail: Batch) {
-    // The caller may be in a task, which is none of the mail's.
+    // The caller may be in a task, to which the mail does not belong.
     let _aside = Aside::begin();
     for work in mail {
         work.run(None);

@@ -1,4 +1,4 @@
-//! Jobs from threads that may be no workers of the team.
+//! Jobs from threads that may not be workers of the team.
 
 #![forbid(unsafe_code)]
 

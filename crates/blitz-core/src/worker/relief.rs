@@ -1,9 +1,9 @@
-//! The relief worker: a spare that sees to the driver and to tasks while those who have seats compute.
+//! The relief worker: a spare that serves the driver and tasks while workers with seats compute.
 //!
-//! It waits in the driver, polls what was woken there, what is in the queue, and what lies in the
-//! rings of stuck workers. It takes no jobs, so it costs the computation no more than the tasks
-//! cost. A task whose polls are long it leaves to those who have seats, as a job. It stays for a
-//! while after it was last needed, since computations pause, and then leaves the driver to a worker
+//! It waits in the driver, and polls the tasks that were woken there, those in the queue, and those
+//! in the rings of stuck workers. It takes no jobs, so it costs the computation no more than the
+//! tasks cost. It leaves a task with long polls to workers with seats, as a job. It stays for a
+//! while after it was last needed, since computations pause. Then it leaves the driver to a worker
 //! that sleeps.
 
 #![forbid(unsafe_code)]
@@ -27,7 +27,7 @@ use std::time::Duration;
 pub(super) enum Relieved {
     /// The worker is not needed any more.
     Leaves,
-    /// It was stuck in a poll: it goes on as one that has a seat.
+    /// It was stuck in a poll: it goes on as a worker with a seat.
     Sits,
 }
 
@@ -40,7 +40,7 @@ impl Owner<'_> {
         if !begun {
             return Relieved::Leaves;
         }
-        // Where the kernel knows no slices it is preferred when it wakes as any other thread is.
+        // Without slices the kernel treats this thread like any other when it wakes.
         let has_slice = thread::set_slice(thread::current(), Some(RELIEF_SLICE));
         let takes_seat = self.relieve_until_over() == Relieved::Sits;
         if has_slice {
@@ -56,7 +56,7 @@ impl Owner<'_> {
         if takes_seat {
             return Relieved::Sits;
         }
-        // Its place in the driver is free, and all others may sleep.
+        // The driver is free now, and all other workers may sleep.
         self.tasks().give_away();
         sleep.relieve();
         Relieved::Leaves
@@ -116,7 +116,7 @@ impl Owner<'_> {
         foreign.or_else(own).or_else(queued).or_else(steal).map(Found::Task)
     }
 
-    /// What the relief worker looks at last before it waits.
+    /// The relief worker's last look before it waits.
     fn sees_tasks_on_relief(self) -> bool {
         let team = self.team();
         let stealing = team.config.stealing;
@@ -147,13 +147,13 @@ impl Owner<'_> {
         let since = Instant::now();
         self.tasks().poll(task);
         if since.elapsed() > RELIEF_POLL_LONG {
-            // It took long, but perhaps only because another thread had the processor.
+            // The poll took long, but perhaps only because another thread had the processor.
             team.long_tasks.remember(suspect(address));
         }
     }
 }
 
-/// Whether work waits for a free seat, and no spare is left to take it but the one on relief.
+/// Whether work waits for a free seat, and only the spare on relief is left to take it.
 pub(super) fn is_last_for_a_seat(team: &Team) -> bool {
     team.seats.free() > 0 && !team.spares.is_any_left() && has_work(team)
 }
@@ -173,7 +173,7 @@ fn stuck_workers(team: &Team) -> impl Iterator<Item = &Worker> {
     team.workers().filter(|worker| worker.seat.is_noted())
 }
 
-/// Has a worker with a seat poll the task.
+/// Lets a worker with a seat poll the task.
 fn leave_to_seats(team: &Team, task: Runnable) {
     let Some(hold) = Hold::while_at_work(team) else { return drop(task) };
     inject(

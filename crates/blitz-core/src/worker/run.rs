@@ -25,7 +25,7 @@ use blitz_parts::prim::{SeqCst, Step, broken, fence};
 use blitz_parts::sleep::Idle;
 
 impl Owner<'_> {
-    /// Works until the pool ends, or until this is a spare and one too many.
+    /// Works until the pool ends, or until this is a spare that is not needed any more.
     pub(crate) fn run_until_stopped(self) {
         let sleep = self.team().sleep();
         loop {
@@ -62,8 +62,8 @@ impl Owner<'_> {
                 if idle.is_sleepy() {
                     self.jobs().give_memory_back();
                     if !parks && self.has_park_handlers() {
-                        // The handler is user code: no idle worker may run it. What it spawns is
-                        // found by the look that begins anew.
+                        // The handler is user code: no idle worker may run it. The next look finds
+                        // what it spawns.
                         parks = true;
                         self.stop_looking(idle, || has_work(self.team()));
                         self.call_park_handler();
@@ -111,7 +111,7 @@ impl Owner<'_> {
         }
     }
 
-    /// Counts this worker as idle no more. Another is woken if there is `more`.
+    /// Stops counting this worker as idle. Wakes another worker if there is `more` work.
     pub(super) fn stop_looking(self, idle: Idle, more: impl Fn() -> bool) {
         self.note_found();
         self.leave_the_rest(self.team().sleep().work_found(self.bed(), idle, more));
@@ -120,8 +120,8 @@ impl Owner<'_> {
     /// Notifies the watch of work in the team's queues, if this worker woke no other. `woken`: how
     /// many it woke when it stopped looking.
     ///
-    /// A poster that has seen this worker look leaves its work to it, and what this worker found
-    /// may block it. The watch already knows of the jobs and tasks of single workers.
+    /// A poster that has seen this worker look leaves its work to it, and the work that this worker
+    /// found may block it. The watch already knows the jobs and tasks of single workers.
     pub(super) fn leave_the_rest(self, woken: usize) {
         let team = self.team();
         self.counters.wakes_sent.add(woken as u64);
@@ -131,8 +131,8 @@ impl Owner<'_> {
         }
     }
 
-    /// One idle round, which may be a sleep; `latch`: what this worker waits for, if anything. Says
-    /// what the driver brought, if this worker was in there.
+    /// Does one idle round, which may be a sleep; `latch`: what this worker waits for, if anything.
+    /// Returns what the driver brought, if this worker was in it.
     pub(super) fn no_work_found(self, idle: &mut Idle, latch: Option<&JobLatch>) -> Visit {
         if idle.is_sleepy() {
             end_orphaned_sections_when_idle(self.team());
@@ -161,7 +161,7 @@ impl Owner<'_> {
         lease.map_or(Visit::Nothing, |lease| self.dispatch(lease))
     }
 
-    /// Whether there is a reason for this worker not to sleep: what it looks at last.
+    /// Whether there is a reason for this worker not to sleep: its last look.
     fn sees_work(self) -> bool {
         let sees_mail = self.has_mail() && !broken(Step::WorkerSeesMail);
         let sees = sees_mail || has_work(self.team());
@@ -188,7 +188,7 @@ impl Owner<'_> {
         self.execute_here(work);
     }
 
-    /// As [`execute`](Self::execute), as a part of the caller: for a loop that runs many.
+    /// As [`execute`](Self::execute), but inlined: for a loop that runs many jobs.
     #[inline(always)]
     pub(super) fn execute_here(self, work: Work) {
         debug_assert!(context::is_outside_of_tasks(), "a job would see a stranger's task");
@@ -197,7 +197,7 @@ impl Owner<'_> {
         let timed = self.own().tasks.tick.times_job(before);
         let noted = if timed { Some(self.begin_noted_job()) } else { None };
         self.in_run(|runner| {
-            // A job keeps its panics to itself; one that does not would leave its waiter waiting.
+            // A job catches its panics. One that did not would leave its waiter waiting for ever.
             let guard = AbortOnUnwind("a job");
             work.run(runner);
             std::mem::forget(guard);

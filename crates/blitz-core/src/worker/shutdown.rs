@@ -1,29 +1,29 @@
-//! How a pool ends, step by step.
+//! Ends a pool, in these steps:
 //!
 //! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `alive`.
-//!    Threads outside of the pool get no more jobs into it.
+//!    Threads outside of the pool can post no more jobs.
 //! 2. Every shielded section of a task has a count of both, too; none begins any more. A section
 //!    that is still there when its task has ended was forgotten, and its counts are given back.
-//!    When the first is zero no task is polled any more, and all are cancelled (see
+//!    When `task_holds` is zero no task is polled any more, and all are cancelled (see
 //!    `sched/cancel`). Jobs go on: one may wait for a task's end.
 //! 3. Every detached job gives up its count of `alive` when it has run; a job that spawns another
 //!    does so before it gives up its own, so the count is zero only if nothing is left.
 //! 4. The thread that brings that count to zero stops the sleep protocol: every worker wakes and
 //!    stays awake.
 //! 5. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and
-//!    what that spawned, gives up its scope and counts itself out. Mail that comes later its sender
-//!    runs. The last to leave cancels the tasks that are left.
-//! 6. The handle's drop joins the threads, so their thread-local destructors have run, too. Threads
-//!    from a custom spawner are waited for up to step 5 only: their handles are the spawner's.
+//!    what that spawned, gives up its scope and counts itself out. The sender runs mail that comes
+//!    later. The last to leave cancels the tasks that are left.
+//! 6. The handle's drop joins the threads, so their thread-local destructors have run, too. For
+//!    threads from a custom spawner it waits until step 5 only: the spawner has their handles.
 //!
-//! A handle that is dropped on one of the pool's own threads cannot wait for itself: it does not
-//! wait. Nor does one whose pool was built with `detach_on_drop`.
+//! A drop of the handle on one of the pool's own threads does not wait, since it would wait for
+//! itself. With `detach_on_drop` no drop waits.
 //!
 //! The thread that a pool has adopted (see `worker/adoption`) is free when the handle is gone. If
 //! it drops the handle outside of the pool's operations, it works as the pool's threads do until
-//! step 5. In all other cases a thread is started that takes its place: by the thread that drops
-//! the handle, or by the adopted one at the end of the operation that it is in, unless nothing is
-//! left then.
+//! step 5. In all other cases a new thread takes its place. The thread that drops the handle starts
+//! it, or the adopted thread does so at the end of its current operation, unless nothing is left
+//! then.
 
 #![forbid(unsafe_code)]
 
@@ -49,16 +49,16 @@ pub(crate) fn give_up(team: &Team, unstarted: usize) {
     leave(team);
     adopted_has_left(team);
     release_with_tasks(team);
-    // Threads that a custom spawner started end by themselves; it may have kept some for later.
+    // Threads of a custom spawner end by themselves; the spawner may have kept some for later.
     if !team.config.detach_on_drop {
         join_own_threads(team);
     }
 }
 
-/// Ends the team: what the handle's drop does.
+/// Ends the team, for the drop of its handle.
 pub(crate) fn shut_down(team: &Team) {
     team.life.close();
-    // Before the workers can leave: so one of them is the last, and cancels what is left.
+    // Leave before the workers can: then one of them is the last, and cancels what is left.
     leave(team);
     release_with_tasks(team);
     // Either this sees that a task has ended, or the worker that polled it sees that the handle is
@@ -67,8 +67,8 @@ pub(crate) fn shut_down(team: &Team) {
         end_orphaned_sections(team);
     }
     if current().is_some_and(|owner| owner.is_in(team)) {
-        // Inside of one of the pool's own operations, whose frames need the worker until they end.
-        // A thread that the pool has adopted hands over then.
+        // This is inside of one of the pool's own operations, whose frames need the worker until
+        // they end. An adopted thread hands over at that point.
         return;
     }
     let is_own_thread = team.blocking.is_here() || team.is_ambient_here() || team.watch.is_here();
@@ -79,20 +79,21 @@ pub(crate) fn shut_down(team: &Team) {
     }
     let _visit = visit();
     if let Some(owner) = current() {
-        // A worker of another pool: our last jobs may wait for one of its pool's, so it works on.
+        // This is a worker of another pool. Our last jobs may wait for a job of that pool, so it
+        // works on.
         wait_for_end_on(team, owner);
     }
     join_own_threads(team);
     team.ended().wait();
 }
 
-/// The thread that the pool has adopted, if any, is worker 0 no more. What only that could run
-/// runs: here, if this is the thread and `waits`; else on a thread that takes its place.
+/// Ends the adoption of a thread, if there is one. Work that only worker 0 could run runs here, if
+/// this is the adopted thread and `waits`; else on a thread that takes its place.
 fn end_adoption(team: &Team, waits: bool) {
     if is_adopted_by(team) {
         let visit = visit();
         if let Some(owner) = current().filter(|_| waits) {
-            // No frame of this worker is on the stack, so it may do as a thread of the pool does.
+            // No frame of this worker is on the stack, so it may work like a thread of the pool.
             let _aside = Aside::begin();
             owner.run_until_stopped();
         }
@@ -108,7 +109,7 @@ fn end_adoption(team: &Team, waits: bool) {
         if waits {
             stand_in_for_adopted(team);
         } else {
-            // Late is better than never: the adopted thread does it after its next visit.
+            // The adopted thread does it after its next visit.
             team.adoption.resume();
         }
     }
@@ -120,7 +121,7 @@ fn wait_for_end_on(team: &Team, owner: Owner<'_>) {
     let latch = Arc::new(AnyLatch::for_worker(owner));
     let awaited = Some(latch.clone());
     *team.end_awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
-    // The last one to leave sets the team's latch before it looks for this one.
+    // The last worker to leave sets the team's latch before it looks for this latch.
     if !team.ended().probe() {
         latch.wait(mark(), help_outside(owner.team()));
     }
@@ -130,9 +131,9 @@ fn wait_for_end_on(team: &Team, owner: Owner<'_>) {
 
 fn join_own_threads(team: &Team) {
     let next = || team.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    // One by one, for a worker may start the watch while others are waited for already.
+    // One by one, because a worker may start the watch while this thread already waits for others.
     while let Some(thread) = next() {
-        // A worker thread does not unwind; if it did, there is no thread left to tell.
+        // A worker thread does not unwind. If it did, there would be no one to report to.
         let _ = thread.join();
     }
     team.blocking.join();

@@ -15,7 +15,7 @@ use blitz_parts::stock::Stock;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
-/// Lets a team start spares, its watch, and the thread that sees its tasks end.
+/// Lets a team start spares, its watch, and the thread that looks after the end of tasks.
 pub(crate) fn connect(team: &Team) {
     team.connect(Upward {
         start_spare: start,
@@ -42,17 +42,17 @@ impl Owner<'_> {
         while let Some(duty) = call {
             let stock = Stock::open();
             self.serve(duty);
-            // What it needed others need now.
+            // Other workers may need the memory now.
             self.jobs().give_memory_back();
             drop(stock);
-            // The watch may have taken this one for blocked while it left.
+            // The watch may have considered this spare blocked while it left.
             self.tasks().attend(None);
             call = self.team().spares.rest(rest);
         }
     }
 
     fn serve(self, duty: Duty) {
-        // What the watch noted while this spare rested is not about this call.
+        // Notes that the watch made while this spare rested do not concern this call.
         self.tasks().attend(None);
         let sleep = self.team().sleep();
         self.note_spare_begin(duty);
@@ -73,7 +73,7 @@ impl Owner<'_> {
         self.note_spare_end();
     }
 
-    /// Hands the jobs of this spare to others: it rests.
+    /// Hands the jobs of this spare to others, because it rests.
     pub(super) fn hand_jobs_on(self) {
         // A thief may be faster at one of them.
         while !self.deque.is_empty() {
@@ -83,21 +83,21 @@ impl Owner<'_> {
         }
     }
 
-    /// Whether this worker is a spare and too many: then it leaves.
+    /// Whether this worker is a spare that is not needed any more: then it leaves.
     #[inline]
     pub(super) fn is_too_many(self) -> bool {
         let team = self.team();
         team.seats.has_too_many() && self.index() >= team.num_workers() && team.seats.try_leave()
     }
 
-    /// Gives this worker's seat away while `f` blocks, if `gives` says so.
+    /// Gives this worker's seat away while `f` blocks, if `gives`.
     pub(super) fn without_seat<R>(self, gives: bool, f: impl FnOnce() -> R) -> R {
         if gives {
             if self.seat.lose(&self.team().seats) {
                 self.team().fill_seat();
             }
-            // If no seat is free, since another worker is blocked and has not lost its own, the
-            // watch finds that one.
+            // If no seat is free because another worker is blocked and still has its seat, the
+            // watch finds that worker.
             self.team().watch_left();
         }
         let depth = &self.own().without_seat;
@@ -107,7 +107,7 @@ impl Owner<'_> {
     }
 }
 
-/// Takes the seat back, however the call ends.
+/// Takes the seat back, even if the call panics.
 struct Back<'a> {
     owner: Owner<'a>,
     gave: bool,

@@ -1,8 +1,8 @@
-//! How much of its stack a thread has left: what says what it may begin while it waits.
+//! Measures how much stack a thread has left, and so what it may begin while it waits.
 //!
-//! A thread that waits runs other jobs and tasks on top of the frame that waits, and each of these
-//! may wait in its turn. A level costs stack, and how much is the program's affair. So no depth is
-//! fixed: before a wait begins anything, it looks how much of the stack is free.
+//! A waiting thread runs other jobs and tasks on top of the frame that waits, and each of these may
+//! wait in turn. How much stack a level costs depends on the program. So there is no fixed depth:
+//! before a wait begins anything, it looks how much of the stack is free.
 //!
 //! | free | what a wait begins |
 //! |---|---|
@@ -12,15 +12,15 @@
 //! | an eighth | mail: jobs for this worker alone; the drops of tasks that are cancelled |
 //! | less | own newer jobs and descendants of what it waits for, which nest as the program does |
 //!
-//! Each row has all rows below it. What is not begun others run, or this thread once its stack is
-//! shorter; if there is nothing else the thread parks until what it waits for has come. All that
-//! one wait begins lies on top of the same frame, so a wait looks once.
+//! Each row includes all rows below it. Other threads run what a wait does not begin, or this
+//! thread does once it uses less stack. If there is nothing else, the thread parks until its wait
+//! is over. All that one wait begins lies on top of the same frame, so a wait looks once.
 //!
-//! The bounds are those that the system tells. Where it does not, a worker's stack is as large as
-//! its pool's settings say, counted from where the worker began, and another thread's is
-//! [`STACK_ASSUMED`], counted from the lowest frame that asked. A thread that is outside of its
-//! bounds runs on a stack that some library gave it, whose size is unknown: there a wait begins its
-//! own jobs, descendants and mail, and nothing else.
+//! The bounds come from the system. If the system does not know them, a worker's stack has the size
+//! in its pool's settings, counted from where the worker began. Another thread's stack has
+//! [`STACK_ASSUMED`] bytes, counted from the lowest frame that asked. A thread outside of its
+//! bounds runs on the stack of some library, whose size is unknown: there a wait begins its own
+//! jobs, descendants and mail, and nothing else.
 
 #![forbid(unsafe_code)]
 
@@ -32,7 +32,7 @@ use blitz_parts::tuning::{
 };
 use std::cell::Cell;
 
-/// What there is room for on top of the caller's frame. Each has room for all before it.
+/// What there is room for on top of the caller's frame. Each value includes all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Room {
     /// Own newer jobs, and descendants of what is waited for.
@@ -51,7 +51,7 @@ pub(crate) enum Room {
 struct Bounds {
     lowest: usize,
     end: usize,
-    /// Not the system's answer.
+    /// The bounds do not come from the system.
     assumed: bool,
 }
 
@@ -60,7 +60,7 @@ thread_local! {
     static BOUNDS: Cell<Option<Bounds>> = const { Cell::new(None) };
 }
 
-/// The current thread becomes a worker, with a stack of `size` bytes if that is known.
+/// Notes that the current thread becomes a worker, with a stack of `size` bytes if that is known.
 pub(crate) fn begin(size: Option<usize>) {
     if size.is_some() && BOUNDS.with(Cell::get).is_none() {
         BOUNDS.with(|known| known.set(Some(Bounds::of_current_thread(size))));
@@ -84,7 +84,7 @@ fn room_in_new_bounds(known: Option<Bounds>, here: usize) -> Room {
     bounds.room_at(here)
 }
 
-/// Calls `f` as if the stack had `room` on top of the caller, however deep `f` goes.
+/// Calls `f` as if the stack always had `room`, however deep `f` goes.
 #[cfg(all(test, blitz_shuttle))]
 pub(crate) fn with_room<R>(room: Room, f: impl FnOnce() -> R) -> R {
     /// So large that no frame matters.
@@ -117,7 +117,7 @@ impl Bounds {
         Bounds { lowest: end.saturating_sub(size), end, assumed: true }
     }
 
-    /// The same, if the thread turns out to have begun further down on its stack than was assumed.
+    /// The same, if the thread turns out to have begun deeper on its stack than assumed.
     fn stretched_to(self, here: usize) -> Bounds {
         if self.assumed && here > self.end {
             Bounds::assumed(here, self.end - self.lowest)

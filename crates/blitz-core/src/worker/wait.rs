@@ -1,4 +1,4 @@
-//! What a worker does while it waits for a latch.
+//! Waits for a latch on a worker, and runs other work meanwhile.
 
 #![forbid(unsafe_code)]
 
@@ -22,17 +22,16 @@ use blitz_parts::tuning;
 /// What a waiting worker may run, if there is room on its stack.
 #[derive(Clone, Copy)]
 pub(crate) enum Help<'a> {
-    /// Whatever there is, jobs and tasks. A worker that waits like this counts as looking for work,
-    /// and so may leave nothing aside. If the stack is too short for that it waits as for
-    /// [`Help::Tasks`].
+    /// Any work, jobs and tasks. A worker that waits like this counts as looking for work, and so
+    /// must take any work. If the stack is too short for that it waits as for [`Help::Tasks`].
     Anything,
     /// Its own newer jobs, descendants of what it waits for, jobs from outside and tasks; then it
     /// parks.
     Tasks,
     /// Only its own newer jobs and descendants of what it waits for; then it parks.
     Descendants {
-        /// Once true, also jobs from outside, for a descendant may be among them. Set before such a
-        /// job is injected.
+        /// Once it is set, also jobs from outside, because a descendant may be among them. Set
+        /// before such a job is injected.
         injected: Option<&'a Injected>,
     },
 }
@@ -56,8 +55,8 @@ impl Outside<'_> {
     }
 }
 
-/// What a worker may run that does not count as looking for work: its own newer jobs, descendants
-/// of what it waits for, mail, and what is said here, all of it if there is room.
+/// Limits for a worker that does not count as looking for work. If there is room, it may run its
+/// own newer jobs, descendants of what it waits for, mail, and what these fields allow.
 #[derive(Clone, Copy)]
 struct Limits<'a> {
     room: Room,
@@ -75,11 +74,11 @@ impl Limits<'_> {
 }
 
 impl Owner<'_> {
-    /// Returns once `latch` is set. Jobs of the own deque above `mark` belong to what is
-    /// waited for; those below belong to frames further out.
+    /// Returns once `latch` is set. Jobs of the own deque above `mark` belong to this wait; those
+    /// below belong to frames further out.
     #[cold]
     pub(crate) fn wait_until(self, latch: &JobLatch, mark: Mark<Header>, help: Help<'_>) {
-        // The latch lies in a frame that must not go before it is set.
+        // The latch lies in a frame that must live until the latch is set.
         let guard = AbortOnUnwind("a wait");
         let _aside = Aside::begin();
         self.forget_poll_end();
@@ -125,10 +124,10 @@ impl Owner<'_> {
                 continue;
             }
             if sleep.is_stopping() {
-                // What this waits for may itself wait for a task that no worker will poll any more.
+                // The awaited job may itself wait for a task that no worker will poll any more.
                 stop_looking(&mut idle);
                 cancel_waiting_tasks(self.team());
-                // Or for the outside world, and no worker sleeps in the driver any more.
+                // Or it waits for the outside world, and no worker sleeps in the driver any more.
                 if broken(Step::DriverPolledAtEnd) || !self.poll_driver() {
                     yield_now();
                 }
@@ -155,14 +154,13 @@ impl Owner<'_> {
         }
     }
 
-    /// Runs one thing, if there is any, on behalf of a caller that waits no longer but lets others
-    /// go first.
+    /// Runs one job or task, if there is any, for a caller that no longer waits but yields.
     pub(crate) fn let_another_go_first(self, latch: &JobLatch) {
         let _aside = Aside::begin();
         let room = room();
         if room < Room::Needed {
-            // Others have to poll what this worker has and what is woken; but it may be the only
-            // one.
+            // Other workers have to poll this worker's tasks and those that are woken; but it may
+            // be the only worker.
             self.tasks().give_away();
             let visit = self.tasks().while_parking(|| self.visit_driver());
             self.call_wakers_for_others(visit, room);
@@ -183,8 +181,8 @@ impl Owner<'_> {
         self.tasks().notify_of_ring();
     }
 
-    /// The newest own job above `mark` while nothing else has to go first: what
-    /// `find_while_waiting` would find, sooner.
+    /// Takes the newest own job above `mark` if nothing else has to go first: a fast path of
+    /// `find_while_waiting`.
     #[inline]
     fn next_of_many(self, mark: Mark<Header>) -> Option<Work> {
         let has_tasks = self.queues.has_any() || self.team().tasks.may_have();
@@ -196,7 +194,8 @@ impl Owner<'_> {
         Some(job)
     }
 
-    /// Any work at all: what is waited for first, and neither kind of work always before the other.
+    /// Finds any work: descendants of this wait first, and neither kind of work always before the
+    /// other.
     fn find_while_waiting(self, latch: &JobLatch, mark: Mark<Header>, look: Look) -> Option<Found> {
         self.forget_poll_end();
         let turn = self.tasks().take_turn();
@@ -249,7 +248,7 @@ impl Owner<'_> {
 
     /// Whether tasks are polled, or cancelled, by a wait within `limits`.
     fn polls_within(self, limits: Limits<'_>) -> bool {
-        // To cancel one takes no more than its drop, unless that waits.
+        // Cancelling a task takes no more than its drop, unless that waits.
         let cancels = || limits.room >= Room::Mail && self.team().tasks_end();
         limits.tasks && (limits.room >= Room::Needed || cancels())
     }
@@ -323,7 +322,7 @@ impl Owner<'_> {
         let (team, polls) = (self.team(), self.polls_within(limits));
         end_orphaned_sections_when_idle(team);
         if !polls && !broken(Step::RuntimeGivesAway) {
-            // Others poll them; this worker might come back to them late.
+            // Other workers poll them; this worker might come back late.
             self.tasks().give_away();
         }
         let mut parks = false;
@@ -332,14 +331,14 @@ impl Owner<'_> {
                 || self.wants_injected(limits)
                 || polls && (self.queues.has_lifo() || has_tasks(team));
             if !sees {
-                // As before every sleep: a clock that stands moves on when all workers sleep.
+                // As before every sleep: a paused clock advances when all workers sleep.
                 self.tell_idle_driver();
                 parks = true;
                 self.note_park();
             }
             sees
         };
-        // Its seat is another's meanwhile, if that has anything to do.
+        // Gives its seat away meanwhile, if there is work for another worker.
         let gives = !polls && has_work(team);
         let (woken, lease) = self.without_seat(gives, || {
             team.sleep().wait_parked(self.bed(), latch, look, || has_work(team))
@@ -357,14 +356,14 @@ impl Owner<'_> {
             None => Visit::Nothing,
         };
         if !polls {
-            // What is woken others have to poll.
+            // Other workers have to poll the tasks that are woken.
             let visit = self.tasks().while_parking(see_to_driver);
             self.call_wakers_for_others(visit, limits.room);
         } else if see_to_driver() == Visit::Wakers && self.may_call_wakers(limits.room) {
             self.call_wakers();
         }
         if limits.tasks && team.sleep().is_stopping() {
-            // What this waits for may itself wait for a task that no worker will poll any more.
+            // The awaited job may itself wait for a task that no worker will poll any more.
             cancel_waiting_tasks(team);
         }
     }
@@ -378,8 +377,8 @@ impl Owner<'_> {
         }
     }
 
-    /// A descendant of the job that `runner` runs: from the runner's deque or, if the runner waits
-    /// itself, from the deque of the one it waits for, and so on.
+    /// Takes a descendant of the job that `runner` runs: from the runner's deque or, if the runner
+    /// itself waits, from the deque of the worker that it waits for, and so on.
     fn leapfrog(self, runner: Option<Runner>, look: Look) -> Option<Work> {
         let team = self.team();
         let mut at = runner?;
@@ -390,8 +389,8 @@ impl Owner<'_> {
                 return None;
             }
             self.counters.steals_tried.add(1);
-            // What lies in the deque while the run lasts was pushed by the run; once it has ended,
-            // something unrelated fills the deque, and that is not ours to take.
+            // While the run lasts, its jobs lie in the deque. Once it has ended, unrelated jobs
+            // fill the deque, and we must not take those.
             let give = || victim.give_if(|| victim.trail.is_still(at.run));
             let found = give().or_else(|| {
                 if look == Look::Hard && self.jobs().force(victim) { give() } else { None }
@@ -407,8 +406,8 @@ impl Owner<'_> {
     }
 }
 
-/// A worker that hears of injected jobs until this is dropped, and perhaps of tasks that are put
-/// where all workers look.
+/// Registers a worker for notifications of injected jobs, and perhaps of tasks, until this is
+/// dropped.
 struct Guest<'a> {
     team: &'a Team,
     place: guests::Guest,
@@ -427,9 +426,8 @@ impl Drop for Guest<'_> {
     }
 }
 
-/// What a worker of `team` may do while it waits for jobs of this team. A task that waits does not
-/// have others polled on top of it: each might wait in its turn, and the stack would grow with
-/// every task there is.
+/// What a worker of `team` may do while it waits for jobs of this team. Inside of a waiting task it
+/// polls no other tasks: each might wait in turn, and the stack would grow with every task.
 pub(crate) fn help<'a>(team: &Team, injected: Option<&'a Injected>) -> Help<'a> {
     match team.config.wait {
         WaitPolicy::StealAnything if context::depth() == 0 => Help::Anything,
@@ -437,8 +435,8 @@ pub(crate) fn help<'a>(team: &Team, injected: Option<&'a Injected>) -> Help<'a> 
     }
 }
 
-/// What a worker of `team` may do while it waits for something outside of the team. That may need
-/// any task of this team, so tasks are polled whatever the policy says.
+/// What a worker of `team` may do while it waits for something outside of the team. That may depend
+/// on any task of this team, so tasks are polled under every policy.
 pub(crate) fn help_outside(team: &Team) -> Help<'static> {
     match team.config.wait {
         WaitPolicy::StealAnything => Help::Anything,

@@ -1,21 +1,21 @@
-//! The watch: a thread that hands on what a stuck worker leaves behind.
+//! The watch: a thread that looks for stuck workers.
 //!
-//! That is its tasks, the driver and its seat.
+//! It hands on the tasks, the driver and the seat of a stuck worker.
 //!
 //! A worker is stuck if it has begun no poll and no job between two looks, which are about a
-//! millisecond apart, and is inside of one. What the watch does then:
+//! millisecond apart, and is inside of one. In that case:
 //!
 //! | what waits | what the watch does |
 //! |---|---|
-//! | a task in the LIFO slot of the stuck worker, of which no other was told | moves it to the queue |
+//! | an unannounced task in the LIFO slot of the stuck worker | moves it to the queue |
 //! | tasks in its ring, or no worker in the driver | wakes a sleeper; if all workers are busy, calls the relief worker |
 //! | any work, and the stuck worker is blocked: it computes nothing | gives its seat to a spare |
-//! | any work, and all workers have computed for a tenth of a second without coming back | gives one seat to a spare, the next after twice as long |
-//! | work for a free seat, and no spare is left but the one on relief | has that one take the seat |
-//! | anything behind the relief worker, which is stuck itself | has it go on as one that has a seat, and calls the next |
+//! | any work, and no worker has come back from its computation for a tenth of a second | gives one seat to a spare, the next after twice as long |
+//! | work for a free seat, and only the spare on relief is left | gives the seat to that spare |
+//! | anything behind the relief worker, which is stuck itself | gives it a seat, and calls the next spare |
 //!
-//! While workers rush through short polls the watch looks less often: a look takes a core from one
-//! of them.
+//! While workers run many short polls the watch looks less often: a look takes a core from one of
+//! them.
 //!
 //! The watch starts when it is first needed, sleeps without a timer while nothing waits and a
 //! worker is in the driver, and never works itself. Each job that is pushed, and each task that a
@@ -41,14 +41,14 @@ use std::io;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// What a look finds where something can be left behind.
+/// What a look finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Finding {
     /// Nothing is left.
     Nothing,
     /// Much has happened since the last look.
     Brisk,
-    /// Little has, or nothing at all.
+    /// Little has happened, or nothing at all.
     Slow,
 }
 
@@ -60,8 +60,8 @@ impl Pace {
         Pace(WATCH_PERIOD)
     }
 
-    /// A look has found these. Only tasks that are brisk make it slower: a free lease alone may
-    /// belong to a worker that has just got stuck.
+    /// Adapts the pace to what a look has found. Only brisk tasks make it slower: a free lease
+    /// alone may mean that a worker has just got stuck.
     fn adapt(&mut self, tasks: Finding, lease: Finding) {
         self.0 = match (tasks, lease) {
             (Finding::Brisk, Finding::Nothing | Finding::Brisk) => {
@@ -72,7 +72,7 @@ impl Pace {
     }
 
     fn wait(&self) {
-        // Only time tells whether a worker is stuck.
+        // Time has to pass to see whether a worker is stuck.
         park_for(self.0);
     }
 }
@@ -121,7 +121,7 @@ fn run(team: &Team) {
     }
 }
 
-/// What the last look has seen of a worker.
+/// The last look at a worker.
 #[derive(Clone, Default)]
 struct Seen {
     polls: u64,
@@ -175,7 +175,7 @@ impl Seen {
         match is_blocked {
             // A loop that sleeps and looks again is blocked as well.
             true if used == before || self.dozed >= WATCH_LOOKS_DOZED => Doing::Nothing,
-            // Other threads have the processors: it would compute.
+            // Other threads have the processors; otherwise it would compute.
             false if self.looks >= WATCH_LOOKS_READY => Doing::Computes,
             _ => Doing::Unknown,
         }
@@ -193,11 +193,11 @@ enum Doing {
     Unknown,
 }
 
-/// Takes care of what waits behind stuck workers. Returns the slowest pace among workers that have
-/// tasks, or are so fast that they may have some at any time.
+/// Handles what waits behind stuck workers. Returns the slowest pace among workers that have tasks,
+/// or that are so fast that they may have some at any time.
 fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
     let (mut finding, mut stuck) = (Finding::Nothing, false);
-    // Asked for once, since the answer takes a look at every worker.
+    // Computed once, since it takes a look at every worker.
     let mut is_left = None;
     let mut is_left = || *is_left.get_or_insert_with(|| work_is_left(team));
     seen.resize(team.num_with_spares(), Seen::default());
@@ -212,11 +212,11 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
             finding = Finding::Slow;
         }
         if seen.is_stuck() {
-            // One that sleeps inside of what it runs is waiting, not stuck.
+            // A worker that sleeps inside of what it runs is waiting, not stuck.
             if seen.looks == STALL_LOOKS && !worker.insight.states.is_idle() {
                 team.note_stall(worker, seen.looks);
             }
-            // A spare has the seat of one that has lost its own.
+            // A spare has the seat of a worker that has lost its own.
             let is_replaced = worker.seat.is_lost() && team.seats.free() <= 0;
             stuck |= !is_replaced;
             if has_tasks {
@@ -247,8 +247,8 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
     finding.max(Finding::Slow)
 }
 
-/// Moves the task in the slot of a stuck worker to the queue, or has another worker look for those
-/// in its ring.
+/// Moves the task in the slot of a stuck worker to the queue, or makes another worker look for
+/// those in its ring.
 fn rescue_tasks(team: &Team, worker: &Worker) {
     if let Some(task) = worker.queues.rescue() {
         worker.queues.counters.rescued.add_shared(1);
@@ -259,8 +259,8 @@ fn rescue_tasks(team: &Team, worker: &Worker) {
     }
 }
 
-/// Wakes a sleeper, which finds the task that waits. If all workers are busy, the relief worker
-/// does. A worker that waits for its descendants alone is busy, too.
+/// Wakes a sleeper, which finds the waiting task. If all workers are busy, the relief worker finds
+/// it. A worker that waits for its descendants only counts as busy, too.
 fn relieve(team: &Team) {
     if team.sleep().wake_one() > 0 || team.sleep().tell_relief() {
         return;
@@ -285,24 +285,24 @@ fn let_relief_preempt(team: &Team, worker: &Worker) {
     }
 }
 
-/// If the relief worker does not come back from what it runs, it goes on as one that has a seat.
+/// Gives a seat to a relief worker that does not come back from what it runs.
 fn retire_relief(team: &Team, worker: &Worker) {
     if team.sleep().on_relief() == Some(worker.index()) && team.sleep().end_relief(worker.index()) {
-        // It is one too many from now on.
+        // From now on there is one worker too many.
         team.seats.take_back();
     }
 }
 
 /// Gives the seat of a stuck worker to a spare, while work waits.
 fn give_seat_away(team: &Team, worker: &Worker) {
-    // One that sleeps needs no seat of another.
+    // A worker that sleeps needs no replacement.
     let gives = !broken(Step::WatchGivesSeats);
     if gives && team.sleep().wake_one() == 0 && worker.seat.lose(&team.seats) {
         fence(SeqCst);
         if worker.bed().serves() {
             team.fill_seat();
         } else {
-            // A spare that has gone to rest meanwhile: it needs no seat, and may have looked before
+            // The spare has gone to rest meanwhile: it needs no seat, and may have looked before
             // this was noted.
             let noted = worker.seat.attend(&team.seats);
             if let Some(thread) = worker.seat.thread().filter(|_| noted.slice) {
@@ -313,7 +313,7 @@ fn give_seat_away(team: &Team, worker: &Worker) {
 }
 
 /// Lets a spare take a seat although all workers compute, if none has come back for long and work
-/// waits. The more spares work already, the longer it takes.
+/// waits. The more spares work already, the longer it waits.
 fn relieve_if_hogged(team: &Team, seen: &mut [Seen]) {
     let extra = seen.iter().filter(|seen| seen.is_hogged).count().min(16);
     let relief = team.sleep().on_relief();
@@ -373,8 +373,8 @@ fn work_is_left(team: &Team) -> bool {
     has_work(team) || team.seats.free() > 0
 }
 
-/// Says whether the watch is off: not, if a slot was filled meanwhile, and never after the system
-/// has refused the heavy fence.
+/// Turns the watch off, and returns whether it is off. It stays on if a slot was filled meanwhile,
+/// and always after the system has refused the heavy fence.
 fn turn_watch_off(team: &Team) -> bool {
     team.watch.rest(|| {
         team.sleep().lease_is_free()

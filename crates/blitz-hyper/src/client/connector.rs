@@ -39,7 +39,7 @@ impl BlitzConnector {
         BlitzConnector::default()
     }
 
-    /// Limits the time that a connection may take to be made, TLS included.
+    /// Limits the time to make a connection, including TLS.
     #[must_use]
     pub fn with_timeout(mut self, patience: Duration) -> BlitzConnector {
         self.patience = Some(patience);
@@ -63,11 +63,12 @@ impl BlitzConnector {
             _ => return Err(ConnectError::Scheme(uri)),
         };
         let Some(host) = uri.host() else { return Err(ConnectError::Scheme(uri)) };
-        // An address of version 6 is in brackets there, and in none here.
+        // An IPv6 address is in brackets in a URI, and without brackets here.
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         let stream = TcpStream::connect((host, port)).await.map_err(ConnectError::Io)?;
-        // Requests are written whole. A connection that is gone already shows it when it is read.
+        // Requests are written in one piece, so no delay is needed. An error is ignored: if the
+        // connection is gone, the next read shows it.
         let _ = stream.set_nodelay(true);
         if is_tls { self.secure(host, stream).await } else { Ok(Stream(Inner::Plain(stream))) }
     }
@@ -140,7 +141,7 @@ pub enum ConnectError {
     Scheme(Uri),
     /// The system or TLS has refused.
     Io(io::Error),
-    /// It took longer than the connector may take.
+    /// The connection took longer than the connector's limit.
     TimedOut(Duration),
 }
 

@@ -1,4 +1,4 @@
-//! An HTTP client that keeps connections: hyper-util's, on Blitz's sockets and timers.
+//! An HTTP client that reuses connections: hyper-util's, on Blitz's sockets and timers.
 
 mod connector;
 
@@ -8,7 +8,7 @@ use crate::{BlitzExecutor, BlitzTimer};
 use http_body::Body;
 use hyper_util::client::legacy;
 
-/// A client that keeps connections and uses them again, over HTTP/1 and HTTP/2.
+/// A client that reuses connections, over HTTP/1 and HTTP/2.
 ///
 /// Clones share the connections. See [`client()`] and [`client_with`].
 pub type Client<B> = legacy::Client<BlitzConnector, B>;

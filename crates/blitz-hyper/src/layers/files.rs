@@ -17,7 +17,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 use tower_service::Service;
 
-/// Answers `GET` and `HEAD` with the files of a folder and of those in it.
+/// Answers `GET` and `HEAD` with the files of a folder and its subfolders.
 ///
 /// Paths that lead out of the folder are not found; symbolic links are followed. A folder is
 /// answered with its `index.html`. The content type comes from the file name's extension. There are
@@ -87,7 +87,8 @@ async fn answer(root: &Path, method: &Method, asked: &str) -> Response<FileBody>
 enum Found {
     /// A file, and its length.
     File(PathBuf, u64),
-    /// A folder that was asked for without its slash: links in its index would not be found.
+    /// A folder that was requested without its slash: redirect, because relative links in its index
+    /// would fail.
     Elsewhere(HeaderValue),
 }
 
@@ -96,7 +97,7 @@ async fn find(path: PathBuf, asked: &str) -> io::Result<Found> {
     if seen.is_dir() {
         let last = asked.rsplit('/').next().unwrap_or_default();
         if !last.is_empty() {
-            // Relative, and no scheme: what a client asks for must not lead to another host.
+            // Relative and without a scheme: a request must not redirect to another host.
             let location = HeaderValue::try_from(format!("./{last}/"));
             return location.map(Found::Elsewhere).map_err(io::Error::other);
         }
@@ -107,7 +108,7 @@ async fn find(path: PathBuf, asked: &str) -> io::Result<Found> {
     file(path, &seen)
 }
 
-/// A file that can be read to its end: no pipe, no device.
+/// A regular file: no pipe, no device.
 fn file(path: PathBuf, seen: &std::fs::Metadata) -> io::Result<Found> {
     if seen.is_file() {
         return Ok(Found::File(path, seen.len()));
@@ -115,7 +116,7 @@ fn file(path: PathBuf, seen: &std::fs::Metadata) -> io::Result<Found> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// The path of what was asked for, if it lies below `root`.
+/// The requested path, if it lies below `root`.
 fn below(root: &Path, asked: &str) -> Option<PathBuf> {
     let mut path = root.to_owned();
     for segment in asked.split('/').filter(|segment| !segment.is_empty()) {
@@ -211,7 +212,7 @@ fn type_of(path: &Path) -> &'static str {
 #[derive(Debug, Default)]
 pub struct FileBody {
     file: Option<File>,
-    /// How much is to come: as long as the file was when it was found.
+    /// Bytes that are still to come, by the length of the file when it was found.
     left: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Items that keep a stream of events from looking dead.
+//! Filler items that keep an idle stream of events open.
 
 #![forbid(unsafe_code)]
 
@@ -10,10 +10,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Adds what `make` returns to `stream` whenever nothing has come for `interval`.
+/// Inserts an item of `make` into `stream` whenever no item has come for `interval`.
 ///
-/// For server-sent events, whose clients and proxies close connections that say nothing. axum's own
-/// `Sse::keep_alive` needs a Tokio guest.
+/// For server-sent events: clients and proxies close idle connections. axum's own `Sse::keep_alive`
+/// needs a Tokio guest.
 ///
 /// ```
 /// use axum::response::sse::{Event, Sse};

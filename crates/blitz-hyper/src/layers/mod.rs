@@ -1,5 +1,5 @@
-//! What other crates do with Tokio's timers and files, on Blitz's: limits of time, comments that
-//! keep a stream of events open, files of a folder.
+//! Layers that other crates build on Tokio's timers and files, built on Blitz's: time limits,
+//! fillers that keep a stream of events open, files of a folder.
 
 mod files;
 mod keep_alive;

@@ -12,9 +12,9 @@ use std::time::Duration;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Answers in the place of a service that takes too long, with an empty body.
+/// Replaces the answer of a service that takes too long by an empty one.
 ///
-/// The limit is for the answer's head; a body that follows may take longer. The service's future is
+/// The limit covers the head of the answer; the body may take longer. The service's future is
 /// dropped when the time is over.
 ///
 /// ```
@@ -60,7 +60,7 @@ impl<S> Layer<S> for TimeoutLayer {
     }
 }
 
-/// A service whose answers have to come in time: what [`TimeoutLayer`] makes of a service.
+/// A service with a time limit, made by [`TimeoutLayer`].
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout<S> {
     service: S,

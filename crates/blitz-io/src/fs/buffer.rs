@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// Memory that is used again and again, and where in it there is something.
+/// Reusable memory, and the range of it that is filled.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
     /// All of it is initialised once, when it grows.
@@ -41,7 +41,7 @@ impl Buffer {
         self.filled.start += count;
     }
 
-    /// Takes at most `max` bytes of `from`; how many.
+    /// Takes at most `max` bytes of `from`; returns how many.
     pub(super) fn take(&mut self, from: &[IoSlice<'_>], max: usize) -> usize {
         self.clear();
         for slice in from {
@@ -68,15 +68,14 @@ impl Buffer {
         Ok(())
     }
 
-    /// Writes all that is there; there is nothing afterwards.
+    /// Writes all bytes; the buffer is empty afterwards.
     pub(super) fn write(&mut self, file: &File) -> io::Result<()> {
         let result = room::write_all(file, &self.memory[self.filled.clone()]);
         self.clear();
         result
     }
 
-    /// As [`read`](Buffer::read), by the system itself. As an error comes back what the ring did
-    /// not take.
+    /// As [`read`](Buffer::read), by io_uring. The error is the request that the ring did not take.
     ///
     /// The system does not move the position of the file if the thread that began the read ends
     /// half-way. So the read names its offset, and the position is moved here.
@@ -116,12 +115,12 @@ impl Buffer {
         Ok((self, result))
     }
 
-    /// As [`write`](Buffer::write), by the system itself. As an error comes back what the ring did
-    /// not take or finish, which is still to be written.
+    /// As [`write`](Buffer::write), by io_uring. The error is what the ring did not take or finish,
+    /// which is still to be written.
     ///
-    /// The position of the file is moved before the bytes are written, for the reason that
-    /// [`read_by`](Buffer::read_by) gives, and back over those that could not be. So it is right
-    /// even if the future is dropped and the system writes on.
+    /// Moves the position of the file before the bytes are written (see
+    /// [`read_by`](Buffer::read_by) for the reason), and back over bytes that could not be written.
+    /// So the position is right even if the future is dropped and the system goes on writing.
     pub(super) async fn write_by(
         mut self,
         uring: &Uring,
@@ -141,8 +140,7 @@ impl Buffer {
                             offset = offset.map(|offset| offset + count as u64);
                         }
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        // The ring does not wait for room in a file that does not block: a thread
-                        // does.
+                        // The ring does not wait for room in a non-blocking file: a thread does.
                         Err(error) if error.kind() == io::ErrorKind::WouldBlock => refused = true,
                         Err(error) => result = Err(error),
                     }

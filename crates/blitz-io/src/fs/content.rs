@@ -6,7 +6,7 @@ use super::errand::run;
 use std::io;
 use std::path::Path;
 
-/// All that is in the file at `path`.
+/// Reads the whole file at `path`.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -16,13 +16,13 @@ use std::path::Path;
 /// ```
 ///
 /// # Errors
-/// If there is no such file, or what else the system says.
+/// If there is no such file, or if the system reports another error.
 pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::read(path)).await
 }
 
-/// All that is in the file at `path`, which is text.
+/// Reads the whole file at `path` as text.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -32,13 +32,13 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// If it is no UTF-8, or as [`read`].
+/// If it is not UTF-8, or as [`read`].
 pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::read_to_string(path)).await
 }
 
-/// Makes `contents` all that is in the file at `path`, which is made if there is none.
+/// Writes `contents` as the whole file at `path`. Creates the file if there is none.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -50,13 +50,13 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 /// ```
 ///
 /// # Errors
-/// What the system says.
+/// If the system reports an error.
 pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let (path, contents) = (path.as_ref().to_owned(), contents.as_ref().to_owned());
     run(move || std::fs::write(path, contents)).await
 }
 
-/// Copies the file at `from`, with its permissions, over the one at `to`; how many bytes.
+/// Copies the file at `from`, with its permissions, over the one at `to`. Returns how many bytes.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -68,7 +68,7 @@ pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Re
 /// ```
 ///
 /// # Errors
-/// What the system says.
+/// If the system reports an error.
 pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
     let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
     run(move || std::fs::copy(from, to)).await

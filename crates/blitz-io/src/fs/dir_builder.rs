@@ -1,4 +1,4 @@
-//! In which ways a directory is made.
+//! Options for making a directory.
 
 #![forbid(unsafe_code)]
 
@@ -25,13 +25,13 @@ pub struct DirBuilder {
 }
 
 impl DirBuilder {
-    /// For one directory, in one that is there.
+    /// Options for one directory whose parent exists.
     #[must_use]
     pub fn new() -> DirBuilder {
         DirBuilder::default()
     }
 
-    /// Whether those above are made, too, and one that is there is no error.
+    /// Sets whether missing parents are made, too, and an existing directory is not an error.
     pub fn recursive(&mut self, recursive: bool) -> &mut DirBuilder {
         self.recursive = recursive;
         self
@@ -46,7 +46,7 @@ impl DirBuilder {
     /// Makes the directory.
     ///
     /// # Errors
-    /// If there is something already, or what else the system says.
+    /// If there is something already, or if the system reports another error.
     pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let (this, path) = (*self, path.as_ref().to_owned());
         let create = move || {

@@ -1,4 +1,4 @@
-//! What is done on a thread where it may block.
+//! Work on a thread that may block.
 
 #![forbid(unsafe_code)]
 
@@ -10,10 +10,10 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Runs `work` elsewhere; its result.
+/// Runs `work` on a blocking thread; returns its result.
 ///
 /// # Errors
-/// Those of `work`, or that the runtime has ended before it began.
+/// The errors of `work`, or that the runtime has ended before it began.
 pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -45,12 +45,12 @@ impl<T, F: FnOnce() -> T> Errand<T, F> {
 
 impl<T, F: FnOnce() -> T> Drop for Errand<T, F> {
     fn drop(&mut self) {
-        // The runtime has ended and takes no more work. Late is better than never.
+        // The runtime has ended and takes no more work: do it here.
         self.run();
     }
 }
 
-/// Something that the system does, step by step as it is polled.
+/// An operation of the system that makes progress as it is polled.
 type Steps<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// The result of steps; or the steps, if their runtime has ended before them.
 type Driven<T> = Result<T, Steps<T>>;
@@ -88,15 +88,15 @@ impl<T> Future for Drive<T> {
 impl<T> Drop for Drive<T> {
     fn drop(&mut self) {
         if let Some((steps, done)) = self.steps.take() {
-            // If the file is gone they are dropped, and the ring goes on with what the system is
-            // at.
+            // If the file is gone, the steps are dropped, and the ring finishes what the system has
+            // begun.
             let _ = done.send(Err(steps));
         }
     }
 }
 
 impl<T: Send + 'static> Pending<T> {
-    /// Begins `work` elsewhere.
+    /// Begins `work` on a blocking thread.
     pub(super) fn new(work: impl FnOnce() -> T + Send + 'static) -> Pending<T> {
         let (done, is_done) = oneshot::channel();
         let mut errand = Errand { work: Some((work, done)) };
@@ -118,11 +118,12 @@ impl<T: Send + 'static> Pending<T> {
         }
     }
 
-    /// Has a task poll it to its end, even if its result is never asked for.
+    /// Lets a task poll it to its end, even if its result is never fetched.
     pub(super) fn drive(self) -> Pending<T> {
         let Pending::Here(steps) = self else { return self };
         let (done, is_done) = oneshot::channel();
-        // The runtime ends after it, unless it ends before the first poll.
+        // The shield keeps the runtime until it is done, unless the runtime ends before the first
+        // poll.
         drop(blitz_core::spawn(task::shield(Drive { steps: Some((steps, done)) })));
         Pending::Driven(is_done)
     }

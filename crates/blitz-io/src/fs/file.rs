@@ -17,19 +17,19 @@ use std::task::{Context, Poll};
 /// [`AsyncReadExt`](crate::io::AsyncReadExt), [`AsyncWriteExt`](crate::io::AsyncWriteExt) and
 /// [`AsyncSeekExt`](crate::io::AsyncSeekExt).
 ///
-/// A write copies its bytes and returns; they are written meanwhile, and the next operation waits
-/// for that. An error is told to the next write or flush. So **flush before you rely on what was
-/// written**: a file that is dropped still writes all, but no task learns whether that worked. A
-/// write waits for room even in a file that was opened with `O_NONBLOCK`, such as a FIFO that is
-/// full.
+/// A write copies its bytes and returns. The bytes are written in the background, and the next
+/// operation waits for that. The next write or flush returns an error of the last write. So **flush
+/// before you rely on what was written**: a dropped file still writes all, but no task learns
+/// whether that worked. A write waits for room even in a file that was opened with `O_NONBLOCK`,
+/// such as a full FIFO.
 ///
-/// At most one operation is in flight. A read whose future is dropped goes on, and what it brings
-/// is kept for the next one.
+/// At most one operation is in flight. A read whose future is dropped goes on, and the next read
+/// gets its bytes.
 ///
-/// When the runtime ends, a write that is in flight is waited for. A read is cancelled with
-/// io_uring, and is an error then. Without io_uring it is a thread that reads, and is waited for:
-/// for ever if nothing comes, from a FIFO for example. Use [`AsyncFd`](crate::io::unix::AsyncFd)
-/// for such files, or `Runtime::shutdown_within`, which returns what has not ended.
+/// When the runtime ends it waits for a write in flight. With io_uring it cancels a read, which
+/// then returns an error. Without io_uring a thread reads, and the runtime waits for it: for ever
+/// if nothing comes, for example from a FIFO. Use [`AsyncFd`](crate::io::unix::AsyncFd) for such
+/// files, or `Runtime::shutdown_within`, which returns what has not ended.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -54,12 +54,12 @@ pub struct File {
 }
 
 impl File {
-    /// A file of the standard library as one of Blitz's.
+    /// Converts a file of the standard library.
     ///
-    /// If other descriptors of the same open file are used meanwhile, in this process or in another
-    /// one, they share its position. The system does not lock that for io_uring, so two of them
-    /// that read at once may get the same bytes, and a write that fails may step back over bytes of
-    /// another one. Use [`try_clone`](File::try_clone) for copies within Blitz, or open the file
+    /// Other descriptors of the same open file, in this process or in another one, share its
+    /// position. The system does not lock the position for io_uring. So two descriptors that read
+    /// at once may get the same bytes, and a write that fails may step back over bytes of another
+    /// descriptor. Use [`try_clone`](File::try_clone) for copies within Blitz, or open the file
     /// once more.
     ///
     /// ```
@@ -73,7 +73,7 @@ impl File {
         File { file: Arc::new(file), stage: Mutex::default() }
     }
 
-    /// The file as one of the standard library, once nothing is in flight.
+    /// Converts it to a file of the standard library, once nothing is in flight.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -88,8 +88,8 @@ impl File {
         let Ok(file) = Arc::try_unwrap(self.file) else {
             unreachable!("what is in flight holds the file, and nothing is");
         };
-        // A seek in memory only, so it does not block. What cannot be sought, such as a pipe, stays
-        // where it is.
+        // This seek is in memory only, so it does not block. A file that cannot seek, such as a
+        // pipe, stays where it is.
         let _ = step_back(&file, ahead);
         file
     }
@@ -97,8 +97,7 @@ impl File {
     /// As [`into_std`](File::into_std), without waiting.
     ///
     /// # Errors
-    /// The file itself, if an operation is in flight, or if bytes were read that no task has got
-    /// yet.
+    /// The file itself, if an operation is in flight, or if bytes were read ahead.
     pub fn try_into_std(mut self) -> Result<StdFile, File> {
         if !self.stage.get_mut().is_settled() {
             return Err(self);
@@ -107,7 +106,7 @@ impl File {
         Arc::try_unwrap(file).map_err(|file| File { file, stage })
     }
 
-    /// Waits until all that was written is on the disk, and what is known about the file, too.
+    /// Waits until all written bytes and the file's metadata are on the disk.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -121,7 +120,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If a write before has failed, or what the system says.
+    /// If an earlier write has failed, or if the system reports an error.
     pub async fn sync_all(&self) -> io::Result<()> {
         let mut stage = self.stage.lock().await;
         stage.flush().await?;
@@ -139,7 +138,7 @@ impl File {
         stage.ask(&self.file, StdFile::sync_data).await
     }
 
-    /// Cuts the file off at `size`, or fills it up with zeros.
+    /// Truncates the file to `size`, or extends it with zeros.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -152,11 +151,11 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If the file is not open for writing, or what else the system says.
+    /// If the file is not open for writing, or if the system reports another error.
     pub async fn set_len(&self, size: u64) -> io::Result<()> {
         let mut stage = self.stage.lock().await;
         stage.idle().await;
-        // What was read ahead may be cut off.
+        // Bytes that were read ahead may be cut off.
         let ahead = stage.discard();
         let cut = move |file: &StdFile| {
             step_back(file, ahead)?;
@@ -168,7 +167,7 @@ impl File {
     /// Returns the file's metadata, once no operation is in flight.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub async fn metadata(&self) -> io::Result<Metadata> {
         self.stage.lock().await.ask(&self.file, StdFile::metadata).await
     }
@@ -176,7 +175,7 @@ impl File {
     /// Sets the permissions of the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub async fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
         let set = move |file: &StdFile| file.set_permissions(permissions);
         self.stage.lock().await.ask(&self.file, set).await
@@ -185,19 +184,19 @@ impl File {
     /// Sets the file's access and modification times, once pending writes are done.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
         let set = move |file: &StdFile| file.set_times(times);
         self.stage.lock().await.ask(&self.file, set).await
     }
 
-    /// The same open file once more, with the same position: a read here moves both.
+    /// Duplicates the open file. Both share one position: a read of one moves both.
     ///
-    /// From now on threads read and write both, as without io_uring, unless the file is one that
-    /// has no position, such as a FIFO. Open the file twice to use io_uring for both.
+    /// From now on threads read and write both, as without io_uring, unless the file has no
+    /// position, such as a FIFO. Open the file twice to use io_uring for both.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub async fn try_clone(&self) -> io::Result<File> {
         let mut stage = self.stage.lock().await;
         let clone = |mut file: &StdFile| Ok((file.try_clone()?, file.stream_position().is_ok()));
@@ -208,12 +207,12 @@ impl File {
         Ok(file)
     }
 
-    /// How many bytes one operation moves at most, and how much memory the file keeps for that.
+    /// Returns how many bytes one operation moves at most. The file keeps that much memory.
     pub fn max_buf_size(&mut self) -> usize {
         self.stage.get_mut().max
     }
 
-    /// Sets what [`max_buf_size`](File::max_buf_size) says; at least one byte.
+    /// Sets [`max_buf_size`](File::max_buf_size); at least one byte.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -12,8 +12,8 @@
 //! microseconds. One call that reads all is better than many that read a little, and a
 //! [`BufReader`](crate::io::BufReader) is better than lines one by one.
 //!
-//! An operation that has begun is finished, even if no task waits for it any more: a future that is
-//! dropped does not undo it, and a runtime that ends waits for it.
+//! An operation that has begun finishes, even if no task waits for it any more. Dropping its future
+//! does not undo it, and the end of the runtime waits for it.
 //!
 //! ```
 //! # fn main() -> std::io::Result<()> { blitz::block_on(async {

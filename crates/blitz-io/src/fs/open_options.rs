@@ -1,4 +1,4 @@
-//! In which ways a file is opened.
+//! Options for opening a file.
 
 #![forbid(unsafe_code)]
 
@@ -28,44 +28,44 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// For a file that can neither be read nor written, until more is said.
+    /// Creates options that allow neither reads nor writes yet.
     #[allow(clippy::new_without_default, reason = "the standard library has none, either")]
     #[must_use]
     pub fn new() -> OpenOptions {
         OpenOptions { std: StdOptions::new() }
     }
 
-    /// Whether the file can be read.
+    /// Sets whether the file can be read.
     pub fn read(&mut self, read: bool) -> &mut OpenOptions {
         self.std.read(read);
         self
     }
 
-    /// Whether the file can be written.
+    /// Sets whether the file can be written.
     pub fn write(&mut self, write: bool) -> &mut OpenOptions {
         self.std.write(write);
         self
     }
 
-    /// Whether each write goes to the end of the file, also if it has grown meanwhile.
+    /// Sets whether each write goes to the end of the file, even if it has grown meanwhile.
     pub fn append(&mut self, append: bool) -> &mut OpenOptions {
         self.std.append(append);
         self
     }
 
-    /// Whether a file that is there is emptied.
+    /// Sets whether an existing file is emptied.
     pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
         self.std.truncate(truncate);
         self
     }
 
-    /// Whether the file is made if there is none.
+    /// Sets whether a missing file is created.
     pub fn create(&mut self, create: bool) -> &mut OpenOptions {
         self.std.create(create);
         self
     }
 
-    /// Whether the file is made, and must not be there.
+    /// Sets whether the file is created and must not exist yet.
     pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
         self.std.create_new(create_new);
         self
@@ -77,7 +77,7 @@ impl OpenOptions {
         self
     }
 
-    /// More flags for the system's `open`.
+    /// Sets further flags for the system's `open`.
     pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
         self.std.custom_flags(flags);
         self
@@ -86,7 +86,7 @@ impl OpenOptions {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
         let (options, path) = (self.std.clone(), path.as_ref().to_owned());
         run(move || options.open(path)).await.map(File::from_std)
@@ -107,12 +107,12 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If there is none, or what else the system says.
+    /// If there is none, or if the system reports another error.
     pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
         OpenOptions::new().read(true).open(path).await
     }
 
-    /// Opens the file at `path` for writing. It is made if there is none, else emptied.
+    /// Opens the file at `path` for writing. Creates it, or empties it if it exists.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -127,20 +127,20 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
         OpenOptions::new().write(true).create(true).truncate(true).open(path).await
     }
 
-    /// Makes a file at `path` and opens it for reading and writing.
+    /// Creates a file at `path` and opens it for reading and writing.
     ///
     /// # Errors
-    /// If there is something already, or what else the system says.
+    /// If there is something already, or if the system reports another error.
     pub async fn create_new(path: impl AsRef<Path>) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).create_new(true).open(path).await
     }
 
-    /// For files that are to be opened in other ways.
+    /// Returns options, to open a file in other ways.
     pub fn options() -> OpenOptions {
         OpenOptions::new()
     }

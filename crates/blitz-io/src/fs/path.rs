@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// # Errors
-/// If there is nothing, or what else the system says.
+/// If there is nothing, or if the system reports another error.
 pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::metadata(path)).await
@@ -45,7 +45,7 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     run(move || std::fs::symlink_metadata(path)).await
 }
 
-/// Whether there is something at `path`; a link that leads nowhere is nothing.
+/// Whether there is something at `path`. A dangling link counts as nothing.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -55,13 +55,13 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// ```
 ///
 /// # Errors
-/// If the system does not say.
+/// If the system reports an error.
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.as_ref().to_owned();
     run(move || path.try_exists()).await
 }
 
-/// The one absolute path to what is at `path`, without links in it.
+/// Returns the absolute path of `path`, with all links resolved.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -71,7 +71,7 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 /// ```
 ///
 /// # Errors
-/// If there is nothing, or what else the system says.
+/// If there is nothing, or if the system reports another error.
 pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::canonicalize(path)).await
@@ -94,7 +94,7 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// ```
 ///
 /// # Errors
-/// What the system says.
+/// If the system reports an error.
 pub async fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::set_permissions(path, permissions)).await
@@ -117,7 +117,8 @@ pub async fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -
 /// ```
 ///
 /// # Errors
-/// If it can be opened neither for reading nor for writing, or what else the system says.
+/// If the file can be opened neither for reading nor for writing, or if the system reports another
+/// error.
 pub async fn set_times(path: impl AsRef<Path>, times: FileTimes) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     // A pipe without a peer must not block the thread.
@@ -135,7 +136,7 @@ pub async fn set_times(path: impl AsRef<Path>, times: FileTimes) -> io::Result<(
     .await
 }
 
-/// Moves what is at `from` to `to`, and replaces a file that is there, in one step.
+/// Renames `from` to `to`. Replaces a file at `to`, in one step.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -149,7 +150,7 @@ pub async fn set_times(path: impl AsRef<Path>, times: FileTimes) -> io::Result<(
 /// ```
 ///
 /// # Errors
-/// If they are not in one file system, or what else the system says.
+/// If they are not in one file system, or if the system reports another error.
 pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
     run(move || std::fs::rename(from, to)).await
@@ -169,13 +170,13 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 /// ```
 ///
 /// # Errors
-/// If there is none, or what else the system says.
+/// If there is none, or if the system reports another error.
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::remove_file(path)).await
 }
 
-/// Makes a directory in one that is there.
+/// Creates a directory. Its parent must exist.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -188,13 +189,13 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// If there is something already, or what else the system says.
+/// If there is something already, or if the system reports another error.
 pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::create_dir(path)).await
 }
 
-/// Makes a directory and those above it, unless they are there.
+/// Creates a directory and its missing parents.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -208,13 +209,13 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// What the system says.
+/// If the system reports an error.
 pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::create_dir_all(path)).await
 }
 
-/// Removes a directory with nothing in it.
+/// Removes an empty directory.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -227,13 +228,13 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// If there is something in it, or what else the system says.
+/// If there is something in it, or if the system reports another error.
 pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::remove_dir(path)).await
 }
 
-/// Removes a directory with all that is in it. Links are removed, not followed.
+/// Removes a directory and its contents. Links are removed, not followed.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -248,13 +249,13 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// What the system says.
+/// If the system reports an error.
 pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::remove_dir_all(path)).await
 }
 
-/// Gives the file at `original` another name.
+/// Creates a hard link to the file at `original`.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -268,13 +269,13 @@ pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// If they are not in one file system, or what else the system says.
+/// If they are not in one file system, or if the system reports another error.
 pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
     run(move || std::fs::hard_link(original, link)).await
 }
 
-/// Makes a link that leads to `original`, whether something is there or not.
+/// Creates a symbolic link to `original`, which need not exist.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -287,13 +288,13 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 /// ```
 ///
 /// # Errors
-/// What the system says.
+/// If the system reports an error.
 pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
     run(move || std::os::unix::fs::symlink(original, link)).await
 }
 
-/// Where the link at `path` leads.
+/// Returns the target of the link at `path`.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -306,7 +307,7 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 /// ```
 ///
 /// # Errors
-/// If it is no link, or what else the system says.
+/// If it is not a link, or if the system reports another error.
 pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::read_link(path)).await

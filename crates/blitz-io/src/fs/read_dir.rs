@@ -28,7 +28,7 @@ use std::task::{Context, Poll, ready};
 /// ```
 ///
 /// # Errors
-/// If there is no such directory, or what else the system says.
+/// If there is no such directory, or if the system reports another error.
 pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let path = path.as_ref().to_owned();
     let batch = run(move || {
@@ -53,7 +53,7 @@ enum State {
     Busy(Pending<Batch>),
 }
 
-/// Entries that were read in one go, and where the others come from, if there are any.
+/// Entries that were read in one go, and the source of the others, if there are any.
 #[derive(Debug)]
 struct Batch {
     entries: VecDeque<io::Result<DirEntry>>,
@@ -61,18 +61,18 @@ struct Batch {
 }
 
 impl ReadDir {
-    /// The next entry; none if there is no more. Dropping the future loses no entry.
+    /// Returns the next entry, or `None` at the end. Dropping the future loses no entry.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub async fn next_entry(&mut self) -> io::Result<Option<DirEntry>> {
         poll_fn(|cx| self.poll_next_entry(cx)).await
     }
 
-    /// As [`next_entry`](ReadDir::next_entry), to be polled.
+    /// As [`next_entry`](ReadDir::next_entry), as a poll function.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub fn poll_next_entry(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<DirEntry>>> {
         loop {
             match &mut self.state {
@@ -100,7 +100,7 @@ impl ReadDir {
 }
 
 impl Batch {
-    /// Reads on; after an error there is no more.
+    /// Reads more entries; after an error there are no more.
     fn fill(&mut self) {
         while let Some(rest) = self.rest.as_mut().filter(|_| self.entries.len() < DIR_ENTRIES_BATCH)
         {
@@ -130,18 +130,18 @@ impl Batch {
 #[derive(Clone, Debug)]
 pub struct DirEntry {
     std: Arc<StdEntry>,
-    /// What the directory itself says, which saves a system call.
+    /// The type as the directory gives it, which saves a system call.
     kind: Option<FileType>,
 }
 
 impl DirEntry {
-    /// Where the system does not say at once what kind of file it is, it is asked right here.
+    /// If the directory does not give the type, asks the system here.
     fn new(entry: StdEntry) -> DirEntry {
         let kind = entry.file_type().ok();
         DirEntry { std: Arc::new(entry), kind }
     }
 
-    /// The directory's path and the name.
+    /// Returns the directory's path and the name.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.std.path()
@@ -156,16 +156,16 @@ impl DirEntry {
     /// Returns its metadata, or that of the link if it is one.
     ///
     /// # Errors
-    /// If it is gone, or what else the system says.
+    /// If it is gone, or if the system reports another error.
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let entry = self.std.clone();
         run(move || entry.metadata()).await
     }
 
-    /// Whether it is a file, a directory, a link or something else.
+    /// Returns whether it is a file, a directory, a link or something else.
     ///
     /// # Errors
-    /// If it is gone, or what else the system says.
+    /// If it is gone, or if the system reports another error.
     pub async fn file_type(&self) -> io::Result<FileType> {
         if let Some(kind) = self.kind {
             return Ok(kind);
@@ -174,7 +174,7 @@ impl DirEntry {
         run(move || entry.file_type()).await
     }
 
-    /// Its number in the file system.
+    /// Returns its inode number.
     #[must_use]
     pub fn ino(&self) -> u64 {
         self.std.ino()

@@ -1,4 +1,4 @@
-//! What has a file at this moment: its task, or the one operation that is in flight.
+//! Tracks which has a file at this moment: its task, or the one operation in flight.
 //!
 //! ```text
 //!             read, write, seek, ask
@@ -8,9 +8,8 @@
 //!        buffer comes back; bytes that were read stay in it, an error of a write is kept
 //! ```
 //!
-//! A task that goes away leaves the operation in flight, and the next task that uses the file waits
-//! for it: what was read for a task that is gone is still there, and what was written is written
-//! once, in order.
+//! A dropped task leaves its operation in flight, and the next task that uses the file waits for
+//! it. So bytes that were read for a dropped task are kept, and writes happen once, in order.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +30,7 @@ use std::task::{Context, Poll, Waker, ready};
 #[derive(Debug)]
 pub(super) struct Stage {
     state: State,
-    /// Of a write that its task was told had succeeded.
+    /// The error of a write that was reported to its task as successful.
     write_error: Option<io::Error>,
     /// Where the last seek led.
     position: u64,
@@ -48,7 +47,7 @@ enum State {
     Busy(Pending<(Buffer, Outcome)>),
 }
 
-/// What has happened to the file.
+/// The result of an operation.
 #[derive(Debug)]
 enum Outcome {
     Read(io::Result<()>),
@@ -116,7 +115,7 @@ impl Stage {
         Poll::Ready(Ok(count))
     }
 
-    /// Ready when all that was written is with the system.
+    /// Ready when the system has all written bytes.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(Outcome::Sought(Err(error))) = ready!(self.poll_idle(cx)) {
             return Poll::Ready(Err(error));
@@ -155,12 +154,12 @@ impl Stage {
         let _ = poll_fn(|cx| self.poll_idle(cx)).await;
     }
 
-    /// Waits until all that was written is with the system.
+    /// Waits until the system has all written bytes.
     pub(super) async fn flush(&mut self) -> io::Result<()> {
         poll_fn(|cx| self.poll_flush(cx)).await
     }
 
-    /// What `question` says about the file, once nothing else is in flight.
+    /// Returns what `question` returns for the file, once nothing else is in flight.
     pub(super) async fn ask<T: Send + 'static>(
         &mut self,
         file: &Arc<File>,
@@ -177,7 +176,7 @@ impl Stage {
         answered.try_recv().unwrap_or_else(|_| Err(panicked()))
     }
 
-    /// Drops the bytes that were read and that no task has got yet; returns how many.
+    /// Drops the bytes that were read ahead; returns how many.
     pub(super) fn discard(&mut self) -> usize {
         let State::Idle(buffer) = &mut self.state else { return 0 };
         let ahead = buffer.len();
@@ -190,7 +189,7 @@ impl Stage {
         matches!(&self.state, State::Idle(buffer) if buffer.is_empty())
     }
 
-    /// Ready when nothing is in flight; with what has just been.
+    /// Ready when nothing is in flight, with the outcome of the last operation.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome>> {
         let State::Busy(pending) = &mut self.state else { return Poll::Ready(None) };
         let (buffer, outcome) = match ready!(pending.poll(cx)) {
@@ -236,7 +235,7 @@ impl Stage {
     fn begin_write(&mut self, file: &Arc<File>, ahead: usize) {
         let Some(uring) = self.uring() else {
             return self.begin(file, move |file, buffer| {
-                // What cannot be written must not be there for the next read.
+                // Bytes that cannot be written must not be found by the next read.
                 let sought = step_back(file, ahead).inspect_err(|_| buffer.clear());
                 Outcome::Written(sought.and_then(|()| buffer.write(file)))
             });

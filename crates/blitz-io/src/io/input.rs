@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A read of a terminal or a pipe may take for ever, and cannot be cancelled. So it is done by a
-//! thread of the process, not by one of a pool: no pool's end waits for it. It reads only when a
-//! reader has asked, so that a program which has read a line leaves the rest to others.
+//! thread of the process, not by one of a pool: no pool's end waits for it. It reads only on
+//! request, so that a program that has read a line leaves the rest to other processes.
 
 #![forbid(unsafe_code)]
 
@@ -26,8 +26,8 @@ const PIECE: usize = 8 << 10;
 
 /// Returns standard input, without blocking a worker.
 ///
-/// All readers share what was read and not taken yet, also with those of other runtimes. A program
-/// may end while a read waits.
+/// All readers, also those of other runtimes, share the bytes that were read and not yet taken. A
+/// program may end while a read waits.
 ///
 /// ```no_run
 /// use blitz::io::{AsyncBufReadExt, BufReader};
@@ -57,13 +57,13 @@ static STORE: Mutex<Store> = Mutex::new(Store {
     outcome: None,
     waiting: Vec::new(),
 });
-/// The thread is asked.
+/// Notifies the thread of a request.
 static ASKED: Condvar = Condvar::new();
 
 struct Store {
     bytes: VecDeque<u8>,
     stage: Stage,
-    /// An end or an error, for one reader: the next one asks again, as for a terminal.
+    /// An end or an error, for one reader. The next reader asks again, as for a terminal.
     outcome: Option<io::Result<()>>,
     waiting: Vec<Waker>,
 }
@@ -85,7 +85,7 @@ fn store() -> MutexGuard<'static, Store> {
 }
 
 impl Store {
-    /// Moves what is there into `buffer`; `None` if nothing is.
+    /// Moves the bytes that are there into `buffer`; `None` if there are none.
     fn take(&mut self, buffer: &mut ReadBuf<'_>) -> Option<io::Result<()>> {
         if self.bytes.is_empty() {
             return self.outcome.take();
@@ -108,7 +108,7 @@ impl AsyncRead for Stdin {
             return Poll::Ready(Ok(()));
         }
         let unit = ready!(poll_spend(cx));
-        // Cloning a waker is user code, and not for under a lock.
+        // Cloning a waker runs user code, so not under the lock.
         let waker = cx.waker().clone();
         let mut store = store();
         if let Some(taken) = store.take(buffer) {
@@ -116,7 +116,7 @@ impl AsyncRead for Stdin {
             unit.made_progress();
             return Poll::Ready(taken);
         }
-        // A task that asks again and again, beside other things, waits once.
+        // A task that polls repeatedly is listed once.
         let is_known = store.waiting.iter().any(|known| known.will_wake(&waker));
         let spare = if is_known {
             Some(waker)
@@ -152,7 +152,7 @@ fn give_up(error: io::Error) -> io::Error {
     error
 }
 
-/// Reads whenever it is asked, as long as the process is there.
+/// Reads whenever it is asked, until the process ends.
 fn serve() {
     let mut piece = vec![0; PIECE];
     loop {

@@ -1,4 +1,4 @@
-//! Reading and writing without blocking: Tokio's traits and what goes with them, which Blitz's
+//! Reading and writing without blocking. These are Tokio's traits and their helpers, which Blitz's
 //! sockets implement, and [`unix::AsyncFd`] for any other descriptor.
 //!
 //! ```
@@ -25,8 +25,8 @@ pub use input::{Stdin, stdin};
 pub use output::{Stderr, Stdout, stderr, stdout};
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, Result, SeekFrom};
-// Name by name: a glob would also have what other crates enable in Tokio, as a `stdin` that needs
-// Tokio's runtime.
+// Listed by name: a glob would also export what other crates enable in Tokio, such as a `stdin`
+// that needs Tokio's runtime.
 #[doc(no_inline)]
 pub use tokio::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,

@@ -1,8 +1,8 @@
 //! Standard output and standard error.
 //!
 //! Each write goes with its bytes to a blocking thread of the pool, and the next write waits for
-//! it. The pool's end waits for writes that have begun. So no such write is lost, but a pipe's
-//! reader that stops reading delays the end.
+//! it. The pool's end waits for writes that have begun. So no such write is lost, but a pipe whose
+//! reader stops reading delays the end.
 
 #![forbid(unsafe_code)]
 

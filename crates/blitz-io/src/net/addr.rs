@@ -1,4 +1,4 @@
-//! From what users write to socket addresses.
+//! Converts what users write to socket addresses.
 
 #![forbid(unsafe_code)]
 
@@ -11,10 +11,10 @@ use std::vec;
 
 /// Stands for one or several socket addresses.
 ///
-/// That is an address, a slice of them, or a name and a port, which is looked up on a thread where
+/// That is an address, a slice of addresses, or a name and a port. A name is looked up on a thread
 /// that may block.
 ///
-/// Implemented for the types that [`std::net::ToSocketAddrs`] is, and for no others.
+/// Implemented for the same types as [`std::net::ToSocketAddrs`], and for no others.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {
@@ -29,7 +29,7 @@ use std::vec;
 /// ```
 pub trait ToSocketAddrs: sealed::Addresses {}
 
-/// The addresses that `host`, such as `"localhost:80"` or `("localhost", 80)`, stands for.
+/// Looks up the addresses of `host`, such as `"localhost:80"` or `("localhost", 80)`.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {
@@ -49,7 +49,7 @@ pub async fn lookup_host<A: ToSocketAddrs>(
     resolve(&host).await
 }
 
-/// What `addresses` stands for.
+/// Resolves `addresses`.
 pub(super) fn resolve<A: ToSocketAddrs + ?Sized>(
     addresses: &A,
 ) -> impl Future<Output = io::Result<vec::IntoIter<SocketAddr>>> + Send + use<A> {
@@ -58,8 +58,7 @@ pub(super) fn resolve<A: ToSocketAddrs + ?Sized>(
         let addresses = match known {
             LookUp::Known(addresses) => addresses,
             LookUp::Ask(host, port) => {
-                // Outside of the current task: the system's resolver blocks for as long as it
-                // likes.
+                // On a blocking thread: the system's resolver blocks for any length of time.
                 blitz_core::spawn_blocking(move || ask(&host, port))
                     .await
                     .map_err(io::Error::other)??
@@ -117,7 +116,7 @@ mod sealed {
     }
 }
 
-/// What can be turned into one address.
+/// Implements the trait for types that are one address.
 macro_rules! one_address {
     ($($kind:ty),*) => {$(
         impl ToSocketAddrs for $kind {}

@@ -1,8 +1,8 @@
-//! What sockets for packets have in common.
+//! Methods that all sockets for packets have.
 
-/// Methods of a socket for packets with a field `io: Registration<mio::net::$Socket>`, whose
-/// addresses are `$Address` and whose twin in the standard library is `$Std`. The literals say what
-/// `recv` waits for, and which errors of the system it returns.
+/// Methods of a socket for packets with a field `io: Registration<mio::net::$Socket>`. Its
+/// addresses are `$Address`, and its twin in the standard library is `$Std`. The literals document
+/// what `recv` waits for, and which errors it returns.
 macro_rules! datagram {
     ($Socket:ident, $Std:path, $Address:path, $waits_for:literal, $errors:literal) => {
         impl $Socket {
@@ -10,7 +10,7 @@ macro_rules! datagram {
                 Ok($Socket { io: driver::watch(socket)? })
             }
 
-            /// A socket of the standard library as one of Blitz's. It is made non-blocking.
+            /// Converts a socket of the standard library. Makes it non-blocking.
             ///
             /// # Errors
             /// If the system refuses, or if the runtime has ended.
@@ -19,7 +19,7 @@ macro_rules! datagram {
                 $Socket::of(mio::net::$Socket::from_std(socket))
             }
 
-            /// The socket as one of the standard library; it stays non-blocking.
+            /// Converts it to a socket of the standard library. It stays non-blocking.
             ///
             /// # Errors
             /// If the system refuses.
@@ -27,31 +27,31 @@ macro_rules! datagram {
                 Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
             }
 
-            /// The address on this side.
+            /// Returns the local address.
             ///
             /// # Errors
-            /// If the system does not say.
+            /// If the system reports an error.
             pub fn local_addr(&self) -> io::Result<$Address> {
                 self.io.get().local_addr()
             }
 
-            /// The address that the socket is connected to.
+            /// Returns the address that the socket is connected to.
             ///
             /// # Errors
-            /// If it is not.
+            /// If it is not connected.
             pub fn peer_addr(&self) -> io::Result<$Address> {
                 self.io.get().peer_addr()
             }
 
-            /// Sends a packet to where the socket is connected to.
+            /// Sends a packet to the connected peer.
             ///
             /// # Errors
-            /// What the system says; and if the runtime has ended.
+            /// If the system reports an error, or if the runtime has ended.
             pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
                 self.io.io(Interest::WRITABLE, |socket| socket.send(buf)).await
             }
 
-            /// Waits until the socket may be written to, to be polled.
+            /// Polls until the socket may be written to.
             ///
             /// Only the newest task that polls is woken. An attempt may still have to wait.
             ///
@@ -61,7 +61,7 @@ macro_rules! datagram {
                 self.io.poll_ready(cx, Interest::WRITABLE).map_ok(drop)
             }
 
-            /// Waits until the socket may be read from, to be polled.
+            /// Polls until the socket may be read from.
             ///
             /// Only the newest task that polls is woken. An attempt may still have to wait.
             ///
@@ -74,13 +74,14 @@ macro_rules! datagram {
             /// As [`send`](Self::send), unless it would have to wait.
             ///
             /// # Errors
-            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system
-            /// says.
+            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or another error of
+            /// the system.
             pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
                 self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
             }
 
-            /// As [`send`](Self::send), to be polled. Only the newest task that polls is woken.
+            /// As [`send`](Self::send), as a poll function. Only the newest task that polls is
+            /// woken.
             ///
             /// # Errors
             /// As [`send`](Self::send).
@@ -99,12 +100,14 @@ macro_rules! datagram {
             /// As [`recv`](Self::recv), unless it would have to wait.
             ///
             /// # Errors
-            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
+            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or another error of the
+            /// system.
             pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
                 self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
             }
 
-            /// As [`recv`](Self::recv), to be polled. Only the newest task that polls is woken.
+            /// As [`recv`](Self::recv), as a poll function. Only the newest task that polls is
+            /// woken.
             ///
             /// # Errors
             /// As [`recv`](Self::recv).
@@ -119,12 +122,12 @@ macro_rules! datagram {
                 Poll::Ready(Ok(()))
             }
 
-            /// Waits for a packet; its length and where it comes from.
+            /// Waits for a packet; returns its length and its sender.
             ///
             /// If the future is dropped no packet is lost.
             ///
             /// # Errors
-            /// What the system says; and if the runtime has ended.
+            /// If the system reports an error, or if the runtime has ended.
             pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, $Address)> {
                 self.io.io(Interest::READABLE, |socket| socket.recv_from(buf)).await
             }
@@ -132,13 +135,14 @@ macro_rules! datagram {
             /// As [`recv_from`](Self::recv_from), unless it would have to wait.
             ///
             /// # Errors
-            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or what the system says.
+            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or another error of the
+            /// system.
             pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, $Address)> {
                 self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
             }
 
-            /// As [`recv_from`](Self::recv_from), to be polled. Only the newest task that polls is
-            /// woken.
+            /// As [`recv_from`](Self::recv_from), as a poll function. Only the newest task that
+            /// polls is woken.
             ///
             /// # Errors
             /// As [`recv_from`](Self::recv_from).

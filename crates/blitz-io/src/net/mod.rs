@@ -9,12 +9,13 @@
 //! | pass bytes one way | [`unix::pipe`] |
 //! | look a name up | [`lookup_host`] |
 //!
-//! A socket belongs to the pool that it was made in, the current one or else the global one, whose
-//! workers wait for it; it can be used from everywhere. When that pool has ended, what can be had
-//! without waiting can still be had, and what would have to wait is an error.
+//! A socket belongs to the pool that it was made in: the current one, or else the global one. The
+//! workers of that pool wait for it, but any thread can use it. After the end of that pool,
+//! operations that need not wait still work, and operations that would have to wait return an
+//! error.
 //!
-//! Operations that are cancelled, by dropping their futures, have not happened: `read`, `accept`
-//! and `recv_from` lose nothing, `write` writes nothing that its result did not count.
+//! An operation that is cancelled by dropping its future has not happened: `read`, `accept` and
+//! `recv_from` lose nothing, and `write` writes nothing beyond what it has returned.
 //!
 //! ```
 //! use blitz::io::{AsyncReadExt, AsyncWriteExt};

@@ -16,12 +16,12 @@ pub(super) fn bind_device(socket: &impl AsFd, interface: Option<&[u8]>) -> io::R
     of_linux::bind_device(&SockRef::from(socket), interface)
 }
 
-/// Returns whether what comes is acknowledged at once.
+/// Returns whether received data is acknowledged at once.
 pub(super) fn quickack(socket: &impl AsFd) -> io::Result<bool> {
     of_linux::tcp_quickack(&SockRef::from(socket))
 }
 
-/// Sets whether what comes is acknowledged at once.
+/// Sets whether received data is acknowledged at once.
 pub(super) fn set_quickack(socket: &impl AsFd, quickack: bool) -> io::Result<()> {
     of_linux::set_tcp_quickack(&SockRef::from(socket), quickack)
 }
@@ -29,7 +29,7 @@ pub(super) fn set_quickack(socket: &impl AsFd, quickack: bool) -> io::Result<()>
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use socket2::Socket as of_linux;
 
-/// What systems without these options say.
+/// For systems without these options.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod of_linux {
     use socket2::Socket;

@@ -1,5 +1,5 @@
-//! Transfers that take their buffer along and bring it back: what io_uring needs, since the system
-//! writes to it while the task does something else.
+//! Transfers that take ownership of their buffer and return it. io_uring needs that, since the
+//! system writes to the buffer while the task does something else.
 
 #![forbid(unsafe_code)]
 
@@ -13,12 +13,11 @@ use std::os::fd::AsFd;
 macro_rules! owned {
     ($Stream:ident, $pair:literal) => {
         impl $Stream {
-            /// Reads into `buffer`, at most as much as it is long; returns how much, and the
-            /// buffer.
+            /// Reads into `buffer`, up to its length; returns how many bytes, and the buffer.
             ///
             /// With [`Backend::IoUring`](crate::Backend::IoUring) the system does it by itself,
-            /// else it is an ordinary read. A future that is dropped before its end may take what
-            /// has arrived with it: use the traits of readers where that matters.
+            /// else it is an ordinary read. If the future is dropped early, received bytes may be
+            /// lost with it: use the traits of readers where that matters.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -31,7 +30,8 @@ macro_rules! owned {
             /// ```
             ///
             /// # Errors
-            /// What the system says; and if the runtime has ended, then without the buffer.
+            /// If the system reports an error; or if the runtime has ended: then without the
+            /// buffer.
             pub async fn recv_owned(&self, mut buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
                 if let Some(uring) = driver::uring_for_sockets() {
                     match uring.recv(self.as_fd(), buffer).await {
@@ -43,7 +43,7 @@ macro_rules! owned {
                 (read.await, buffer)
             }
 
-            /// Writes `buffer`, or a part of it; returns how much, and the buffer. See
+            /// Writes `buffer`, or a part of it; returns how many bytes, and the buffer. See
             /// [`recv_owned`](Self::recv_owned).
             ///
             /// # Errors

@@ -27,7 +27,7 @@ macro_rules! halves {
         }
 
         /// The half of a stream that writes, for a task of its own: see `into_split` there.
-        /// Dropped, it tells the other side that no more comes.
+        /// Dropping it shuts down the write direction.
         #[derive(Debug)]
         pub struct OwnedWriteHalf {
             stream: Arc<$Stream>,
@@ -70,10 +70,10 @@ macro_rules! halves {
                 OwnedReadHalf { stream }
             }
 
-            /// The stream again.
+            /// Puts the two halves together again.
             ///
             /// # Errors
-            /// If the halves are of different streams; the error has them.
+            /// If the halves are of different streams; the error contains them.
             pub fn reunite(self, write: OwnedWriteHalf) -> Result<$Stream, ReuniteError> {
                 if !Arc::ptr_eq(&self.stream, &write.stream) {
                     return Err(ReuniteError(self, write));
@@ -91,15 +91,15 @@ macro_rules! halves {
                 OwnedWriteHalf { stream, ends_on_drop: true }
             }
 
-            /// The stream again.
+            /// Puts the two halves together again.
             ///
             /// # Errors
-            /// If the halves are of different streams; the error has them.
+            /// If the halves are of different streams; the error contains them.
             pub fn reunite(self, read: OwnedReadHalf) -> Result<$Stream, ReuniteError> {
                 read.reunite(self)
             }
 
-            /// Drops the half without telling the other side that no more comes.
+            /// Drops the half without shutting down the write direction.
             pub fn forget(mut self) {
                 self.ends_on_drop = false;
             }
@@ -145,7 +145,7 @@ macro_rules! halves {
     };
 }
 
-/// What halves that read can do.
+/// Methods of halves that read.
 macro_rules! reads {
     ($Stream:ident, $($Half:ty),*) => {$(
         impl $Half {
@@ -202,7 +202,7 @@ macro_rules! reads {
     )*};
 }
 
-/// What halves that write can do.
+/// Methods of halves that write.
 macro_rules! writes {
     ($Stream:ident, $($Half:ty),*) => {$(
         impl $Half {
@@ -271,22 +271,22 @@ macro_rules! writes {
     )*};
 }
 
-/// Where halves are.
+/// The addresses of a half.
 macro_rules! addresses {
     ($Stream:ident, $Address:path, $($Half:ty),*) => {$(
         impl $Half {
-            /// The address on this side.
+            /// Returns the local address.
             ///
             /// # Errors
-            /// If the system does not say.
+            /// If the system reports an error.
             pub fn local_addr(&self) -> io::Result<$Address> {
                 AsRef::<$Stream>::as_ref(self).local_addr()
             }
 
-            /// The address on the other side.
+            /// Returns the peer's address.
             ///
             /// # Errors
-            /// If the system does not say.
+            /// If the system reports an error.
             pub fn peer_addr(&self) -> io::Result<$Address> {
                 AsRef::<$Stream>::as_ref(self).peer_addr()
             }

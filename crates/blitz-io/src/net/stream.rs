@@ -1,12 +1,13 @@
-//! What streams of bytes have in common.
+//! Methods that all streams of bytes have.
 
 /// Methods and traits of a stream with a field `io: Registration<…>`. The literal makes a pair of
 /// them, `here` and `there`. The last argument says whether a short transfer means that there is no
-/// more: true for TCP; a read from a Unix socket also ends where descriptors were sent along.
+/// more. That is true for TCP; a read from a Unix socket also ends where descriptors were sent
+/// along.
 macro_rules! stream {
     ($Stream:ident, $pair:literal, $short_means_over:literal) => {
         impl $Stream {
-            /// Reads what is there, unless nothing is; 0 means that no more will come.
+            /// Reads what is there without waiting; 0 means that no more will come.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -59,7 +60,7 @@ macro_rules! stream {
                 self.io.try_io(Interest::READABLE, |socket| transfer::receive_buf(socket, buf))
             }
 
-            /// Writes as much as there is room for, unless there is none; says how much.
+            /// Writes as much as there is room for, without waiting; returns how many bytes.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -77,8 +78,8 @@ macro_rules! stream {
                 self.io.try_io(Interest::WRITABLE, |socket| transfer::send(socket, buf))
             }
 
-            /// As [`try_write`](Self::try_write), from several buffers, of which the system takes
-            /// 1,024 at once.
+            /// As [`try_write`](Self::try_write), from several buffers; the system takes 1,024 at
+            /// once.
             ///
             /// # Errors
             /// As [`try_write`](Self::try_write).
@@ -86,7 +87,7 @@ macro_rules! stream {
                 self.io.try_io(Interest::WRITABLE, |socket| transfer::send_vectored(socket, bufs))
             }
 
-            /// A half that reads and a half that writes, for one task.
+            /// Splits the stream into a half that reads and a half that writes, for one task.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -106,8 +107,8 @@ macro_rules! stream {
                 (ReadHalf::new(self), WriteHalf::new(self))
             }
 
-            /// A half that reads and a half that writes, for different tasks. When the second is
-            /// dropped, the other side is told that no more comes.
+            /// Splits the stream into a half that reads and a half that writes, for different
+            /// tasks. Dropping the second shuts down the write direction.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -167,8 +168,8 @@ macro_rules! stream {
                 self.io.poll_transfer(cx, Interest::WRITABLE, room, attempt)
             }
 
-            /// Ends one direction or both. A stream that is not connected any more has nothing to
-            /// end.
+            /// Ends one direction or both. Does nothing for a stream that is not connected any
+            /// more.
             pub(in crate::net) fn end(&self, how: Shutdown) -> io::Result<()> {
                 match self.io.get().shutdown(how) {
                     Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
@@ -209,7 +210,7 @@ macro_rules! stream {
             }
 
             fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                // Nothing is kept back here: what was written is the system's.
+                // Nothing is buffered here: written bytes are with the system.
                 Poll::Ready(Ok(()))
             }
 

@@ -1,15 +1,14 @@
-//! What every socket can wait for.
+//! Methods by which every socket waits.
 
 /// Methods of a socket with a field `io: Registration<…>`. The literal makes a pair of them, `here`
 /// and `there`, in which `here` can write to `there`.
 macro_rules! waits {
     ($Socket:ident, $pair:literal) => {
         impl $Socket {
-            /// Waits until something of `interest` is worth an attempt, and says what. Any number
-            /// of tasks may wait.
+            /// Waits until something of `interest` is worth an attempt, and returns what. Any
+            /// number of tasks may wait.
             ///
-            /// An attempt may still say that it would block: another task was faster, or the event
-            /// was spurious.
+            /// An attempt may still block: another task was faster, or the event was spurious.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -46,8 +45,8 @@ macro_rules! waits {
                 self.ready($crate::io::Interest::WRITABLE).await.map(drop)
             }
 
-            /// As [`readable`](Self::readable), to be polled. Only the newest task that polls is
-            /// woken.
+            /// As [`readable`](Self::readable), as a poll function. Only the newest task that polls
+            /// is woken.
             ///
             /// # Errors
             /// If the runtime that the socket was made in has ended.
@@ -58,8 +57,8 @@ macro_rules! waits {
                 self.io.poll_ready(cx, $crate::io::Interest::READABLE).map_ok(drop)
             }
 
-            /// As [`writable`](Self::writable), to be polled. Only the newest task that polls is
-            /// woken.
+            /// As [`writable`](Self::writable), as a poll function. Only the newest task that polls
+            /// is woken.
             ///
             /// # Errors
             /// If the runtime that the socket was made in has ended.
@@ -70,12 +69,12 @@ macro_rules! waits {
                 self.io.poll_ready(cx, $crate::io::Interest::WRITABLE).map_ok(drop)
             }
 
-            /// Calls `attempt`, which does something with the descriptor itself, unless it is known
-            /// that it would block. If it returns [`WouldBlock`](std::io::ErrorKind::WouldBlock)
-            /// that is remembered; it must not say so for other reasons.
+            /// Calls `attempt`, which uses the descriptor itself, unless it is known to block. If
+            /// it returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) the readiness is cleared,
+            /// so it must not return that for other reasons.
             ///
             /// # Errors
-            /// What `attempt` returns, or that it would block.
+            /// The error of `attempt`, or that it would block.
             pub fn try_io<R>(
                 &self,
                 interest: $crate::io::Interest,
@@ -88,11 +87,11 @@ macro_rules! waits {
                 })
             }
 
-            /// Calls `attempt`, which does something with the descriptor itself, until it does not
-            /// return [`WouldBlock`](std::io::ErrorKind::WouldBlock).
+            /// Calls `attempt`, which uses the descriptor itself, until it does not return
+            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock).
             ///
             /// # Errors
-            /// What `attempt` returns, or that the runtime has ended.
+            /// The error of `attempt`, or that the runtime has ended.
             pub async fn async_io<R>(
                 &self,
                 interest: $crate::io::Interest,
@@ -101,11 +100,10 @@ macro_rules! waits {
                 self.io.io(interest, |_| attempt()).await
             }
 
-            /// The error that the system has for this socket, if there is one; it has none
-            /// afterwards.
+            /// Takes the pending error of this socket (`SO_ERROR`), if there is one.
             ///
             /// # Errors
-            /// If the system does not say.
+            /// If the system reports an error.
             pub fn take_error(&self) -> ::std::io::Result<Option<::std::io::Error>> {
                 self.io.get().take_error()
             }

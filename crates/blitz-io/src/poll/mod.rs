@@ -1,4 +1,4 @@
-//! Readiness of descriptors: which tasks wait for what, and which have to be notified.
+//! Readiness of descriptors: knows which tasks wait for which events, and wakes them.
 //!
 //! ```text
 //!  a socket ─ Registration ─▶ Readiness ◀─ Entries ◀─ Reactor::wait ◀─ Selector (mio)
@@ -6,7 +6,7 @@
 //!                 └──────── the system's queue ────────────┘
 //! ```
 //!
-//! Descriptors are registered once, for both directions, and the system tells of each change once.
+//! Descriptors are registered once, for both directions, and the system reports each change once.
 //! An operation is tried first unless it is known that it would block; then its task waits for the
 //! next change.
 //!

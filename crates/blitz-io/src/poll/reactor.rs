@@ -23,7 +23,7 @@ pub(crate) struct Reactor {
 }
 
 impl Reactor {
-    /// Makes a reactor of which one wait brings at most `events`.
+    /// Makes a reactor whose waits return at most `events` events.
     pub(crate) fn new(events: usize) -> io::Result<Arc<Reactor>> {
         let selector = Selector::new(events)?;
         Ok(Arc::new(Reactor { selector, entries: Mutex::default(), batch: Batch::default() }))
@@ -98,7 +98,7 @@ impl Reactor {
         Ok((token, readiness))
     }
 
-    /// Stops watching `source`. To be called once, with the token that the source was given.
+    /// Stops watching `source`. Call it once, with the token of the source.
     pub(crate) fn deregister(&self, source: &mut impl Source, token: usize) -> io::Result<()> {
         // In this order, so that every source that has events is in the table.
         let result = self.selector.deregister(source);
@@ -113,6 +113,6 @@ impl Reactor {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing under these locks is left half done by a panic.
+    // A panic under these locks leaves nothing half done.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -25,7 +25,7 @@ pub(crate) struct Registration<E: Source> {
 }
 
 impl<E: Source> Registration<E> {
-    /// Has `reactor` watch `source` for `interest`.
+    /// Lets `reactor` watch `source` for `interest`.
     ///
     /// # Errors
     /// If the system refuses, or if the pool has ended: why, and the source.
@@ -100,7 +100,7 @@ impl<E: Source> Registration<E> {
         Waiting { readiness: &self.readiness, interest, place: None }
     }
 
-    /// Calls `attempt` until it does not say that it would block.
+    /// Calls `attempt` until it does not return that it would block.
     pub(crate) fn poll_io<R>(
         &self,
         cx: &mut Context<'_>,
@@ -132,8 +132,9 @@ impl<E: Source> Registration<E> {
     /// As [`poll_io`](Registration::poll_io), with what was ready before the attempt: an event that
     /// comes during the attempt must not be cleared with it.
     ///
-    /// An attempt is made if something is ready; if no event has come yet and this is the first
-    /// try; or if the runtime has ended, for what can be had without waiting can still be had.
+    /// It makes an attempt in three cases: something is ready; no event has come yet and this is
+    /// the first try; or the runtime has ended, since operations that need not wait still work
+    /// then.
     #[inline]
     fn poll_seen<R>(
         &self,
@@ -194,7 +195,7 @@ impl<E: Source> Registration<E> {
         }
     }
 
-    /// Calls `attempt` unless it is known that it would block.
+    /// Calls `attempt`, unless it is known to block.
     pub(crate) fn try_io<R>(
         &self,
         interest: Interest,
@@ -205,7 +206,7 @@ impl<E: Source> Registration<E> {
         self.note(sight, result)
     }
 
-    /// As [`try_io`](Registration::try_io), with the source for the caller alone.
+    /// As [`try_io`](Registration::try_io), with exclusive access to the source.
     pub(crate) fn try_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -239,8 +240,8 @@ impl<E: Source> Registration<E> {
 impl<E: Source> Drop for Registration<E> {
     fn drop(&mut self) {
         if let Some(source) = &mut self.source {
-            // If it fails, the descriptor is closed next, which deregisters it, too; or its owner
-            // has closed it already.
+            // A failure does not matter: closing the descriptor, which comes next, deregisters it,
+            // too; or its owner has closed it already.
             let _ = self.reactor.deregister(source, self.token);
         }
     }

@@ -1,4 +1,4 @@
-//! The system's readiness queue, through mio. No other file knows how it is asked.
+//! The system's readiness queue, through mio. Only this file calls it.
 
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,7 @@ struct Queue {
 }
 
 impl Selector {
-    /// Makes a queue of which one wait brings at most `events`.
+    /// Makes a queue whose waits return at most `events` events.
     pub(super) fn new(events: usize) -> io::Result<Selector> {
         let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
@@ -82,7 +82,7 @@ impl Selector {
         }
     }
 
-    /// What to tell the system's queue of a limit: nothing if the timer ends the wait.
+    /// The timeout to pass to the system's queue; `None` if the timer ends the wait.
     fn timeout(&self, queue: &mut Queue, limit: Limit) -> Option<Duration> {
         if limit.left.is_zero() {
             return Some(Duration::ZERO);
@@ -91,7 +91,7 @@ impl Selector {
             if timer.set(limit).is_ok() {
                 return None;
             }
-            // A filter of system calls that came later: the queue's timeout has to do.
+            // A filter of system calls was installed later: use the queue's timeout.
             queue.timer = None;
             let _ = self.without_timer.set(());
         }
@@ -127,8 +127,8 @@ impl Selector {
     }
 }
 
-/// What the system is asked for. It reports errors unasked, so a caller that wants nothing else
-/// asks for both directions.
+/// The events to request from the system. It reports errors in any case, so a caller that wants
+/// only errors requests both directions.
 fn asked_for(interest: crate::io::Interest) -> io::Result<Interest> {
     let directions = match (interest.is_readable(), interest.is_writable()) {
         (true, false) => Some(READING),
@@ -177,7 +177,7 @@ mod tests {
         selector.wait(Some(Limit { moment, left }), |token, _| panic!("an event of {token}"));
     }
 
-    /// Waits until `time` has passed, as often as it takes; how often that is.
+    /// Waits until `time` has passed; returns how many waits that took.
     fn waits(selector: &Selector, moment: u64, time: Duration) -> usize {
         let (start, mut waits) = (Instant::now(), 0);
         while start.elapsed() < time {

@@ -25,8 +25,7 @@ pub(super) use system::Timer;
 ///
 /// Why not the queue's own timeout? `epoll_wait` counts milliseconds. `epoll_pwait2` counts
 /// nanoseconds and lets the kernel be late by the thread's timer slack, which is 50 us, and by a
-/// thousandth of the timeout. A descriptor costs one more system call per wait whose limit is
-/// another one.
+/// thousandth of the timeout. A descriptor costs one more system call per wait with a new limit.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod system {
     use super::Limit;
@@ -42,7 +41,7 @@ mod system {
     #[derive(Debug)]
     pub(in crate::poll) struct Timer {
         descriptor: OwnedFd,
-        /// The moment that it is set to; none if that has come.
+        /// The moment that it is set to; `None` if that has passed.
         set_to: Option<u64>,
     }
 
@@ -69,7 +68,7 @@ mod system {
             Ok(())
         }
 
-        /// The queue has told that its moment has come.
+        /// Notes that the queue has reported the timer.
         pub(in crate::poll) fn has_fired(&mut self) {
             self.set_to = None;
         }

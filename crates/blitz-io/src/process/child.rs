@@ -16,15 +16,15 @@ use std::task::Poll;
 /// A child process, made by [`Command::spawn`](super::Command::spawn).
 ///
 /// Dropping it does not end the process: see
-/// [`Command::kill_on_drop`](super::Command::kill_on_drop). The runtime sees to it that no zombie
-/// is left.
+/// [`Command::kill_on_drop`](super::Command::kill_on_drop). The runtime reaps the process, so no
+/// zombie is left.
 #[derive(Debug)]
 pub struct Child {
-    /// What the child reads, if that is a pipe.
+    /// The child's standard input, if that is a pipe.
     pub stdin: Option<ChildStdin>,
-    /// What the child writes, if that is a pipe.
+    /// The child's standard output, if that is a pipe.
     pub stdout: Option<ChildStdout>,
-    /// What the child has to complain about, if that is a pipe.
+    /// The child's standard error, if that is a pipe.
     pub stderr: Option<ChildStderr>,
     state: State,
 }
@@ -36,7 +36,7 @@ enum State {
 }
 
 impl Child {
-    /// If anything of it cannot be watched, the child is killed.
+    /// If the child or one of its pipes cannot be watched, the child is killed.
     pub(super) fn new(mut child: StdChild, home: Handle, kill_on_drop: bool) -> io::Result<Child> {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -48,9 +48,9 @@ impl Child {
         Ok(Child { stdin, stdout, stderr, state: State::Running(running) })
     }
 
-    /// Returns its process id; `None` once its end was waited for.
+    /// Returns its process id; `None` once it was waited for.
     ///
-    /// The system may give the id to another process then.
+    /// From then on the system may give the id to another process.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -67,8 +67,8 @@ impl Child {
         }
     }
 
-    /// Waits until the child has ended; how it did. It gets nothing more to read meanwhile:
-    /// [`stdin`](Child::stdin) is dropped first, for it may wait for the end of that.
+    /// Waits until the child has ended; returns its exit status. Drops [`stdin`](Child::stdin)
+    /// first, because the child may wait for the end of its input.
     ///
     /// Dropping the future loses nothing.
     ///
@@ -80,7 +80,7 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// What the system says, or that the runtime that it was made in has ended.
+    /// If the system reports an error, or if the runtime that it was made in has ended.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         drop(self.stdin.take());
         let status = match &mut self.state {
@@ -91,7 +91,7 @@ impl Child {
         Ok(status)
     }
 
-    /// How the child has ended; none if it has not.
+    /// Returns the exit status, or `None` if the child has not ended.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -105,7 +105,7 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         let status = match &mut self.state {
             State::Running(running) => running.child().try_wait()?,
@@ -120,7 +120,7 @@ impl Child {
     /// Kills the child (`SIGKILL`) and does not wait.
     ///
     /// # Errors
-    /// If its end was waited for already, or what the system says.
+    /// If the child was waited for already, or if the system reports an error.
     pub fn start_kill(&mut self) -> io::Result<()> {
         match &mut self.state {
             State::Running(running) => running.child().kill(),
@@ -148,7 +148,8 @@ impl Child {
         self.wait().await.map(drop)
     }
 
-    /// Waits until the child has ended; how it did, and what it has written to its pipes.
+    /// Waits until the child has ended; returns its exit status and what it has written to its
+    /// pipes.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -160,10 +161,11 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// What the system says, or that the runtime that it was made in has ended.
+    /// If the system reports an error, or if the runtime that it was made in has ended.
     pub async fn wait_with_output(mut self) -> io::Result<Output> {
         let (stdout, stderr) = (self.stdout.take(), self.stderr.take());
-        // All at once: a child that fills one pipe while the other is read would never end.
+        // Reads both pipes at once: a child that fills one pipe while the other is read would never
+        // end.
         let mut stdout = pin!(Part::of(read_all(stdout)));
         let mut stderr = pin!(Part::of(read_all(stderr)));
         let mut status = pin!(Part::of(self.wait()));

@@ -30,19 +30,20 @@ pub struct Command {
 }
 
 impl Command {
-    /// For `program`, which is looked for in `PATH` unless it has a slash in it. It gets no
-    /// arguments, and the environment, the directory and the descriptors of this process.
+    /// Creates a command for `program`, which is searched in `PATH` unless it contains a slash. It
+    /// gets no arguments, and inherits the environment, the directory and the descriptors of this
+    /// process.
     pub fn new(program: impl AsRef<OsStr>) -> Command {
         StdCommand::new(program).into()
     }
 
-    /// The standard library's command, with which this one is started.
+    /// Returns the standard library's command inside.
     #[must_use]
     pub fn as_std(&self) -> &StdCommand {
         &self.std
     }
 
-    /// The standard library's command, for settings that are not here.
+    /// Returns the standard library's command, for settings that are not here.
     ///
     /// ```
     /// let mut command = blitz::process::Command::new("true");
@@ -53,7 +54,8 @@ impl Command {
         &mut self.std
     }
 
-    /// The standard library's command; what [`kill_on_drop`](Command::kill_on_drop) said is lost.
+    /// Converts it to the standard library's command; the setting
+    /// [`kill_on_drop`](Command::kill_on_drop) is lost.
     #[must_use]
     pub fn into_std(self) -> StdCommand {
         self.std
@@ -71,7 +73,7 @@ impl Command {
         self
     }
 
-    /// Sets the name that the program is given as its own.
+    /// Sets the name that the program sees as its own (`argv[0]`).
     pub fn arg0(&mut self, arg: impl AsRef<OsStr>) -> &mut Command {
         self.std.arg0(arg);
         self
@@ -104,37 +106,37 @@ impl Command {
         self
     }
 
-    /// Where the program starts.
+    /// Sets the working directory of the child.
     pub fn current_dir(&mut self, dir: impl AsRef<Path>) -> &mut Command {
         self.std.current_dir(dir);
         self
     }
 
-    /// Sets what the child reads. By default it reads this process's standard input.
+    /// Sets the child's standard input. By default it is inherited.
     pub fn stdin(&mut self, stdin: impl Into<Stdio>) -> &mut Command {
         self.std.stdin(stdin);
         self
     }
 
-    /// Where the child writes; where this process does unless this says otherwise.
+    /// Sets the child's standard output. By default it is inherited.
     pub fn stdout(&mut self, stdout: impl Into<Stdio>) -> &mut Command {
         self.std.stdout(stdout);
         self
     }
 
-    /// Where the child complains; where this process does unless this says otherwise.
+    /// Sets the child's standard error. By default it is inherited.
     pub fn stderr(&mut self, stderr: impl Into<Stdio>) -> &mut Command {
         self.std.stderr(stderr);
         self
     }
 
-    /// Which user the child is.
+    /// Sets the user of the child.
     pub fn uid(&mut self, id: u32) -> &mut Command {
         self.std.uid(id);
         self
     }
 
-    /// Which group the child is in.
+    /// Sets the group of the child.
     pub fn gid(&mut self, id: u32) -> &mut Command {
         self.std.gid(id);
         self
@@ -148,7 +150,7 @@ impl Command {
         self
     }
 
-    /// Calls `f` in the child, between its making and the start of the program. If `f` returns an
+    /// Calls `f` in the child, after the fork and before the program starts. If `f` returns an
     /// error the program is not started, and [`spawn`](Command::spawn) returns it.
     ///
     /// ```
@@ -174,7 +176,7 @@ impl Command {
         self
     }
 
-    /// Whether the child is killed when its [`Child`] is dropped before its end was waited for. By
+    /// Sets whether the child is killed when its [`Child`] is dropped before it was waited for. By
     /// default it is not.
     ///
     /// ```
@@ -206,8 +208,8 @@ impl Command {
     /// ```
     ///
     /// # Errors
-    /// If there is no such program, or what else the system says; or if the runtime has ended.
-    /// There is no child then.
+    /// If there is no such program, if the system reports another error, or if the runtime has
+    /// ended. In these cases there is no child.
     pub fn spawn(&mut self) -> io::Result<Child> {
         orphans::sweep();
         let home = match Handle::try_current() {
@@ -217,7 +219,7 @@ impl Command {
         Child::new(self.std.spawn()?, home, self.kill_on_drop)
     }
 
-    /// Starts the child at once; the future waits until it has ended. What was to be pipes is
+    /// Starts the child at once; the future waits until it has ended. Pipes that were requested are
     /// dropped first.
     ///
     /// ```
@@ -239,8 +241,8 @@ impl Command {
         }
     }
 
-    /// Starts the child at once; the future waits until it has ended and collects what it writes.
-    /// Where that was to go otherwise is not asked.
+    /// Starts the child at once; the future waits until it has ended and collects its output. It
+    /// overrides the settings for standard output and standard error.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

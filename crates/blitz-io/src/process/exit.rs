@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus};
 
-/// What tells of the end of a child.
+/// The source that announces the end of a child.
 #[derive(Debug)]
 pub(super) enum Exit {
     /// A descriptor of its own.
@@ -22,7 +22,7 @@ pub(super) enum Exit {
 }
 
 impl Exit {
-    /// Has the current pool, else the global one, tell of the end of `child`.
+    /// Lets the current pool, else the global one, watch for the end of `child`.
     ///
     /// # Errors
     /// If the system refuses, or if the pool has ended.
@@ -40,7 +40,7 @@ impl Exit {
     /// Waits until `child`, which this was made for, has ended. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// If the pool has ended, or what the system says.
+    /// If the pool has ended, or if the system reports an error.
     pub(super) async fn wait(&mut self, child: &mut Child) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = child.try_wait()? {

@@ -10,8 +10,7 @@
 //! # Ok(()) }) }
 //! ```
 //!
-//! What a child reads and writes goes through pipes that wait in the pool's workers, as sockets do,
-//! and so does its end:
+//! The workers of the pool wait for a child's pipes and for its end, as they do for sockets:
 //!
 //! ```
 //! use blitz::io::{AsyncReadExt, AsyncWriteExt};
@@ -31,9 +30,9 @@
 //! ```
 //!
 //! # Children that are dropped
-//! A [`Child`] that is dropped goes on, unless [`Command::kill_on_drop`] says otherwise. The
+//! A [`Child`] that is dropped goes on running, unless [`Command::kill_on_drop`] is set. The
 //! runtime waits for it in the background, so that no zombie is left. If the runtime ends first,
-//! the child is seen to when the next one is started or dropped.
+//! the child is reaped when the next child is started or dropped.
 
 mod child;
 mod command;

@@ -11,10 +11,10 @@ use blitz_core::Handle;
 use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Those whose pool has ended before them.
+/// Children whose pool has ended before them.
 static ORPHANS: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
-/// Has the pool of `home` wait for `child`.
+/// Lets the pool of `home` wait for `child`.
 pub(super) fn adopt(mut child: Child, exit: Option<Exit>, home: &Handle) {
     sweep();
     if !is_alive(&mut child) {
@@ -24,7 +24,7 @@ pub(super) fn adopt(mut child: Child, exit: Option<Exit>, home: &Handle) {
     if let Some(mut exit) = exit {
         let task = home.spawn(async move {
             if let Some(child) = &mut orphan.child {
-                // If this fails the list has it.
+                // If this fails, the child goes into the list.
                 let _ = exit.wait(child).await;
             }
         });
@@ -57,6 +57,6 @@ impl Drop for Orphan {
 }
 
 fn orphans() -> MutexGuard<'static, Vec<Child>> {
-    // Nothing under this lock is left half done by a panic.
+    // A panic under this lock leaves nothing half done.
     ORPHANS.lock().unwrap_or_else(PoisonError::into_inner)
 }

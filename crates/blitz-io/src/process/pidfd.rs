@@ -1,4 +1,4 @@
-//! A descriptor that becomes readable when a process ends, where the system has such.
+//! A descriptor that becomes readable when a process ends, on systems that have one.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +6,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::Child;
 
-/// That of `child`; none if the system has no such descriptors or does not give them away.
+/// Opens the descriptor of `child`. Returns `None` if the system has no such descriptors or forbids
+/// them.
 ///
 /// # Errors
 /// If the system is out of descriptors or memory.
@@ -14,7 +15,7 @@ use std::process::Child;
 pub(super) fn open(child: &Child) -> io::Result<Option<OwnedFd>> {
     use rustix::io::Errno;
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
-    // The child was not waited for, so its number is not another's.
+    // The child was not waited for, so no other process has its number.
     match pidfd_open(Pid::from_child(child), PidfdFlags::empty()) {
         Ok(fd) => Ok(Some(fd)),
         Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(error.into()),

@@ -1,4 +1,4 @@
-//! The ends of a child's pipes that are not its own.
+//! This process's ends of a child's pipes.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::process::Stdio;
 use std::task::{Context, Poll};
 
-/// A child's standard input: [`AsyncWrite`]. Drop it, and the child sees the end.
+/// A child's standard input: [`AsyncWrite`]. The child sees the end when this is dropped.
 #[derive(Debug)]
 pub struct ChildStdin {
     end: Sender,
@@ -29,11 +29,11 @@ pub struct ChildStderr {
     end: Receiver,
 }
 
-/// What all of them have.
+/// The methods of all of them.
 macro_rules! pipe {
     ($Pipe:ident, $End:ident) => {
         impl $Pipe {
-            /// A pipe of the standard library as one of Blitz's. It is made non-blocking.
+            /// Converts a pipe of the standard library. Makes it non-blocking.
             ///
             /// # Errors
             /// If the system refuses, or if the runtime has ended.
@@ -43,7 +43,7 @@ macro_rules! pipe {
                 Ok($Pipe { end: $End::watched(end)? })
             }
 
-            /// The descriptor, no longer watched. It is made blocking.
+            /// Stops watching the descriptor, makes it blocking, and returns it.
             ///
             /// # Errors
             /// If the system refuses.
@@ -109,7 +109,7 @@ impl AsyncWrite for ChildStdin {
     }
 }
 
-/// What those have that are read.
+/// The methods of those that are read.
 macro_rules! reader {
     ($Pipe:ident) => {
         impl AsyncRead for $Pipe {

@@ -13,7 +13,7 @@ use std::process::{Child, ExitStatus};
 pub(super) struct Running {
     /// None at the end only.
     child: Option<Child>,
-    /// None if it could not be had.
+    /// None if it could not be created.
     exit: Option<Exit>,
     /// The pool that waits for the child if this is dropped before its end.
     home: Handle,
@@ -41,7 +41,7 @@ impl Running {
         }
     }
 
-    /// Its number, which is not another's until it was waited for.
+    /// Its process id, which no other process has until the child was waited for.
     pub(super) fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }

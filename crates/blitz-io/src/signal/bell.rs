@@ -1,11 +1,11 @@
-//! One signal in one pool: wakes all its listeners there.
+//! Wakes all listeners of one signal in one pool.
 //!
 //! ```text
 //!  handler: count + 1 ─▶ a byte into a socket ─▶ the pool's driver ─▶ listeners compare the count
 //! ```
 //!
-//! The bytes are not read, so that no listener takes the news from another: under edge triggering
-//! each arrival is an event of its own. The handler makes room if the socket is full.
+//! Listeners do not read the bytes, so that none takes an event from another: with edge triggering
+//! each arrival is an event. The handler makes room if the socket is full.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 
-/// What listeners to the same signal in the same pool share.
+/// State that all listeners to the same signal in the same pool share.
 #[derive(Debug)]
 pub(super) struct Bell {
     // Dropped in this order: the handler writes to no socket that is gone.
@@ -36,7 +36,7 @@ static BELLS: Mutex<Option<Bells>> = Mutex::new(None);
 type Bells = HashMap<(usize, SignalKind), Weak<Bell>>;
 
 impl Bell {
-    /// That of the current pool, else of the global one.
+    /// Returns the bell of the current pool, else of the global one.
     ///
     /// # Errors
     /// If signals of this `kind` cannot be caught, if the system refuses, or if the pool has ended.
@@ -44,7 +44,7 @@ impl Bell {
         let pool = driver::with_current(|driver, _| Arc::as_ptr(driver.reactor()).addr())?;
         let mut bells = lock();
         let bells = bells.get_or_insert_default();
-        // A bell keeps its reactor, so while there is one no other reactor has the address.
+        // A bell keeps its reactor alive, so no other reactor has that address meanwhile.
         if let Some(bell) = bells.get(&(pool, kind)).and_then(Weak::upgrade) {
             return Ok(bell);
         }
@@ -67,7 +67,7 @@ impl Bell {
         self.hook.count()
     }
 
-    /// Waits until there were others than `seen`; how many there were by then.
+    /// Waits until the count differs from `seen`; returns the new count.
     ///
     /// # Errors
     /// If the pool has ended.
@@ -76,13 +76,14 @@ impl Bell {
             let mut ringing = pin!(self.ring.readable());
             let guard = poll_fn(|cx| {
                 let ringing = ringing.as_mut().poll(cx);
-                // Looked at last. Another listener may clear a ring that this one never sees; but
-                // then it was counted before, and a later ring finds this one waiting.
+                // Read the count last. Another listener may clear an event that this one never
+                // sees. Then the signal was counted before, and a later event finds this listener
+                // waiting.
                 if self.count() != seen { Poll::Ready(None) } else { ringing.map(Some) }
             });
             match guard.await {
                 None => return Ok(self.count()),
-                // An old ring. If there is a new one since, this does nothing.
+                // Clears an old event. If there was a new one since, this does nothing.
                 Some(guard) => guard?.clear_ready(),
             }
         }
@@ -90,6 +91,6 @@ impl Bell {
 }
 
 fn lock() -> MutexGuard<'static, Option<Bells>> {
-    // Nothing under this lock is left half done by a panic.
+    // A panic under this lock leaves nothing half done.
     BELLS.lock().unwrap_or_else(PoisonError::into_inner)
 }

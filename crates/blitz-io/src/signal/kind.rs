@@ -1,4 +1,4 @@
-//! Which signals there are.
+//! Kinds of signals.
 
 #![forbid(unsafe_code)]
 
@@ -33,14 +33,14 @@ names! {
     child: CHILD;
     /// `SIGHUP`: the terminal is gone; for daemons, to read their settings again.
     hangup: HUP;
-    /// `SIGINT`: an interrupt from the keyboard, as by Ctrl+C.
+    /// `SIGINT`: an interrupt from the keyboard, usually Ctrl+C.
     interrupt: INT;
     /// `SIGIO`: a descriptor is ready.
     io: IO;
     /// `SIGPIPE`: a write to a pipe or socket without a reader. Rust programs ignore it unless they
     /// listen to it.
     pipe: PIPE;
-    /// `SIGQUIT`: an interrupt from the keyboard that asks for a dump, as by Ctrl+\.
+    /// `SIGQUIT`: an interrupt from the keyboard that asks for a dump, usually Ctrl+\.
     quit: QUIT;
     /// `SIGTERM`: a request to end.
     terminate: TERM;
@@ -53,7 +53,7 @@ names! {
 }
 
 impl SignalKind {
-    /// The signal with this number, which other systems may give to another one.
+    /// The signal with this number. Numbers differ between systems.
     #[must_use]
     pub const fn from_raw(number: i32) -> SignalKind {
         SignalKind(number)

@@ -27,8 +27,8 @@ use std::task::{Context, Poll, ready};
 /// ```
 ///
 /// # Errors
-/// If such signals cannot be caught, as `SIGKILL`, `SIGSTOP`, `SIGSEGV`, `SIGFPE` and `SIGILL`; if
-/// the system refuses; or if the runtime has ended.
+/// If such signals cannot be caught (`SIGKILL`, `SIGSTOP`, `SIGSEGV`, `SIGFPE`, `SIGILL`), if the
+/// system refuses, or if the runtime has ended.
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     let bell = Bell::of(kind)?;
     let seen = bell.count();
@@ -37,13 +37,13 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
 
 /// A listener to one kind of signal, made by [`signal`].
 ///
-/// It misses none from its making on, also while no task waits. Several that come before a task
-/// looks count as one, as with signals in general. Any number of listeners may listen to the same
+/// From its creation on it misses no signal, even while no task waits. Several signals that come
+/// before a task looks count as one, as usual. Any number of listeners may listen to the same
 /// signal; each gets it.
 #[must_use = "signals are received with `recv`"]
 pub struct Signal {
     bell: Arc<Bell>,
-    /// How many there were when this looked last.
+    /// How many signals there were when this looked last.
     seen: u64,
     /// Waits for the next one, once a task has polled.
     waiting: Option<Waiting>,
@@ -54,7 +54,7 @@ type Waiting = Pin<Box<dyn Future<Output = io::Result<u64>> + Send + Sync>>;
 impl Signal {
     /// Waits for a signal; returns `None` if no more will come.
     ///
-    /// That is so when the runtime that this was made in has ended.
+    /// That happens when the runtime that this was made in has ended.
     ///
     /// Dropping the future loses no signal.
     ///
@@ -71,7 +71,7 @@ impl Signal {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// As [`recv`](Signal::recv), to be polled.
+    /// As [`recv`](Signal::recv), as a poll function.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
         let waiting = self.waiting.get_or_insert_with(|| {
             let (bell, seen) = (self.bell.clone(), self.seen);

@@ -1,11 +1,11 @@
 //! Signals that the system or other processes send to this one.
 //!
 //! [`ctrl_c`] waits for an interrupt from the keyboard, [`unix::signal`] listens to any signal that
-//! can be listened to.
+//! can be caught.
 //!
-//! Once a program has listened to a signal, the signal does not do what it would by default, to the
-//! end of the process: a process that has waited for `ctrl_c` once is not ended by one any more,
-//! also when no task waits.
+//! Once a program has listened to a signal, the default action of that signal is off until the
+//! process ends. So after the first `ctrl_c` an interrupt no longer ends the process, even when no
+//! task waits.
 //!
 //! ```no_run
 //! # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -29,11 +29,10 @@ pub mod unix {
     pub use super::listener::{Signal, signal};
 }
 
-/// Waits for the next interrupt from the keyboard, which is `SIGINT`. It counts from the first poll
-/// on.
+/// Waits for the next interrupt from the keyboard (`SIGINT`), starting at the first poll.
 ///
-/// Call it once and keep the future, or use [`unix::signal`], where none may be missed between two
-/// waits.
+/// If no interrupt may be missed between two waits, use [`unix::signal`], or call this once and
+/// keep the future.
 ///
 /// ```no_run
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

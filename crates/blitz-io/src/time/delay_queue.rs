@@ -1,4 +1,4 @@
-//! Values that come out when their time has come.
+//! A queue of values with deadlines.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
-/// Values that come out when their time has come, the earliest first.
+/// A queue that returns each value at its deadline, the earliest first.
 ///
 /// One timer serves all of them: an entry costs as much as one in a tree, and no task.
 ///
@@ -28,7 +28,7 @@ use std::task::{Context, Poll, Waker, ready};
 /// # });
 /// ```
 ///
-/// It is no `Stream`, which is a trait of another crate; `futures::stream::poll_fn` makes one of
+/// It does not implement `Stream`, a trait of another crate; use `futures::stream::poll_fn` with
 /// [`poll_expired`](DelayQueue::poll_expired).
 #[derive(Debug)]
 pub struct DelayQueue<T> {
@@ -53,7 +53,7 @@ struct Entry<T> {
     number: u64,
 }
 
-/// Names an entry of a [`DelayQueue`]. A key of an entry that is gone names no other one.
+/// Names an entry of a [`DelayQueue`]. Keys are never reused for another entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     index: usize,
@@ -84,7 +84,7 @@ impl<T> Expired<T> {
         self.value
     }
 
-    /// When its time had come.
+    /// Its deadline.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -121,12 +121,12 @@ impl<T> DelayQueue<T> {
         self.entries.is_empty()
     }
 
-    /// Puts a value in that comes out after `timeout`.
+    /// Inserts a value that expires after `timeout`.
     pub fn insert(&mut self, value: T, timeout: Duration) -> Key {
         self.insert_at(value, after(timeout))
     }
 
-    /// Puts a value in that comes out at `deadline`; at once if that has passed.
+    /// Inserts a value that expires at `deadline`, or at once if that has passed.
     pub fn insert_at(&mut self, value: T, deadline: Instant) -> Key {
         let number = self.next_number();
         let index = self.entries.insert(Entry { value, deadline, turn: number, number });
@@ -160,7 +160,7 @@ impl<T> DelayQueue<T> {
         Some(self.take(key.index))
     }
 
-    /// When a value comes out.
+    /// Returns the deadline of a value.
     ///
     /// # Panics
     /// If it is not there any more.
@@ -173,7 +173,7 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    /// Makes a value come out after `timeout`, counted from now.
+    /// Makes a value expire after `timeout`, counted from now.
     ///
     /// # Panics
     /// If it is not there any more.
@@ -182,7 +182,7 @@ impl<T> DelayQueue<T> {
         self.reset_at(key, after(timeout));
     }
 
-    /// Makes a value come out at `deadline`.
+    /// Makes a value expire at `deadline`.
     ///
     /// # Panics
     /// If it is not there any more.
@@ -199,7 +199,7 @@ impl<T> DelayQueue<T> {
         self.enqueue(key.index, deadline, turn);
     }
 
-    /// The key of the value that comes out next.
+    /// Returns the key of the value that expires next.
     #[must_use]
     pub fn peek(&self) -> Option<Key> {
         let (_, &index) = self.order.first_key_value()?;
@@ -221,13 +221,13 @@ impl<T> DelayQueue<T> {
         poll_fn(|cx| self.poll_expired(cx)).await
     }
 
-    /// As [`next`](DelayQueue::next), to be polled. Only the newest task that polls is woken, by
-    /// time as well as by an entry that is to come out earlier than all others.
+    /// As [`next`](DelayQueue::next), as a poll function. Only the newest task that polls is woken:
+    /// at the next deadline, or when an entry with an earlier deadline is inserted.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         if self.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
             self.waker = Some(cx.waker().clone());
         }
-        // Values whose time has come do not keep other tasks from their turn.
+        // Expired values must not keep other tasks from their turn.
         let spent = ready!(poll_spend(cx));
         loop {
             let Some((&(deadline, _), &index)) = self.order.first_key_value() else {
@@ -256,7 +256,7 @@ impl<T> DelayQueue<T> {
         self.entries.get(key.index).filter(|entry| entry.number == key.number)
     }
 
-    /// Wakes the task that polled last if the entry is to come out first now.
+    /// Wakes the task that polled last if the entry expires first now.
     fn enqueue(&mut self, index: usize, deadline: Instant, turn: u64) {
         self.order.insert((deadline, turn), index);
         let is_first = self.order.first_key_value().is_some_and(|(first, _)| first.1 == turn);
@@ -276,7 +276,7 @@ impl<T> DelayQueue<T> {
 
 const GONE: &str = "the key's value is not in the queue any more: use try_remove";
 
-/// What no clock can tell is in the far future.
+/// A deadline beyond the clock's range is in the far future.
 fn after(timeout: Duration) -> Instant {
     Instant::now().checked_add(timeout).unwrap_or_else(Instant::far_future)
 }

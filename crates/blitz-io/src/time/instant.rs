@@ -6,8 +6,8 @@ use super::now;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::time::Duration;
 
-/// A moment: [`std::time::Instant`] by the clock of the current runtime, which tests may
-/// [stop](super::pause).
+/// A moment: [`std::time::Instant`] on the clock of the current runtime, which tests may
+/// [pause](super::pause).
 ///
 /// ```
 /// use blitz::time::{Duration, Instant};
@@ -49,12 +49,12 @@ impl Instant {
         self.std
     }
 
-    /// About three decades from now, which is as good as never, and which every clock can tell.
+    /// About three decades from now: as good as never, and within the range of every clock.
     pub(crate) fn far_future() -> Instant {
         Instant { std: now::far_future() }
     }
 
-    /// The time since `earlier`; none if that is later than this.
+    /// Returns the time since `earlier`; zero if that is later than this.
     ///
     /// ```
     /// # use blitz::time::{Duration, Instant};
@@ -85,7 +85,7 @@ impl Instant {
         self.std.saturating_duration_since(earlier.std)
     }
 
-    /// The time since then.
+    /// Returns the time since this moment.
     ///
     /// ```
     /// # blitz::block_on(async {

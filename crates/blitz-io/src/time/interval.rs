@@ -1,4 +1,4 @@
-//! Ticks: something to do again and again.
+//! Intervals: ticks at fixed times.
 
 #![forbid(unsafe_code)]
 
@@ -67,24 +67,24 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// | `Skip` | 57, 60, 70 … |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissedTickBehavior {
-    /// Missed ticks come at once, until all are made up for. The default.
+    /// Missed ticks come at once, until none is missing. The default.
     #[default]
     Burst,
     /// The next tick comes a period after the late one.
     Delay,
-    /// Missed ticks never come; the next one comes when it would have come anyway.
+    /// Missed ticks are skipped; the next tick comes at its regular time.
     Skip,
 }
 
 impl MissedTickBehavior {
-    /// When the tick after the one of `due`, seen at `now`, comes.
+    /// Returns when the next tick comes, after the tick of `due` was seen at `now`.
     fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
         let late = now.duration_since(due);
         let next = match self {
             MissedTickBehavior::Delay if late > TICK_LATENESS => now.checked_add(period),
             MissedTickBehavior::Skip if late > TICK_LATENESS => {
                 let into = late.as_nanos() % period.as_nanos();
-                // Less than a period, and periods that long cannot be added in any case.
+                // This is less than a period, and longer periods cannot be added in any case.
                 let into = Duration::from_nanos(u64::try_from(into).unwrap_or(u64::MAX));
                 now.checked_add(period.saturating_sub(into))
             }
@@ -103,7 +103,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Waits for the next tick, and returns when it was due. Dropped before that, it loses no tick.
+    /// Waits for the next tick, and returns when it was due. Dropping the future loses no tick.
     pub async fn tick(&mut self) -> Instant {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
@@ -129,7 +129,7 @@ impl Interval {
         Poll::Ready(due)
     }
 
-    /// The next tick comes a period from now.
+    /// Makes the next tick come a period from now.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -145,17 +145,17 @@ impl Interval {
         self.reset_after(self.period);
     }
 
-    /// The next tick comes at once.
+    /// Makes the next tick come at once.
     pub fn reset_immediately(&mut self) {
         self.reset_at(Instant::now());
     }
 
-    /// The next tick comes after `after`.
+    /// Makes the next tick come after `after`.
     pub fn reset_after(&mut self, after: Duration) {
         self.reset_at(Instant::now().checked_add(after).unwrap_or_else(Instant::far_future));
     }
 
-    /// The next tick comes at `deadline`.
+    /// Makes the next tick come at `deadline`.
     ///
     /// ```
     /// # blitz::block_on(async {

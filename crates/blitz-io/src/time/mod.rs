@@ -13,41 +13,41 @@
 //! # });
 //! ```
 //!
-//! Timers of all workers are looked after by whichever worker is idle, so a worker that computes
-//! delays its own tasks, but not the others'. A sleep that is dropped is forgotten at once.
+//! Any idle worker fires the timers of all workers, so a worker that computes delays its own tasks
+//! only. Dropping a sleep removes its timer at once.
 //!
 //! Sleeps belong to the runtime that is current when they are first polled, else to the global one.
-//! If that runtime ends, they go on in the one that is current then; if there is none but the one
-//! that has ended, the poll panics.
+//! If that runtime ends, they go on in the runtime that is current then. If there is no other
+//! runtime, the poll panics.
 //!
 //! # How precise
-//! - No sleep, timeout or tick is early: its moment has come when it ends.
-//! - A timer that is alone fires at its moment, which is counted in microseconds. One whose moment
-//!   comes soon after others have fired waits until the slack has passed since then: 40 us, or what
-//!   [`Builder::timer_slack`](blitz_core::PoolBuilder::timer_slack) says. So idle workers get up at
-//!   most once per slack for timers, however many there are.
-//! - The system and the load add to that: the time until the kernel runs the worker that got up,
-//!   some ten microseconds on an idle machine, and the time until a worker polls the task, behind
-//!   the tasks that were queued before. If all workers compute or block, a spare thread fires
-//!   timers, some milliseconds late.
-//! - Timers fire in the order of their moments. Timers of one microsecond and one worker fire in
-//!   the order in which they were first polled.
+//! - No sleep, timeout or tick ends early.
+//! - A lone timer fires at its deadline, rounded up to a microsecond. A timer that is due soon
+//!   after others have fired waits until the slack has passed since then: 40 us, or the value of
+//!   [`Builder::timer_slack`](blitz_core::PoolBuilder::timer_slack). So idle workers wake for
+//!   timers at most once per slack, however many timers there are.
+//! - The system and the load add to that: the time until the kernel runs the woken worker, some ten
+//!   microseconds on an idle machine, and the time until a worker polls the task, after the tasks
+//!   that were queued before. If all workers compute or block, a spare thread fires timers, some
+//!   milliseconds late.
+//! - Timers fire in the order of their deadlines. Timers of one worker that are due in the same
+//!   microsecond fire in the order in which they were first polled.
 //!
 //! On Linux a timer descriptor wakes the worker. If the system refuses one, because a filter of
-//! system calls forbids it or no descriptor is left, the timeout of `epoll_wait` wakes it, and
-//! timers are late by up to a millisecond more. `IoMetrics::system_timer` of `blitz-io` says which
-//! it is. On other systems the timeout of their event queue wakes the worker.
+//! system calls forbids it or no descriptor is left, the timeout of `epoll_wait` wakes the worker,
+//! and timers are up to a millisecond later. `IoMetrics::system_timer` of `blitz-io` tells which is
+//! in use. On other systems the timeout of their event queue wakes the worker.
 //!
 //! # Tests
-//! A test can stop the clock of its runtime, and then time passes only when [`advance`] says so, or
-//! when all tasks wait: then the clock moves to the next timer at once. So a test that sleeps for
-//! an hour takes no time, and what it sees is the same each time. Stop it from the beginning, as
-//! below: the test itself is then one of the tasks that have to wait, which it is not if it calls
-//! [`pause`] on a thread that is no worker.
+//! A test can pause the clock of its runtime. Then time passes only by [`advance`], or when all
+//! tasks wait: in that case the clock jumps to the next timer. So a test that sleeps for an hour
+//! takes no time, and its results are the same each time. Pause the clock from the beginning, as
+//! below: then the test itself counts as one of the tasks that have to wait. If it calls [`pause`]
+//! on a thread that is not a worker, it does not count.
 //!
-//! Only the runtime's own tasks and its closures that may block hold the clock. A peer outside of
-//! it, a child process or a signal does not: a timeout for one of them passes at once. [`resume`]
-//! the clock first.
+//! Only the runtime's own tasks and blocking closures hold the clock. A peer outside of the
+//! runtime, a child process or a signal does not: a timeout for one of them passes at once.
+//! [`resume`] the clock first.
 //!
 //! ```
 //! # fn main() {}

@@ -1,4 +1,4 @@
-//! What time it is, by the clock of the current runtime.
+//! Reads the clock of the current runtime.
 //!
 //! Each runtime has a clock. Until a test stops one of them, all agree with the system's, which is
 //! asked directly.
@@ -32,17 +32,18 @@ pub(super) fn now_at_latest() -> Nanos {
 #[cold]
 fn now_of_current() -> Nanos {
     let now = driver::with_plugged(|driver| driver.timers().clock().now());
-    // A clock that stands from the beginning does so before the pool has a driver.
+    // A clock that is paused from the beginning is paused before the pool has a driver.
     let standing = || paused_since().map(clock::standing_at);
     now.or_else(standing).unwrap_or_else(clock::system_now)
 }
 
-/// The moment that is `nanos` after the epoch. What no clock can tell is in the far future.
+/// The moment that is `nanos` after the epoch. A moment beyond the clock's range is in the far
+/// future.
 pub(super) fn moment_at(nanos: Nanos) -> StdInstant {
     clock::moment_at(nanos).unwrap_or_else(far_future)
 }
 
-/// About three decades from now, which is as good as never, and which every clock can tell.
+/// About three decades from now: as good as never, and within the range of every clock.
 pub(super) fn far_future() -> StdInstant {
     const YEARS: u64 = 30 * 365 * 24 * 60 * 60;
     now() + Duration::from_secs(YEARS)

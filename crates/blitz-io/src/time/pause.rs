@@ -1,4 +1,4 @@
-//! A clock that tests can stop.
+//! Pauses the clock, for tests.
 
 #![forbid(unsafe_code)]
 
@@ -6,16 +6,16 @@ use super::Duration;
 use crate::driver;
 use crate::timers::Timers;
 
-/// Stops the clock of the current runtime.
+/// Pauses the clock of the current runtime.
 ///
-/// From now on time passes when [`advance`] says so, or when the runtime is idle: all workers have
-/// nothing to do, no closure of `spawn_blocking` runs and no file is read or written. Then the
-/// clock moves to the end of the next sleep. It does nothing if the clock is stopped already.
+/// From now on time passes only by [`advance`], or when the runtime is idle: all workers have
+/// nothing to do, no closure of `spawn_blocking` runs, and no file is read or written. Then the
+/// clock jumps to the end of the next sleep. It does nothing if the clock is paused already.
 ///
-/// What runs outside of the runtime's workers, a future in `block_on` on a thread of its own for
-/// example, does not hold the clock. A runtime built with `Builder::start_paused` makes the thread
-/// that builds it a worker, so that its `block_on` there does. While the runtime ends, time passes
-/// for whatever still waits.
+/// Code outside of the runtime's workers does not hold the clock, for example a future in
+/// `block_on` on another thread. A runtime built with `Builder::start_paused` makes the thread that
+/// builds it a worker, so a `block_on` there holds the clock. While the runtime ends, time passes
+/// for all that still waits.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
@@ -39,8 +39,8 @@ pub fn pause() {
     });
 }
 
-/// Lets the clock of the current runtime go on from where it stands. It does nothing if it is not
-/// stopped.
+/// Lets the clock of the current runtime go on from where it stands. It does nothing if the clock
+/// is not paused.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
@@ -64,10 +64,9 @@ pub fn resume() {
     });
 }
 
-/// Moves the stopped clock of the current runtime on by `duration`.
+/// Advances the paused clock of the current runtime by `duration`.
 ///
-/// It wakes the tasks whose sleeps end by then, and lets other tasks go first once. It does not
-/// wait for them.
+/// It wakes the tasks whose sleeps end by then, and yields once. It does not wait for those tasks.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
@@ -81,7 +80,7 @@ pub fn resume() {
 /// ```
 ///
 /// # Panics
-/// If the clock is not stopped, and as [`pause`].
+/// If the clock is not paused, and as [`pause`].
 pub async fn advance(duration: Duration) {
     with_timers(|timers| {
         assert!(

@@ -1,4 +1,4 @@
-//! Timeouts: a future that has to be ready in time.
+//! Timeouts: limits the time of a future.
 
 #![forbid(unsafe_code)]
 
@@ -10,8 +10,8 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Waits for `future`, but for `duration` at most, from now on. Then the future is dropped with
-/// what is returned here.
+/// Waits for `future`, but at most for `duration`, counted from this call. The returned value owns
+/// the future and drops it.
 ///
 /// A future that is ready in its first poll costs no more than reading the clock.
 ///
@@ -89,8 +89,8 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(output) = this.future.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        // Without a look at the budget: the future may spend all of it in each poll, and still time
-        // has to pass.
+        // Ignores the budget: the future may spend all of it in each poll, and the timeout has to
+        // work all the same.
         this.sleep.poll_elapsed(cx).map(|()| Err(Elapsed(())))
     }
 }

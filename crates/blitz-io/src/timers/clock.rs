@@ -1,4 +1,4 @@
-//! The clock of a runtime: the system's, or one that a test has stopped; and moments as numbers.
+//! The clock of a runtime: the system's, or one that a test has paused; and moments as numbers.
 
 #![forbid(unsafe_code)]
 
@@ -14,15 +14,15 @@ pub(crate) fn was_any_stopped() -> bool {
     is_any_clock_stopped()
 }
 
-/// A moment in nanoseconds since the epoch: what timers reckon with, because it is one number. It
+/// A moment in nanoseconds since the epoch. Timers compute with it because it is one number. It
 /// lasts for centuries.
 pub(crate) type Nanos = u64;
 
 const TICK_NANOS: u64 = TICK.as_nanos() as u64;
 
-/// Where moments are counted from, for all clocks, so that a moment has one tick in all wheels.
-/// Some time before this process began, as far as the system can tell, so that moments in the past
-/// are told apart, too.
+/// Where moments are counted from, for all clocks, so that a moment has one tick in all wheels. It
+/// lies before the start of this process, as far as the system's clock reaches, so that moments in
+/// the past differ, too.
 #[inline]
 fn epoch() -> StdInstant {
     const DAY: Duration = Duration::from_secs(86_400);
@@ -44,7 +44,7 @@ pub(crate) fn nanos_of(moment: StdInstant) -> Nanos {
     nanos_in(moment.saturating_duration_since(epoch()))
 }
 
-/// The nanoseconds in `time`, or more than any clock will tell.
+/// The nanoseconds in `time`, or the maximum if there are more.
 #[inline]
 pub(crate) fn nanos_in(time: Duration) -> u64 {
     let whole = time.as_secs().saturating_mul(1_000_000_000);
@@ -79,13 +79,13 @@ pub(crate) fn system_now() -> Nanos {
     nanos_of(StdInstant::now())
 }
 
-/// Where a clock stands that was stopped at `moment`: at the beginning of a tick, so that whole
+/// The value of a clock that was paused at `moment`: the beginning of a tick, so that whole
 /// microseconds are whole ticks.
 pub(crate) fn standing_at(moment: StdInstant) -> Nanos {
     start_of(tick_after(nanos_of(moment)))
 }
 
-/// It runs with the system's clock, perhaps with a difference.
+/// The clock runs with the system's clock, perhaps with an offset.
 const RUNS: u64 = u64::MAX;
 
 /// The clock of one runtime.
@@ -113,7 +113,7 @@ impl Clock {
         }
     }
 
-    /// When this clock, which runs, shows `moment`, by the system's clock.
+    /// Converts `moment` of this running clock to the system's clock.
     pub(crate) fn to_system(&self, moment: Nanos) -> Nanos {
         moment.wrapping_sub(self.ahead.load(Relaxed))
     }
@@ -122,8 +122,7 @@ impl Clock {
         self.stands.load(Acquire) != RUNS
     }
 
-    /// It stands from now on, at the beginning of a tick, so that whole microseconds are whole
-    /// ticks.
+    /// Pauses the clock at the beginning of a tick, so that whole microseconds are whole ticks.
     pub(crate) fn stop(&self) {
         note_stopped_clock();
         let stands = start_of(tick_after(self.now()));
@@ -131,7 +130,7 @@ impl Clock {
         let _ = self.stands.compare_exchange(RUNS, stands, AcqRel, Relaxed);
     }
 
-    /// It runs from now on, from where it stands.
+    /// Lets the clock run again, from where it stands.
     pub(crate) fn start(&self) {
         self.change(|stands| {
             self.ahead.store(stands.wrapping_sub(system_now()), Relaxed);
@@ -139,21 +138,21 @@ impl Clock {
         });
     }
 
-    /// It stands later by `time`; not if it runs.
+    /// Advances the paused clock by `time`. Returns false if it runs.
     pub(crate) fn advance(&self, time: Duration) -> bool {
         let time = nanos_in(time);
         self.change(|stands| stands.saturating_add(time).min(RUNS - 1))
     }
 
-    /// It stands at the beginning of `tick`, or as late as it can, or later if it does already; not
-    /// if it runs.
+    /// Advances the paused clock to the beginning of `tick`, or as far as possible; never back.
+    /// Returns false if it runs.
     pub(crate) fn advance_to(&self, tick: u64) -> bool {
         let least = start_of(tick).min(RUNS - 1);
         self.change(|stands| stands.max(least))
     }
 
-    /// Changes where it stands, in one step: another thread may move it at the same time. False if
-    /// it runs.
+    /// Changes the value of the paused clock in one step: another thread may change it at the same
+    /// time. Returns false if it runs.
     fn change(&self, change: impl Fn(Nanos) -> u64) -> bool {
         let mut stands = self.stands.load(Acquire);
         while stands != RUNS {

@@ -1,9 +1,9 @@
 //! A quick upper bound of the current time, for deadlines of timers.
 //!
-//! A thread that has asked the system a moment ago adds the cycles since. The rate is taken a
-//! little too high, so that the estimate is never before the true time, and a timer that is
-//! reckoned from it never early; nor is it late by more than a fraction of a microsecond, because
-//! the system is asked again soon.
+//! A thread that has read the system's clock a moment ago adds the cycles since then. The rate is a
+//! little too high, so the estimate is never before the true time, and a timer computed from it is
+//! never early. It is late by at most a fraction of a microsecond, because the thread reads the
+//! system's clock again soon.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,7 @@ const AT_ONCE: u64 = 1 << 10;
 /// [`MARGIN`].
 const BASE: u64 = 25_000_000;
 
-/// The rate is too high by one part in two to this power: more than it can be measured wrong.
+/// The rate is too high by one part in two to this power: more than the error of its measurement.
 const MARGIN: u32 = 13;
 
 /// Bits behind the point of the rate.
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn an_estimate_is_never_before_the_time() {
-        // First until the rate is known, then with it. It never is where the two clocks cannot be
-        // read at once, as in a program that is slowed down by a sanitizer.
+        // First until the rate is known, then with it. The rate never becomes known where the two
+        // clocks cannot be read at once, for example under a sanitizer.
         for _ in 0..1_000_000 {
             if !cycles::are_trusted() || RATE.load(Relaxed) != 0 {
                 break;

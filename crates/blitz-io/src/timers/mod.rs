@@ -9,8 +9,8 @@
 //! have one together. The worker with the driver's lease fires the timers of all, so none is late
 //! behind a worker that computes.
 //!
-//! A worker that blocks gets up for timers at most once per slack, which the pool's builder sets:
-//! see [`blitz_parts::alarm`].
+//! A worker that blocks wakes for timers at most once per slack, which the pool's builder sets: see
+//! [`blitz_parts::alarm`].
 
 #![forbid(unsafe_code)]
 
@@ -101,8 +101,8 @@ impl Timers {
         wheel.insert(entry, tick, self.recent.load(Relaxed), waker)
     }
 
-    /// The driver is about to block: until when at most, for ever if `None`. `is_busy` says
-    /// whether the system is at something that counts as work of the pool.
+    /// Returns until when the driver, which is about to block, may block; `None` means for ever.
+    /// `is_busy` returns whether the system does something that counts as work of the pool.
     pub(crate) fn begin_wait(&self, is_busy: impl FnOnce() -> bool) -> Option<Limit> {
         let slack = if self.clock.is_stopped() { 0 } else { self.slack };
         let swept = self.swept.load(Relaxed);
@@ -160,14 +160,14 @@ impl Timers {
         !fired.is_empty()
     }
 
-    /// Every worker sleeps. Returns whether the one in the driver should be woken for that.
+    /// Returns whether the worker in the driver should be woken because every worker sleeps.
     /// `is_busy` as for [`begin_wait`](Timers::begin_wait).
     pub(crate) fn wants_to_know_of_idleness(&self, is_busy: impl FnOnce() -> bool) -> bool {
         self.clock.is_stopped() && self.earliest() != NEVER && self.is_idle(is_busy)
     }
 
-    /// Whether nothing but a timer can go on. The completion of what the system is at brings the
-    /// driver back by itself. A pool that stops does not wait for it.
+    /// Whether only a timer can make progress. An operation of the system wakes the driver by
+    /// itself when it completes. A pool that stops does not wait for it.
     fn is_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
         // In this order: a task begins an operation before its worker sleeps.
         self.pool.is_idle() && (self.pool.is_stopping() || !is_busy())
@@ -196,7 +196,7 @@ impl Timers {
         wake_all(woken);
     }
 
-    /// Before which tick nothing is due.
+    /// The tick before which nothing is due.
     fn earliest(&self) -> u64 {
         self.wheels.iter().map(|wheel| wheel.earliest()).min().unwrap_or(NEVER)
     }

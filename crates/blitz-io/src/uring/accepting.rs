@@ -8,8 +8,8 @@
 //!
 //! The operation belongs to the listener, not to the task that began it: no connection is lost if
 //! the task goes away. It is polled with a waker of the listener's own, which notifies every task
-//! that waits. The first of them that polls gets the connection: a task that was notified and does
-//! not poll keeps no other from it.
+//! that waits. The first of them that polls gets the connection. So a notified task that does not
+//! poll does not block the others.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ use std::task::{Context, Poll, Wake, Waker};
 type Accepted = (OwnedFd, SocketAddr);
 type Operation = Pin<Box<dyn Future<Output = io::Result<Accepted>> + Send>>;
 
-/// What io_uring does for a listener.
+/// The accept operation that io_uring runs for a listener.
 #[derive(Default)]
 pub(crate) struct Accepting {
     /// Locked for one poll, which calls no waker but the bell's.
@@ -56,7 +56,7 @@ impl Accepting {
         let mut restarts = 0;
         loop {
             let mut news = pin!(self.bell.accepting.notified());
-            // From here on no completion is missed.
+            // From here on this task misses no completion.
             news.as_mut().enable();
             match self.poll(|| uring.accept(listener).map(|op| Box::pin(op) as Operation))? {
                 Poll::Ready(Err(error)) if is_cancelled(&error) && restarts < RESTARTS => {
@@ -68,7 +68,7 @@ impl Accepting {
         }
     }
 
-    /// Polls an operation that a dropped `accept` has left; none if there is none. If it is
+    /// Polls an operation that a dropped `accept` has left; `None` if there is none. If it is
     /// pending, the task of `cx` is woken when it completes.
     pub(crate) fn poll_begun(&self, cx: &mut Context<'_>) -> Option<Poll<io::Result<Accepted>>> {
         if self.lock().is_none() {
@@ -124,7 +124,7 @@ impl Wake for Bell {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing under these locks is left half done by a panic.
+    // A panic under these locks leaves nothing half done.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

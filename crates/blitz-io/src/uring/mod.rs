@@ -16,25 +16,25 @@
 //! - **Submission.** The system has taken an operation, or will never take it, when `Uring::start`
 //!   returns. So its descriptor need not stay open any longer, and a buffer that comes back is the
 //!   caller's alone.
-//! - **Completions.** None is lost, however many come at once: what finds the completion queue full
-//!   is kept by the system, and fetched when the queue has been drained. If the system has no
-//!   memory for that it counts what it loses, and then every operation that is under way is an
-//!   error.
-//! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. What
-//!   the system gives up by itself, because the thread that began it has ended, is begun anew.
+//! - **Completions.** None is lost, however many come at once: the system keeps completions that
+//!   find the queue full, and they are fetched when the queue has been drained. If the system has
+//!   no memory for that it counts lost completions, and then every operation under way fails.
+//! - **Cancellations.** A cancellation cancels the operation that it was sent for, or nothing. If
+//!   the system itself gives an operation up, because the thread that began it has ended, the
+//!   operation is begun again.
 //! - **Positions.** A file that has a position is read and written at offsets that `fs` names, and
 //!   `fs` moves the position. The system would not move it for an operation that it gives up
 //!   half-way.
-//! - **The end of the pool.** Writes of files that are under way are waited for; what the system
-//!   gives up, because the worker that began it has ended, is written by the last worker. All other
-//!   operations are cancelled: a read that would never come, from a FIFO for example, does not keep
+//! - **The end of the pool.** The pool waits for file writes under way. If the system gives one up,
+//!   because the worker that began it has ended, the last worker writes the rest. All other
+//!   operations are cancelled: a read that never returns, for example from a FIFO, does not keep
 //!   the pool, and no connection is accepted afterwards. The tasks that wait for them get an error
 //!   before the pool waits for writes, and buffers come back.
 //! - **Wakers.** None is cloned, called or dropped under a lock.
 //! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the
-//!   ring: it takes no more operations. Files go on with threads and sockets with readiness. What
-//!   was under way completes as it would have; only if more completions come at once than the queue
-//!   holds those beyond are lost, and then every operation that is under way is an error.
+//!   ring: it takes no more operations. Files go on with threads and sockets with readiness.
+//!   Operations under way still complete. Only if more completions come at once than the queue
+//!   holds, the rest is lost, and then every operation under way fails.
 
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod peer;
@@ -53,8 +53,8 @@ pub(crate) use ring::Uring;
 
 use std::io;
 
-/// How often an operation is begun anew that the system cancelled because its thread has ended.
-/// After that the error is taken for the file's own.
+/// How often to restart an operation that the system cancelled because its thread has ended. After
+/// that the error counts as the file's own.
 const RESTARTS: u32 = 8;
 
 /// The result of an operation, and its buffer.

@@ -13,12 +13,12 @@ use rustix::net::AddressFamily;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// Where the length of the address is: behind the longest of them.
+/// Offset of the address's length: behind the longest address.
 pub(super) const LENGTH_AT: usize = 28;
 /// Of that number.
 const WIDTH: usize = size_of::<u32>();
 
-/// Room for an address and its length, of which the latter says how much there is.
+/// Room for an address and its length. The length is set to the size of the room.
 pub(super) fn room() -> Vec<u8> {
     let mut room = vec![0; LENGTH_AT + WIDTH];
     room[LENGTH_AT..].copy_from_slice(&(LENGTH_AT as u32).to_ne_bytes());
@@ -28,7 +28,7 @@ pub(super) fn room() -> Vec<u8> {
 /// The address that the system has written into `room`.
 ///
 /// # Errors
-/// If it is none of TCP.
+/// If it is not an address of TCP.
 pub(super) fn address(room: &[u8]) -> io::Result<SocketAddr> {
     let family = AddressFamily::from_raw(u16::from_ne_bytes(bytes(room, 0)?));
     let port = u16::from_be_bytes(bytes(room, 2)?);
@@ -39,7 +39,7 @@ pub(super) fn address(room: &[u8]) -> io::Result<SocketAddr> {
         }
         AddressFamily::INET6 => {
             let ip = Ipv6Addr::from(bytes::<16>(room, 8)?);
-            // As the standard library has them.
+            // In the byte order of the standard library.
             let (flow, scope) = (bytes(room, 4)?, bytes(room, 24)?);
             let (flow, scope) = (u32::from_ne_bytes(flow), u32::from_ne_bytes(scope));
             Ok(SocketAddrV6::new(ip, port, flow, scope).into())

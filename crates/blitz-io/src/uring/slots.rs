@@ -10,18 +10,18 @@
 //!
 //! The key of a slot is the operation's name: the system knows the operation by it, and so does the
 //! cancellation that is sent after it. So a slot is vacant only when the system owes nothing for
-//! it, neither the completion of the operation nor that of its cancellation. A name that a
-//! cancellation carries is therefore never the name of another operation: no operation is cancelled
-//! in place of another, however often slots are used. A generation in the name would come around at
-//! some time; this does not.
+//! it, neither the completion of the operation nor that of its cancellation. So the name in a
+//! cancellation is never the name of another operation, and no operation is cancelled in place of
+//! another, however often slots are reused. A generation counter in the name would wrap around some
+//! day; this scheme does not.
 //!
 //! A write was promised to its task. If the system gives it up half-way, because the thread that
 //! began it has ended, and its future is gone, the rest of it comes back to be written without the
 //! ring.
 //!
 //! All of this is behind a lock, and no method calls a waker: a waker may clone, wake and drop in
-//! ways that use the same ring. Wakers come in and go out as values, which the caller makes and
-//! drops without the lock.
+//! ways that use the same ring. The caller passes wakers in and out as values, and makes and drops
+//! them without the lock.
 
 #![forbid(unsafe_code)]
 
@@ -66,13 +66,13 @@ pub(super) struct Slots {
     /// More were owed than there is room for, and it was not checked since whether the system keeps
     /// some apart.
     crowded: bool,
-    /// No more operations begin, for the pool ends.
+    /// No more operations begin, because the pool ends.
     closed: bool,
     /// The pool has ended, and no worker collects completions any more.
     ended: bool,
-    /// Why the system takes no more operations, if it does not.
+    /// Why the system takes no more operations; `None` if it does.
     broken: Option<String>,
-    /// Completions were lost, or cannot be had any more.
+    /// Completions were lost, or cannot be fetched any more.
     deaf: bool,
 }
 
@@ -120,7 +120,7 @@ pub(super) enum Progress {
     Lost,
     /// The task is woken when it is done.
     Pending,
-    /// The task has to wait, for which a clone of its waker is needed.
+    /// The task has to wait, and a clone of its waker is needed for that.
     WakerWanted,
 }
 
@@ -135,7 +135,7 @@ pub(super) enum Left {
     Done(Leftover),
 }
 
-/// What is left to do without the lock when an operation has completed whose future is gone.
+/// What to do without the lock after an operation completed whose future is gone.
 #[derive(Debug, Default)]
 #[must_use]
 pub(super) struct Leftover {
@@ -165,14 +165,14 @@ pub(super) struct Unwritten {
 }
 
 impl Unwritten {
-    /// Does it here and now.
+    /// Writes it on this thread.
     ///
     /// # Blocking
     /// For as long as the file has no room.
     pub(super) fn write(self) {
         let Target { file, range, offset } = self.target;
         let bytes = &self.buffer[range];
-        // The task that would have been told of an error is gone.
+        // The task that would have got the error is gone.
         let _ = match offset {
             Some(offset) => file.write_all_at(bytes, offset),
             None => room::write_all(&file, bytes),
@@ -181,7 +181,7 @@ impl Unwritten {
 }
 
 impl Slots {
-    /// Of a ring whose completion queue has `room` entries.
+    /// Makes the table of a ring whose completion queue has `room` entries.
     pub(super) fn new(room: usize) -> Slots {
         Slots {
             table: Slab::new(),
@@ -198,7 +198,7 @@ impl Slots {
         }
     }
 
-    /// Registers an operation; returns the buffer if there are to be no more.
+    /// Registers an operation; returns the buffer if the ring is closed.
     pub(super) fn insert(
         &mut self,
         buffer: Vec<u8>,
@@ -223,7 +223,7 @@ impl Slots {
     pub(super) fn take_back(&mut self, key: usize) -> Vec<u8> {
         let slot = self.table.remove(key);
         self.is_complete(slot.kind);
-        // The pool may end meanwhile, and be about to cancel it.
+        // The pool may be ending and about to cancel it.
         self.owed -= usize::from(slot.cancelling);
         slot.buffer
     }
@@ -344,7 +344,7 @@ impl Slots {
         }
     }
 
-    /// Gives the slot away if the system owes nothing for it and its future is gone.
+    /// Frees the slot if the system owes nothing for it and its future is gone.
     fn vacate(&mut self, key: usize) {
         let slot = &self.table[key];
         if matches!(slot.state, State::Over) && !slot.cancelling {
@@ -352,8 +352,8 @@ impl Slots {
         }
     }
 
-    /// Begins the end of the pool: no more operations begin. Returns the operations that are under
-    /// way and no writes. The caller sends a cancellation to each of them, or else calls
+    /// Begins the end of the pool: no more operations begin. Returns the operations under way,
+    /// except writes. The caller sends a cancellation to each of them, or else calls
     /// [`cancelled`](Slots::cancelled).
     pub(super) fn close(&mut self) -> Vec<usize> {
         self.closed = true;
@@ -369,7 +369,7 @@ impl Slots {
         keys
     }
 
-    /// Whether no operation but writes is to be waited for at the end.
+    /// Whether only writes are left to wait for at the end.
     pub(super) fn has_only_writes(&self) -> bool {
         // A broken ring cannot cancel: what is not a write may never complete.
         self.is_broken() || self.under_way == self.writes
@@ -445,7 +445,7 @@ impl Slot {
         let written = match usize::try_from(result) {
             Ok(count) => count,
             Err(_) if again.contains(&result) => 0,
-            // An error: the rest would not fare better.
+            // An error: the rest would fail as well.
             Err(_) => range.len(),
         };
         let range = range.start + written..range.end;

@@ -1,4 +1,4 @@
-//! What stops a loop, or begins it, wherever its parts are: `take_any`, `skip_any`,
+//! Adaptors that start or stop all parts of a loop at once: `take_any`, `skip_any`,
 //! `take_any_while`, `skip_any_while`, `while_some`.
 
 use crate::iter::ParallelIterator;
@@ -8,39 +8,40 @@ use crate::reducer::{Layer, Reducer, Run};
 use blitz_parts::prim::{AtomicBool, AtomicUsize, Relaxed};
 
 adaptor! {
-    /// Passes on so many items from anywhere: made by [`take_any`](ParallelIterator::take_any).
+    /// Passes on a number of items from anywhere: made by [`take_any`](ParallelIterator::take_any).
     TakeAny<I> { base } { count: usize }
 }
 
 adaptor! {
-    /// Leaves out so many items from anywhere: made by [`skip_any`](ParallelIterator::skip_any).
+    /// Leaves out a number of items from anywhere: made by
+    /// [`skip_any`](ParallelIterator::skip_any).
     SkipAny<I> { base } { count: usize }
 }
 
 adaptor! {
-    /// Passes on items from anywhere until a function disapproves of one: made by
+    /// Passes on items from anywhere until a function returns false for one: made by
     /// [`take_any_while`](ParallelIterator::take_any_while).
     TakeAnyWhile<I; F> { base } { f: F }
 }
 
 adaptor! {
-    /// Leaves out items from anywhere until a function disapproves of one: made by
+    /// Leaves out items from anywhere until a function returns false for one: made by
     /// [`skip_any_while`](ParallelIterator::skip_any_while).
     SkipAnyWhile<I; F> { base } { f: F }
 }
 
 adaptor! {
-    /// Passes on what is inside of the items until one is `None`: made by
+    /// Passes on the values inside of the items until one is `None`: made by
     /// [`while_some`](ParallelIterator::while_some).
     WhileSome<I> { base } {}
 }
 
-/// Takes one of what is left. `false`: nothing is.
+/// Takes one from the count that is left; returns false if none is left.
 fn take_one(left: &AtomicUsize) -> bool {
     left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
 }
 
-/// A layer that the loop shares a word with: a count that is left, or whether it is over.
+/// A layer with a word that all parts share: a remaining count, or whether the loop is over.
 macro_rules! any {
     ($name:ident, $layer:ident [$($f:ident: $F:ident)?], $shared:ident: $Shared:ty = |$it:ident| $new:expr,
      [$($params:tt)*] $from:ty => $to:ty where [$($bounds:tt)*],

@@ -32,7 +32,7 @@ macro_rules! through {
 }
 
 through! {
-    /// Passes on the items that a function approves of: made by
+    /// Passes on the items for which a function returns true: made by
     /// [`filter`](ParallelIterator::filter).
     Filter[f: F], FilterLayer,
     params[] T where [T: Send, F: Fn(&T) -> bool + Sync + Send,],
@@ -40,7 +40,7 @@ through! {
 }
 
 through! {
-    /// Passes on what a function makes of the items, if anything: made by
+    /// Passes on the results of a function that are not `None`: made by
     /// [`filter_map`](ParallelIterator::filter_map).
     FilterMap[f: F], FilterMapLayer,
     params[R,] R where [T: Send, R: Send, F: Fn(T) -> Option<R> + Sync + Send,],

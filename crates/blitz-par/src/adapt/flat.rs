@@ -1,7 +1,7 @@
 //! Loops inside of items: `flat_map`, `flatten`.
 //!
-//! An inner loop that does not fork goes on with the state of the part around it, so that small
-//! inner loops cost little. Only where one forks are there results to merge.
+//! An inner loop that does not fork continues with the state of the part around it, so that small
+//! inner loops cost little. Only an inner loop that forks has results to merge.
 
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use crate::place::Place;
@@ -65,12 +65,11 @@ where
 struct Flat<'l, F, N> {
     f: &'l F,
     next: &'l N,
-    /// That of all inner loops.
+    /// The pace of all inner loops.
     pace: &'l Pace,
 }
 
-/// What came of the inner loops so far: of those up to the last one that has forked, and the state
-/// of those since.
+/// The result of the inner loops up to the last one that forked, and the state of those since.
 struct State<A, O> {
     before: Option<O>,
     live: Option<A>,

@@ -1,7 +1,7 @@
 //! `intersperse`: a separator between each two items.
 //!
-//! Which part of a loop has items is known only at its end. So each part puts separators between
-//! its own items, and where two parts meet one more is added if both have any.
+//! Whether a part of a loop has items is known only at its end. So each part puts separators
+//! between its own items. Where two parts meet, one more is added if both have items.
 
 use super::seeds::Seeds;
 use crate::here::enter;
@@ -108,7 +108,7 @@ impl<T: Clone + Send, N: Reducer<T>> Reducer<T> for Between<'_, T, N> {
         if !(left.any && right.any) {
             return Part { any, out: self.next.merge(left.out, right.out), place };
         }
-        // The parts have ended, so there is one in stock.
+        // The parts have ended, so a seed is in stock.
         let seed = self.seeds.take();
         let separator = seed.clone();
         self.seeds.put(seed);

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-/// Defines an adaptor: its fields, `Clone` where they are, and `Debug` of what it adapts.
+/// Defines an adaptor: its fields, `Clone` if they have it, and `Debug` of what it adapts.
 macro_rules! adaptor {
     ($(#[$doc:meta])* $name:ident<$($base:ident),+ $(; $($param:ident),+)?>
      { $($part:ident),+ } { $($field:ident: $type:ty),* }) => {
@@ -57,8 +57,8 @@ macro_rules! stateless {
     };
 }
 
-/// The parts of a layer with a state of its own beside that of the next reducer, and with what
-/// `$init` keeps.
+/// The parts of a layer with its own state beside that of the next reducer, and with the values of
+/// `$init`.
 macro_rules! stateful {
     ($init:ident, $own:ty) => {
         type Next = N;
@@ -114,7 +114,7 @@ macro_rules! layer {
             }
 
             $(const SHORT_BLOCKS: bool = {
-                // A layer that ends the loop looks at each block.
+                // A layer that may end the loop checks at each block.
                 let _ = stringify!($state);
                 true
             };

@@ -8,14 +8,14 @@ use blitz_parts::prim::Mutex;
 pub(crate) trait Init: Sync {
     /// What a part begins with.
     type Value;
-    /// What a part keeps for those that are cut off from it.
+    /// What a part keeps for parts that are cut off from it.
     type Spare;
 
-    /// A part begins.
+    /// Makes the values of a part that begins.
     fn start(&self) -> (Self::Spare, Self::Value);
-    /// Another part is about to begin while one with `spare` goes on.
+    /// Called when another part is about to begin while the one with `spare` goes on.
     fn fork(&self, spare: &Self::Spare);
-    /// A part has ended.
+    /// Called when a part has ended.
     fn end(&self, spare: Self::Spare);
 }
 
@@ -35,7 +35,8 @@ impl<T, G: Fn() -> T + Sync> Init for G {
 /// Clones of a value that need not be `Sync`: for each part that is about to begin there is one in
 /// stock.
 ///
-/// No thread waits for another one's clone, which may run loops itself and wait for this thread.
+/// No thread waits for the clone of another thread, which may itself run loops and wait for this
+/// thread.
 pub(crate) struct Seeds<T> {
     stock: Mutex<Vec<T>>,
 }

@@ -1,4 +1,4 @@
-//! As `fold`, for functions that may say that it is over: `try_fold`, `try_fold_with`.
+//! As `fold`, for functions that may end the loop: `try_fold`, `try_fold_with`.
 
 use super::seeds::{Init, Seeds};
 use crate::iter::ParallelIterator;

@@ -1,4 +1,4 @@
-//! Loops that others watch, or end: `on_progress`, `cancel_on`.
+//! Loops that other threads watch or end: `on_progress`, `cancel_on`.
 
 use crate::iter::ParallelIterator;
 use crate::place::Place;
@@ -8,20 +8,20 @@ use blitz_parts::prim::{AtomicBool, AtomicUsize, Instant, Relaxed};
 use std::sync::Arc;
 
 adaptor! {
-    /// Tells a function how many items were passed on so far: made by
+    /// Calls a function with the number of items passed on so far: made by
     /// [`on_progress`](crate::iter::ParallelIteratorExt::on_progress).
     OnProgress<I; F> { base } { f: F }
 }
 
 adaptor! {
-    /// Ends the loop when a token says so: made by
+    /// Ends the loop when a token is cancelled: made by
     /// [`cancel_on`](crate::iter::ParallelIteratorExt::cancel_on).
     CancelOn<I> { base } { token: CancelToken }
 }
 
 /// Ends loops from outside, at once or at a point in time.
 ///
-/// Clones belong together.
+/// All clones are the same token.
 ///
 /// ```
 /// use blitz::par::CancelToken;
@@ -56,12 +56,12 @@ impl CancelToken {
         CancelToken { deadline: Some(deadline), ..CancelToken::default() }
     }
 
-    /// Ends the loops that have this token. They finish the blocks that they are in.
+    /// Ends the loops that have this token. They finish their current blocks.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
     }
 
-    /// Whether loops with this token end.
+    /// Whether the token is cancelled, so that its loops end.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Relaxed)

@@ -1,7 +1,7 @@
 //! Functions with a value of their own: `map_with`, `map_init`.
 //!
-//! The value lasts as long as the part of the loop that it was made for, and need not be `Send` if
-//! it is made where it is used.
+//! The value lasts as long as its part of the loop. It need not be `Send` if a function makes it on
+//! the thread that uses it.
 
 use super::seeds::{Init, Seeds};
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
@@ -94,7 +94,7 @@ where
     as_many!();
 }
 
-/// How the value of a block is made: there is none that lasts longer on the way to other adaptors.
+/// How the value of a block is made. On the way to other adaptors a value lasts for one block only.
 pub trait Make: Clone + Send {
     /// What is made.
     type Value;

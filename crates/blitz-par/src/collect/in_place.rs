@@ -1,4 +1,4 @@
-//! Each item where it belongs at once: `collect` of loops whose length is exact.
+//! Writes each item to its final place at once: `collect` of loops whose length is exact.
 //!
 //! The memory is reserved before the loop begins. Each part writes from its [`Place`] on and never
 //! behind the limit of the block that it takes in. Places of parts that run at once do not overlap,
@@ -58,7 +58,7 @@ impl<T> Written<'_, T> {
 impl<T> Drop for Written<'_, T> {
     fn drop(&mut self) {
         if self.count == 0 {
-            // Then `first` is what the place said, which may be anywhere.
+            // Without items `first` comes from the place, and may be anywhere.
             return;
         }
         // SAFETY: the range is inside of the memory.
@@ -103,7 +103,7 @@ impl<'a, T: Send> Reducer<T> for InPlace<'a, T> {
     }
 
     fn merge(&self, mut left: Written<'a, T>, right: Written<'a, T>) -> Written<'a, T> {
-        // Otherwise something is missing in between, and the right one drops what it has.
+        // Otherwise items are missing in between, and the right part drops its items.
         if left.first + left.count == right.first {
             left.count += right.count;
             forget(right);

@@ -75,7 +75,7 @@ impl<T, C: Part + Extend<T>> Reducer<T> for Parts<C> {
     }
 }
 
-/// Collects the items of each part of a loop; returns how long all are together, too.
+/// Collects the items of each part of a loop; also returns the total length.
 pub(crate) fn parts<C, I>(iter: I) -> (Rope<C>, usize)
 where
     I: ParallelIterator,
@@ -101,7 +101,7 @@ pub(crate) fn extend<I: ParallelIterator>(vec: &mut Vec<I::Item>, iter: I) {
     }
 }
 
-/// Moves the items of `rope`, which are `len`, by several workers.
+/// Moves the `len` items of `rope` with several workers.
 fn append_in_parallel<T: Send>(vec: &mut Vec<T>, rope: Rope<Vec<T>>, len: usize) {
     let mut memory = &mut vec.spare_capacity_mut()[..len];
     let mut moves = Vec::with_capacity(rope.len());

@@ -1,11 +1,12 @@
 //! One loop, two collections: `unzip`, `partition`, `partition_map`, and pairs as collections.
 //!
-//! A collection asks a parallel iterator for its items. Here two do: the first one is given an
-//! iterator that, when it is driven, lets the second one ask, and that one's loop feeds both.
+//! A collection drives a parallel iterator for its items. Here two collections do: the first one
+//! gets an iterator that, when driven, lets the second one drive the real loop, and that loop feeds
+//! both.
 //!
-//! Both are told the place of each block, and write in place where it says. So they share a loop
-//! only if each expects the items alone, from 0 on. A collection that puts others before them
-//! expects them elsewhere: then the first one's items are gathered, and given to it afterwards.
+//! Both get the place of each block, and write their items there. So they share a loop only if each
+//! expects only these items, from 0 on. A collection that puts other items before them expects
+//! another place: then the items of the first one are gathered, and passed to it afterwards.
 
 #![forbid(unsafe_code)]
 
@@ -42,7 +43,7 @@ impl<A: Send, B: Send> Divide<(A, B)> for Pairs {
     }
 }
 
-/// By what a function says of them: `true` is for the first collection.
+/// Divides by a function: `true` is for the first collection.
 pub(crate) struct ByTest<F>(pub(crate) F);
 
 impl<T: Send, F: Fn(&T) -> bool + Sync + Send> Divide<T> for ByTest<F> {
@@ -55,7 +56,7 @@ impl<T: Send, F: Fn(&T) -> bool + Sync + Send> Divide<T> for ByTest<F> {
     }
 }
 
-/// What takes the items of the second collection.
+/// Takes the items of the second collection.
 pub trait Sink<B>: Send {
     /// Takes them.
     fn take(self, iter: impl ParallelIterator<Item = B>);
@@ -106,7 +107,7 @@ where
     }
 }
 
-/// What the first collection is given.
+/// The iterator for the first collection.
 struct First<I, D, S> {
     iter: I,
     divide: D,
@@ -151,20 +152,20 @@ where
     }
 }
 
-/// Whether `place`, that of a collection's items, has no others beside them. A loop that leaves
-/// items out needs no indexes, and has a vague place.
+/// Whether a collection has only the items at `place`. A loop that leaves items out needs no
+/// indexes, and has a vague place.
 fn is_alone(place: Place, whole: Place) -> bool {
     place == whole || place == Place::whole(None)
 }
 
-/// What the first collection comes to by the loop of the second one.
+/// The result of the first collection after the loop of the second one.
 enum Fed<O, T> {
     Done(O),
     /// It is still to be fed.
     Items(Rope<Vec<T>>),
 }
 
-/// What the second collection is given.
+/// The iterator for the second collection.
 struct Second<'a, I, D, R, O, T> {
     iter: I,
     divide: D,

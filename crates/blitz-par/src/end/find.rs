@@ -11,17 +11,17 @@ pub(crate) struct Find<F, M> {
     mark: M,
 }
 
-/// What parts of a search tell each other.
+/// State that the parts of a search share.
 pub(crate) trait Mark: Sync {
     /// Whether a match behind is better than one before.
     const LAST: bool = false;
-    /// There is a match at `place`.
+    /// Notes a match at `place`.
     fn set(&self, place: &Place);
-    /// Whether the rest of a part that has come to `place` changes nothing.
+    /// Whether the rest of a part that is at `place` cannot change the result.
     fn is_done(&self, is_found: bool, place: &Place) -> bool;
 }
 
-/// Any match will do: whether there is one.
+/// For any match: whether there is one.
 pub(crate) struct Any(AtomicBool);
 /// The lowest place of a match: parts that lie behind end.
 pub(crate) struct First(AtomicUsize);
@@ -100,7 +100,8 @@ impl<T, U: Send, F: Fn(T) -> Option<U> + Sync, M: Mark> Reducer<T> for Find<F, M
             block.filter_map(&self.f).last()
         } else {
             let found = if acc.is_none() { block.find_map(&self.f) } else { None };
-            // Before the result is returned: if this panics, it is dropped.
+            // Drops this before the result is returned: if the drop panics, the result is dropped,
+            // too.
             drop(block);
             found
         };

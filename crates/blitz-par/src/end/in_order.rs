@@ -6,10 +6,10 @@ use crate::plan::Turn;
 use crate::reducer::Reducer;
 use blitz_parts::prim::Mutex;
 
-/// Collects a window of items while the window before is delivered.
+/// Collects a window of items while the previous window is delivered.
 pub(crate) struct InOrder<T, F> {
     parts: Parts<Vec<T>>,
-    /// Taken out while it is called, so that it is not called with a lock held.
+    /// Taken out while it is called, so that no lock is held then.
     sink: Mutex<Option<F>>,
     window: usize,
 }

@@ -1,4 +1,4 @@
-//! What a loop is for: one value.
+//! Reducers that make one value of a loop.
 
 #![forbid(unsafe_code)]
 

@@ -5,8 +5,8 @@ use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::slice::ParallelSliceMut;
 use crate::source::vec;
 
-/// Replaces each item by what `f` makes of all items up to it. Two passes over parts: one adds up
-/// each part alone, the other one adds what the parts before came to.
+/// Replaces each item by the result of `f` over all items up to it. It makes two passes over parts:
+/// the first reduces each part alone, the second adds the results of the parts before.
 pub(crate) fn inclusive<I, F>(iter: I, f: F) -> vec::IntoIter<I::Item>
 where
     I: IndexedParallelIterator,
@@ -18,7 +18,7 @@ where
     let parts = if workers == 1 { 1 } else { 4 * workers };
     let size = items.len().div_ceil(parts).max(1);
     items.par_chunks_mut(size).for_each(|part| add_up(part, &f));
-    // The last of each whole part becomes what all items up to it come to.
+    // The last item of each whole part becomes the result of all items up to it.
     let mut last = size - 1;
     while last + size < items.len() {
         items[last + size] = f(&items[last], &items[last + size]);

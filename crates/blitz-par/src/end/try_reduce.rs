@@ -1,4 +1,4 @@
-//! One value of all items, unless one says that it is over: `try_reduce`, `try_reduce_with`,
+//! One value of all items, unless an item ends the loop: `try_reduce`, `try_reduce_with`,
 //! `try_for_each`.
 
 use crate::place::Place;
@@ -32,7 +32,7 @@ fn step<T: Try>(f: impl Fn(T::Output, T::Output) -> T, acc: T::Output, item: T) 
     }
 }
 
-/// Two parts; what is over first wins.
+/// Merges two parts; the first that is over wins.
 fn both<T: Try>(f: impl Fn(T::Output, T::Output) -> T, left: T, right: T) -> T {
     match (left.branch(), right.branch()) {
         (Continue(left), Continue(right)) => f(left, right),

@@ -7,7 +7,7 @@ use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 
 adaptor! {
-    /// Parts of which each is twice as long as the one before: made by
+    /// Parts that double in length: made by
     /// [`by_exponential_blocks`](IndexedParallelIterator::by_exponential_blocks).
     ExponentialBlocks<I> { base } {}
 }

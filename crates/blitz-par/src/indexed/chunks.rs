@@ -12,13 +12,13 @@ adaptor! {
 }
 
 adaptor! {
-    /// What comes of folding so many items each: made by
+    /// The folds of a fixed number of items each: made by
     /// [`fold_chunks`](IndexedParallelIterator::fold_chunks).
     FoldChunks<I; G, F> { base } { size: usize, identity: G, f: F }
 }
 
 adaptor! {
-    /// What comes of folding so many items each, beginning with a clone of a value: made by
+    /// The folds of a fixed number of items each, beginning with a clone of a value: made by
     /// [`fold_chunks_with`](IndexedParallelIterator::fold_chunks_with).
     FoldChunksWith<I; S, F> { base } { size: usize, seed: S, f: F }
 }

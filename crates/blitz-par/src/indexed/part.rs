@@ -50,7 +50,7 @@ macro_rules! part {
 
 part!(Skip, |self| self.base.len().saturating_sub(self.count), |count, piece| {
     let rest = piece.cut(count);
-    // What is skipped is computed, too: functions before may do more than return a value.
+    // Skipped items are computed, too: earlier adaptors may have side effects.
     reduce(from_piece(piece), &ForEach(drop));
     rest
 });

@@ -5,7 +5,7 @@ use crate::plan::Turn;
 use crate::reducer::{Reducer, Run};
 
 adaptor! {
-    /// The indexes of the items that a function approves of: made by
+    /// The indexes of the items for which a function returns true: made by
     /// [`positions`](IndexedParallelIterator::positions).
     Positions<I; F> { base } { f: F }
 }

@@ -50,7 +50,7 @@ macro_rules! zip {
             fn piece(&mut self) -> Self::Piece<'_> {
                 let len = self.len();
                 let (mut a, mut b) = (self.a.piece(), self.b.piece());
-                // What has no partner is dropped.
+                // Items without a partner are dropped.
                 drop(a.cut(len));
                 drop(b.cut(len));
                 ZipPiece { a, b }

@@ -1,4 +1,4 @@
-//! What Rayon does not have, for every parallel iterator.
+//! Methods of parallel iterators that Rayon does not have.
 
 use super::{IntoParallelIterator, ParallelExtend, ParallelIterator};
 use crate::adapt::tuned::{FixedShape, MaxLen, MaxWorkers, MinLen};
@@ -8,11 +8,11 @@ use crate::here::enter;
 use crate::run::reduce;
 use crate::tuning;
 
-/// How a loop is run: limits, progress, its end, results in order. Every [`ParallelIterator`] has
-/// these methods.
+/// Controls how a loop runs: limits, progress, cancellation, results in order. Every
+/// [`ParallelIterator`] has these methods.
 pub trait ParallelIteratorExt: ParallelIterator {
-    /// Keeps parts of the loop from getting shorter than `min` items. There is rarely a reason:
-    /// loops measure how long their items take.
+    /// Keeps parts of the loop from getting shorter than `min` items. This is rarely needed: loops
+    /// measure how long their items take.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -22,7 +22,7 @@ pub trait ParallelIteratorExt: ParallelIterator {
         MinLen { base: self, min }
     }
 
-    /// Has the loop cut into parts of at most `max` items, whether another worker is idle or not.
+    /// Cuts the loop into parts of at most `max` items, whether another worker is idle or not.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -51,8 +51,8 @@ pub trait ParallelIteratorExt: ParallelIterator {
         MaxWorkers { base: self, workers }
     }
 
-    /// Makes cuts depend on the length alone. So what comes of operations that are not associative,
-    /// as the addition of floating-point numbers, is the same for any number of workers.
+    /// Makes cuts depend on the length alone. So operations that are not associative, such as
+    /// adding floating-point numbers, have the same result for any number of workers.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -69,8 +69,8 @@ pub trait ParallelIteratorExt: ParallelIterator {
         FixedShape { base: self }
     }
 
-    /// Ends the loop when `token` is cancelled. What was not begun by then is dropped, and the
-    /// result is that of the other items: ask the token whether it is complete.
+    /// Ends the loop when `token` is cancelled. Items that were not begun by then are dropped, and
+    /// the result covers the others only: check the token to see whether it is complete.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -82,8 +82,8 @@ pub trait ParallelIteratorExt: ParallelIterator {
         CancelOn { base: self, token: token.clone() }
     }
 
-    /// Calls `f` from time to time with the number of items that were passed on so far, from
-    /// whichever worker. Numbers may come out of order.
+    /// Calls `f` from time to time, on any worker, with the number of items passed on so far.
+    /// Numbers may come out of order.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -97,15 +97,15 @@ pub trait ParallelIteratorExt: ParallelIterator {
         OnProgress { base: self, f }
     }
 
-    /// Calls `sink` with each item in order, all from one thread, while the items behind are
-    /// computed in parallel.
+    /// Calls `sink` with each item in order, all on one thread, while later items are computed in
+    /// parallel.
     ///
     /// At most two windows of items wait, each of about 1,000 steps per worker. See
     /// [`for_each_in_order_within`](Self::for_each_in_order_within) for another number.
     ///
-    /// What comes from [`par_bridge`](super::ParallelBridge::par_bridge), from a tree or from
-    /// [`repeat`](super::repeat()) cannot be cut into windows. It is pulled out of there by the
-    /// calling worker, a window at a time; adaptors behind run in parallel.
+    /// Items of [`par_bridge`](super::ParallelBridge::par_bridge), of a tree or of
+    /// [`repeat`](super::repeat()) cannot be cut into windows. The calling worker pulls them, a
+    /// window at a time; later adaptors run in parallel.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::source::{slice, vec};
 use std::cmp::Ordering;
 
-/// What can be indexed in parallel: the other side of methods for two iterators.
+/// The other iterator of methods that take two.
 type Other<T> = <T as IntoParallelIterator>::Iter;
 
 /// A parallel iterator that knows where each item is.
@@ -40,12 +40,12 @@ pub trait IndexedParallelIterator: ParallelIterator {
     #[doc(hidden)]
     fn piece(&mut self) -> Self::Piece<'_>;
 
-    /// Says how a loop over the piece is to be cut.
+    /// Changes the plan of a loop over the piece.
     #[doc(hidden)]
     fn tune(&self, _plan: &mut Plan<'_>) {}
 
-    /// Goes through the items in blocks, of which each is twice as long as the one before, one
-    /// after the other. It is for searches that are likely to end soon.
+    /// Goes through the items in blocks, one after the other. Each block is twice as long as the
+    /// one before. For searches that are likely to end soon.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -71,7 +71,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         UniformBlocks { base: self, size: block_size }
     }
 
-    /// Replaces what is in `target` by the items.
+    /// Replaces the contents of `target` by the items.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -84,7 +84,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         super::ParallelExtend::par_extend(target, self);
     }
 
-    /// Replaces what is in `target` by the items, one by one.
+    /// Replaces the items of the slice `target`.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -103,7 +103,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         target.zip(self).for_each(|(place, item)| *place = item);
     }
 
-    /// Replaces what is in two vectors by the halves of pairs.
+    /// Replaces the contents of two vectors by the halves of pairs.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -197,7 +197,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Chunks { base: self, size: chunk_size }
     }
 
-    /// Folds each `chunk_size` items, from what `identity` returns on.
+    /// Folds each `chunk_size` items, beginning with a value of `identity`.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -218,7 +218,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         FoldChunks { base: self, size: chunk_size, identity, f }
     }
 
-    /// Folds each `chunk_size` items, from a clone of `init` on.
+    /// Folds each `chunk_size` items, beginning with a clone of `init`.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -252,7 +252,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         compare::cmp(self, other)
     }
 
-    /// As [`cmp`](Self::cmp), for items of which some cannot be compared.
+    /// As [`cmp`](Self::cmp), for items that may not be comparable.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -376,7 +376,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         StepBy { base: self, step }
     }
 
-    /// Leaves out the first `n` items. They are computed all the same, and dropped.
+    /// Leaves out the first `n` items. They are still computed, and then dropped.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -396,7 +396,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Take { base: self, count: n }
     }
 
-    /// Returns the index of any item that `f` approves of.
+    /// Returns the index of any item for which `f` returns true.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -406,7 +406,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.enumerate().find_map_any(|(index, item)| f(item).then_some(index))
     }
 
-    /// Returns the index of the first item that `f` approves of.
+    /// Returns the index of the first item for which `f` returns true.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -416,7 +416,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.enumerate().find_map_first(|(index, item)| f(item).then_some(index))
     }
 
-    /// Returns the index of the last item that `f` approves of.
+    /// Returns the index of the last item for which `f` returns true.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -432,7 +432,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.position_any(f)
     }
 
-    /// Makes an iterator over the indexes of the items that `f` approves of.
+    /// Makes an iterator over the indexes of the items for which `f` returns true.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -455,8 +455,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Rev { base: self }
     }
 
-    /// Replaces each item by what `f` makes of all items up to it. `f` has to be associative. The
-    /// items are computed at once, before this returns.
+    /// Replaces each item by the result of `f` over all items up to it. `f` has to be associative.
+    /// The items are computed before this returns.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -88,7 +88,7 @@ where
     }
 }
 
-/// References to a collection as references to the slice that it is.
+/// Turns references to a collection into references to its slice.
 macro_rules! into_par_iter_of_refs {
     ([$($params:tt)*] $type:ty as [$item:ident]) => {
         impl<'a, $($params)*> $crate::iter::IntoParallelIterator for &'a $type
@@ -156,14 +156,14 @@ pub trait ParallelDrainFull {
     fn par_drain(self) -> Self::Iter;
 }
 
-/// A collection of which a range can be taken out.
+/// A collection from which a range can be taken out.
 pub trait ParallelDrainRange<Idx = usize> {
     /// The iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
     /// Its items.
     type Item: Send;
 
-    /// Takes the items of a range out. They are gone when the iterator is, also if it was not used.
+    /// Takes the items of a range out. Dropping the iterator removes them, even if it was not used.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -28,11 +28,11 @@ use std::iter::{Product, Sum};
 use std::marker::PhantomData;
 use std::ops::ControlFlow::Continue;
 
-/// A parallel iterator: what items there are, and what is done with them.
+/// A parallel iterator: a source of items, and the adaptors over it.
 ///
-/// Nothing runs until a method is called that returns no iterator. Then the loop runs on the
-/// current pool, or on the global one: block by block on the calling worker. Another worker that is
-/// idle gets a part. A closure's panic continues in the caller when all parts have ended.
+/// Nothing runs until you call a method that does not return an iterator. Then the loop runs on the
+/// current pool, or on the global one: block by block on the calling worker. Idle workers get parts
+/// of it. A panic of a closure continues in the caller when all parts have ended.
 ///
 /// The trait cannot be implemented elsewhere: see [`Piece`](super::Piece) for sources of your own.
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
@@ -40,7 +40,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The items.
     type Item: Send;
 
-    /// Runs the loop. `acc`: the state of the part that lies before, if there is one.
+    /// Runs the loop. `acc`: the state of the previous part, if there is one.
     #[doc(hidden)]
     fn drive<R: Reducer<Self::Item>>(
         self,
@@ -49,7 +49,7 @@ pub trait ParallelIterator: Sized + Send {
         acc: Option<R::Acc>,
     ) -> Run<R::Acc, R::Out>;
 
-    /// How many items there are, if places are their indexes.
+    /// Returns how many items there are, if places are their indexes.
     #[doc(hidden)]
     fn exact_len(&self) -> Option<usize> {
         None
@@ -91,8 +91,8 @@ pub trait ParallelIterator: Sized + Send {
         self.map_with(init, op).for_each(|()| ());
     }
 
-    /// Calls `op` with what `init` returned and with each item. `init` is called once for each part
-    /// of the loop, and its value need not be `Send`.
+    /// Calls `op` with a value of `init` and with each item. `init` is called once for each part of
+    /// the loop, and its value need not be `Send`.
     /// ```
     /// # use blitz::prelude::*;
     /// (0..5).into_par_iter().for_each_init(|| std::rc::Rc::new(1), |one, n| assert!(n + **one > 0));
@@ -136,8 +136,7 @@ pub trait ParallelIterator: Sized + Send {
         self.map_with(init, op).try_reduce(|| (), |(), ()| R::of(Continue(())))
     }
 
-    /// As [`try_for_each`](Self::try_for_each), with what `init` returned for each part of the
-    /// loop.
+    /// As [`try_for_each`](Self::try_for_each), with a value of `init` for each part of the loop.
     /// ```
     /// # use blitz::prelude::*;
     /// let checked = (0..9).into_par_iter().try_for_each_init(|| 9, |limit, n| (n < *limit).then_some(()));
@@ -161,7 +160,7 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &Count)
     }
 
-    /// Replaces each item by what `f` returns for it.
+    /// Replaces each item by the result of `f`.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!((0..3).into_par_iter().map(|n| 2 * n).collect::<Vec<_>>(), [0, 2, 4]);
@@ -189,8 +188,8 @@ pub trait ParallelIterator: Sized + Send {
         MapWith { base: self, seed: init, f }
     }
 
-    /// As [`map`](Self::map), with what `init` returned for each part of the loop. The value need
-    /// not be `Send`.
+    /// As [`map`](Self::map), with a value of `init` for each part of the loop. The value need not
+    /// be `Send`.
     /// ```
     /// # use blitz::prelude::*;
     /// let sums = (0..4).into_par_iter().map_init(|| std::rc::Rc::new(1), |one, n| n + **one);
@@ -247,7 +246,7 @@ pub trait ParallelIterator: Sized + Send {
         Update { base: self, f }
     }
 
-    /// Passes on the items that `f` approves of.
+    /// Passes on the items for which `f` returns true.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!((0..9).into_par_iter().filter(|n| n % 4 == 0).collect::<Vec<_>>(), [0, 4, 8]);
@@ -256,7 +255,7 @@ pub trait ParallelIterator: Sized + Send {
         Filter { base: self, f }
     }
 
-    /// Passes on what `f` makes of the items, where it is not `None`.
+    /// Passes on the results of `f` that are not `None`.
     /// ```
     /// # use blitz::prelude::*;
     /// let numbers = ["1", "x", "3"].par_iter().filter_map(|text| text.parse::<i32>().ok());
@@ -269,7 +268,7 @@ pub trait ParallelIterator: Sized + Send {
         FilterMap { base: self, f }
     }
 
-    /// Passes on the items of the parallel iterators that `f` returns. They are cut, too, if
+    /// Passes on the items of the parallel iterators that `f` returns. Those are also cut if
     /// another worker is idle.
     /// ```
     /// # use blitz::prelude::*;
@@ -322,8 +321,8 @@ pub trait ParallelIterator: Sized + Send {
         FlattenIter { base: self }
     }
 
-    /// Reduces the items to one. `op` has to be associative, and `identity` to return a value that
-    /// changes nothing: it is used any number of times.
+    /// Reduces the items to one. `op` has to be associative, and `identity` has to return a neutral
+    /// value: it is called any number of times.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!((1..5).into_par_iter().reduce(|| 0, |a, b| a + b), 10);
@@ -348,8 +347,8 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &ReduceWith(op))
     }
 
-    /// As [`reduce`](Self::reduce), of items that may be failures and with an `op` that may fail.
-    /// The loop ends soon after a failure.
+    /// As [`reduce`](Self::reduce), for items that may be failures and an `op` that may fail. The
+    /// loop ends soon after a failure.
     /// ```
     /// # use blitz::prelude::*;
     /// let sum = [1u8, 200, 100].par_iter().map(|&n| Some(n)).try_reduce(|| 0, |a, b| a.checked_add(b));
@@ -364,8 +363,8 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &TryReduce::new(identity, op))
     }
 
-    /// As [`reduce_with`](Self::reduce_with), of items that may be failures and with an `op` that
-    /// may fail.
+    /// As [`reduce_with`](Self::reduce_with), for items that may be failures and an `op` that may
+    /// fail.
     /// ```
     /// # use blitz::prelude::*;
     /// let sum = [1u8, 2].par_iter().map(|&n| Some(n)).try_reduce_with(|a, b| a.checked_add(b));
@@ -379,8 +378,8 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &TryReduceWith::new(op))
     }
 
-    /// Folds the items of each part of the loop into one. How many parts there are depends on the
-    /// workers; reduce what comes of them.
+    /// Folds the items of each part of the loop into one. The number of parts depends on the
+    /// workers, so reduce their results afterwards.
     /// ```
     /// # use blitz::prelude::*;
     /// let sum = (0..10).into_par_iter().fold(|| 0, |a, b| a + b).sum::<i32>();
@@ -394,7 +393,7 @@ pub trait ParallelIterator: Sized + Send {
         Fold { base: self, identity, f }
     }
 
-    /// As [`fold`](Self::fold), from clones of `init` on.
+    /// As [`fold`](Self::fold), beginning with clones of `init`.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!((0..10).into_par_iter().fold_with(0, |a, b| a + b).sum::<i32>(), 45);
@@ -421,7 +420,7 @@ pub trait ParallelIterator: Sized + Send {
         TryFold { base: self, identity, f, result: PhantomData }
     }
 
-    /// As [`try_fold`](Self::try_fold), from clones of `init` on.
+    /// As [`try_fold`](Self::try_fold), beginning with clones of `init`.
     /// ```
     /// # use blitz::prelude::*;
     /// let parts = [1u8, 2].par_iter().try_fold_with(0u8, |a, &b| a.checked_add(b));
@@ -537,7 +536,7 @@ pub trait ParallelIterator: Sized + Send {
         Chain { a: self, b: other.into_par_iter() }
     }
 
-    /// Returns any item that `f` approves of. The loop ends soon after one is found.
+    /// Returns any item for which `f` returns true. The loop ends soon after one is found.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!([1, 2, 3].par_iter().find_any(|&&n| n == 2), Some(&2));
@@ -546,7 +545,7 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &Find::any(|item| Some(item).filter(&f)))
     }
 
-    /// Returns the first item that `f` approves of.
+    /// Returns the first item for which `f` returns true.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!((1..100).into_par_iter().find_first(|n| n % 10 == 0), Some(10));
@@ -555,7 +554,7 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &Find::first(|item| Some(item).filter(&f)))
     }
 
-    /// Returns the last item that `f` approves of.
+    /// Returns the last item for which `f` returns true.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!((1..100).into_par_iter().find_last(|n| n % 10 == 0), Some(90));
@@ -564,7 +563,7 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &Find::last(|item| Some(item).filter(&f)))
     }
 
-    /// Returns what `f` makes of any item, if it is not `None`.
+    /// Returns a result of `f` that is not `None`, for any item.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!(["x", "2"].par_iter().find_map_any(|text| text.parse().ok()), Some(2));
@@ -576,7 +575,7 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &Find::any(f))
     }
 
-    /// Returns what `f` makes of the first item for which it is not `None`.
+    /// Returns the first result of `f` that is not `None`.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!(["x", "2", "3"].par_iter().find_map_first(|text| text.parse().ok()), Some(2));
@@ -588,7 +587,7 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &Find::first(f))
     }
 
-    /// Returns what `f` makes of the last item for which it is not `None`.
+    /// Returns the last result of `f` that is not `None`.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!(["x", "2", "3"].par_iter().find_map_last(|text| text.parse().ok()), Some(3));
@@ -606,7 +605,7 @@ pub trait ParallelIterator: Sized + Send {
         self.find_any(f)
     }
 
-    /// Whether `f` approves of any item. The loop ends soon after one is found.
+    /// Whether `f` returns true for any item. The loop ends soon after one is found.
     /// ```
     /// # use blitz::prelude::*;
     /// assert!([1, 2, 3].par_iter().any(|&n| n > 2));
@@ -626,7 +625,7 @@ pub trait ParallelIterator: Sized + Send {
     }
 
     /// Passes on the values inside of the items, until an item is `None`. Then all parts of the
-    /// loop end, some of them perhaps before they reach items that lie before it.
+    /// loop end. Some of them may miss items that lie before that one.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!([Some(1), Some(2)].into_par_iter().while_some().sum::<i32>(), 3);
@@ -649,8 +648,8 @@ pub trait ParallelIterator: Sized + Send {
         PanicFuse::new(self)
     }
 
-    /// Collects the items, in their order where the collection has one. If the number of items is
-    /// known, each is written where it belongs at once.
+    /// Collects the items, in order if the collection has one. If the number of items is known,
+    /// each is written to its final place at once.
     /// ```
     /// # use blitz::prelude::*;
     /// let squares: Vec<i32> = (0..4).into_par_iter().map(|n| n * n).collect();
@@ -681,7 +680,7 @@ pub trait ParallelIterator: Sized + Send {
         both
     }
 
-    /// Collects the items that `f` approves of, and the others.
+    /// Collects the items for which `f` returns true, and the others.
     /// ```
     /// # use blitz::prelude::*;
     /// let (even, odd): (Vec<_>, Vec<_>) = (0..5).into_par_iter().partition(|n| n % 2 == 0);
@@ -698,7 +697,7 @@ pub trait ParallelIterator: Sized + Send {
         both
     }
 
-    /// Collects what `f` makes of the items, left and right ones.
+    /// Collects the results of `f`: left ones and right ones.
     /// ```
     /// # use blitz::prelude::*;
     /// use blitz::par::iter::Either::{Left, Right};
@@ -749,7 +748,7 @@ pub trait ParallelIterator: Sized + Send {
         SkipAny { base: self, count: n }
     }
 
-    /// Passes on items until `f` disapproves of one: then all parts of the loop end.
+    /// Passes on items until `f` returns false for one: then all parts of the loop end.
     /// ```
     /// # use blitz::prelude::*;
     /// assert!((0..100).into_par_iter().take_any_while(|&n| n < 50).all(|n| n < 50));
@@ -761,7 +760,8 @@ pub trait ParallelIterator: Sized + Send {
         TakeAnyWhile { base: self, f }
     }
 
-    /// Leaves out items until `f` disapproves of one: then all parts of the loop pass on theirs.
+    /// Leaves out items until `f` returns false for one: then all parts of the loop pass on their
+    /// items.
     /// ```
     /// # use blitz::prelude::*;
     /// assert!((0..100).into_par_iter().skip_any_while(|&n| n < 50).count() >= 50);
@@ -784,7 +784,7 @@ pub trait ParallelIterator: Sized + Send {
     }
 }
 
-/// The first or the second one. The other one is dropped before that, so that nothing is lost if
+/// Returns the first or the second value. Drops the other one before, so that nothing is lost if
 /// its drop panics.
 fn one_of<T>(first: bool, a: T, b: T) -> T {
     let (one, other) = if first { (a, b) } else { (b, a) };

@@ -1,4 +1,4 @@
-//! By keys that are computed once.
+//! Sorts by keys that are computed once.
 
 #![forbid(unsafe_code)]
 
@@ -19,8 +19,8 @@ where
     let mut keys: Vec<(K, usize)> = keys.map(|(index, item)| (f(item), index)).collect();
     // With the index behind each key there are no equal ones.
     unstable(&mut keys, Ord::cmp);
-    // Item `keys[at].1` belongs to `at`. Those before `at` are there already: an item that was there
-    // has gone where its index was found.
+    // Item `keys[at].1` belongs at `at`. Items before `at` are in place already: an item that was
+    // there has moved to where its index was found.
     for at in 0..keys.len() {
         let mut from = keys[at].1;
         while from < at {

@@ -1,7 +1,7 @@
-//! Merging, by several workers, between a slice and memory of the same length.
+//! Merges between a slice and memory of the same length, with several workers.
 //!
-//! Each function below moves items from one place to another, and has moved all of them when it
-//! returns or unwinds, in whatever order. So a panic of the comparison leaves each item in the slice
+//! Each function below moves items from one place to another. It has moved all of them, in some
+//! order, when it returns or unwinds. So a panic of the comparison leaves each item in the slice
 //! exactly once.
 
 use crate::here::Here;
@@ -56,7 +56,7 @@ impl<T> Run<T> {
     }
 
     /// # Safety
-    /// 1. The items are initialised, and nobody changes them meanwhile.
+    /// 1. The items are initialised, and no thread changes them meanwhile.
     unsafe fn items<'a>(self) -> &'a [T] {
         // SAFETY: obligation 1.
         unsafe { slice::from_raw_parts(self.first, self.len) }
@@ -73,7 +73,7 @@ impl<T> Run<T> {
     }
 }
 
-/// Moves items when it is dropped, by a panic too.
+/// Moves items when it is dropped, even by a panic.
 struct MoveAtEnd<T> {
     from: Run<T>,
     to: Run<T>,
@@ -81,12 +81,12 @@ struct MoveAtEnd<T> {
 
 impl<T> Drop for MoveAtEnd<T> {
     fn drop(&mut self) {
-        // SAFETY: whoever made this has both runs alone, and the items are in `from`.
+        // SAFETY: the maker of this has exclusive access to both runs, and the items are in `from`.
         unsafe { self.from.move_to(self.to) };
     }
 }
 
-/// Sorts what is in `items`. It is there afterwards, or in `memory`, as `away` says.
+/// Sorts `items`. The result is in `memory` if `away`, else in `items`.
 fn sort<T, F>(here: Here<'_>, items: Run<T>, memory: Run<T>, f: &F, alone: usize, away: bool)
 where
     T: Send,
@@ -102,7 +102,7 @@ where
     let middle = items.len / 2;
     let (items_left, items_right) = items.split_at(middle);
     let (memory_left, memory_right) = memory.split_at(middle);
-    // The halves are sorted to where the whole is not wanted.
+    // Sort the halves into the other memory than the result's.
     let (from, to) = if away { (items, memory) } else { (memory, items) };
     let if_it_panics = MoveAtEnd { from, to };
     here.join(
@@ -144,7 +144,7 @@ struct Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// Where to cut the runs, so that what is before belongs before what is behind.
+    /// Where to cut the runs, so that all items before the cuts belong before all others.
     fn middle(&self, f: &impl Fn(&T, &T) -> Ordering) -> (usize, usize) {
         // SAFETY: the items are initialised, and this merge has them alone.
         let left = unsafe { self.left.items() };

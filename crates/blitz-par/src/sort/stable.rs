@@ -55,7 +55,7 @@ where
     is_reversed
 }
 
-/// Whether `f` approves of each two neighbours.
+/// Whether `f` returns true for each two neighbours.
 fn is_ordered<T, F>(slice: &mut [T], alone: usize, f: F) -> bool
 where
     T: Send,

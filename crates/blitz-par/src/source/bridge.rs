@@ -1,8 +1,8 @@
 //! Any sequential iterator: `par_bridge`.
 //!
 //! One worker at a time takes the iterator, pulls a batch of items and puts it back. A worker that
-//! finds it taken does not wait: its part of the loop ends, and the worker that has the iterator
-//! forks again when another one is idle.
+//! finds it taken does not wait: its part of the loop ends. The worker that has the iterator forks
+//! again when another worker is idle.
 
 #![forbid(unsafe_code)]
 
@@ -19,8 +19,8 @@ use std::vec;
 pub trait ParallelBridge: Sized {
     /// Makes a parallel iterator of this one, whose items come in any order.
     ///
-    /// Items are pulled by one worker at a time, in batches; so this pays if the work per item is
-    /// more than what the iterator does itself. No worker waits for another one's batch.
+    /// One worker at a time pulls items, in batches. So this pays off if the work per item is more
+    /// than what the iterator itself does. No worker waits for the batch of another.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -50,7 +50,7 @@ impl<I: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<I> {
 
     drive!(|self, turn, next, acc| {
         let bridge = Bridge::new(self.iter);
-        // What came of the rounds so far, of those up to the last one that has forked.
+        // The result of the rounds up to the last one that forked.
         let (mut before, mut acc): (Option<N::Out>, _) = (None, acc);
         loop {
             bridge.pauses.store(false, Relaxed);
@@ -84,8 +84,8 @@ impl<I: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<I> {
 struct Bridge<I> {
     iter: Mutex<Option<I>>,
     is_over: AtomicBool,
-    /// All parts end, and then a new round begins: each fork has made the stack of the worker that
-    /// forks deeper.
+    /// Makes all parts end, so that a new round begins: each fork deepens the stack of the worker
+    /// that forks.
     pauses: AtomicBool,
 }
 
@@ -105,7 +105,8 @@ impl<I> Bridge<I> {
     }
 
     fn put_back(&self, iter: I) {
-        // No other worker puts one back, and those that look hold the lock for a moment only.
+        // No other worker puts an iterator back, and workers that look hold the lock for a moment
+        // only.
         let mut place = self.iter.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *place = Some(iter);
     }

@@ -1,5 +1,5 @@
-//! Slices of the same length, the last one excepted: `par_chunks`, `par_rchunks`, and the same
-//! of mutable slices.
+//! Slices of the same length, except perhaps the last one: `par_chunks`, `par_rchunks`, and the
+//! same of mutable slices.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +18,7 @@ pub(crate) fn from_back(len: usize, steps: usize, size: usize) -> usize {
     len.saturating_sub(steps.saturating_mul(size))
 }
 
-/// Chunks of a slice. `exact`: what is too short for one was cut off.
+/// Chunks of a slice. `exact`: the remainder was cut off.
 macro_rules! chunks {
     (
         $(#[$doc:meta])* $name:ident, $(#[$piece_doc:meta])* $piece:ident $([$clone:ident])?,
@@ -78,7 +78,7 @@ macro_rules! chunks {
 }
 
 chunks! {
-    /// Chunks of a slice, of which the last one may be shorter: made by
+    /// Chunks of a slice; the last one may be shorter: made by
     /// [`par_chunks`](crate::slice::ParallelSlice::par_chunks).
     Chunks,
     /// A piece of [`Chunks`].
@@ -87,7 +87,7 @@ chunks! {
 }
 
 chunks! {
-    /// Mutable chunks of a slice, of which the last one may be shorter: made by
+    /// Mutable chunks of a slice; the last one may be shorter: made by
     /// [`par_chunks_mut`](crate::slice::ParallelSliceMut::par_chunks_mut).
     ChunksMut,
     /// A piece of [`ChunksMut`].
@@ -96,7 +96,7 @@ chunks! {
 }
 
 chunks! {
-    /// Chunks of a slice from its end on, of which the last one may be shorter: made by
+    /// Chunks of a slice from its end; the last one may be shorter: made by
     /// [`par_rchunks`](crate::slice::ParallelSlice::par_rchunks).
     RChunks,
     /// A piece of [`RChunks`].
@@ -105,7 +105,7 @@ chunks! {
 }
 
 chunks! {
-    /// Mutable chunks of a slice from its end on, of which the last one may be shorter: made by
+    /// Mutable chunks of a slice from its end; the last one may be shorter: made by
     /// [`par_rchunks_mut`](crate::slice::ParallelSliceMut::par_rchunks_mut).
     RChunksMut,
     /// A piece of [`RChunksMut`].

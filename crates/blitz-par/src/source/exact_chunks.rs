@@ -112,7 +112,7 @@ exact_chunks! {
 remainder_mut!(ChunksExactMut);
 
 exact_chunks! {
-    /// Chunks of a slice from its end on: made by
+    /// Chunks of a slice from its end: made by
     /// [`par_rchunks_exact`](crate::slice::ParallelSlice::par_rchunks_exact).
     RChunksExact [Clone], RChunks, RChunksPiece, &'a [T], T: Sync,
     |slice, rest| { let (remainder, chunks) = slice.split_at(rest); (chunks, remainder) }
@@ -120,7 +120,7 @@ exact_chunks! {
 remainder!(RChunksExact);
 
 exact_chunks! {
-    /// Mutable chunks of a slice from its end on: made by
+    /// Mutable chunks of a slice from its end: made by
     /// [`par_rchunks_exact_mut`](crate::slice::ParallelSliceMut::par_rchunks_exact_mut).
     RChunksExactMut, RChunksMut, RChunksMutPiece, &'a mut [T], T: Send,
     |slice, rest| { let (remainder, chunks) = slice.split_at_mut(rest); (chunks, remainder) }

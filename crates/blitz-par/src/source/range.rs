@@ -22,13 +22,13 @@ pub trait RangeItem: Copy + PartialOrd + Send {
     /// How many items the range has, if that fits.
     fn len(range: &Range<Self>) -> Option<usize>;
 
-    /// The item so many behind the start, or the one in the middle if the length does not fit.
+    /// Returns the item `at` steps behind the start, or the middle one if the length does not fit.
     fn cut(range: &Range<Self>, at: usize) -> Self;
 
     /// The range as an iterator.
     fn block(range: Range<Self>, len: usize) -> Self::Block;
 
-    /// The item so many behind the start.
+    /// Returns the item `count` steps behind the start.
     fn behind(range: &Range<Self>, count: usize) -> Self;
 }
 
@@ -124,8 +124,7 @@ impl IndexedRangeItem for i32 {}
 impl IndexedRangeItem for isize {}
 impl IndexedRangeItem for char {}
 
-/// The first number that is no character because it belongs to a surrogate, and the first
-/// character behind those.
+/// The surrogates, which are not characters.
 const SURROGATES: Range<u32> = 0xD800..0xE000;
 
 /// How many characters lie before `c`.

@@ -16,7 +16,7 @@ pub type Iter<T> = Source<SpanInclusive<T>>;
 #[derive(Debug, Clone)]
 pub struct SpanInclusive<T> {
     span: Span<T>,
-    /// The greatest of its type, if the range ends with it: no range without its end has it.
+    /// The greatest value of its type, if the range ends with it: no exclusive range contains it.
     last: Option<T>,
 }
 

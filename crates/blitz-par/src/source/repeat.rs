@@ -10,7 +10,7 @@ use std::iter;
 
 /// Clones of an item without end: made by [`repeat`].
 pub type Repeat<T> = Source<Endless<T>>;
-/// So many clones of an item: made by [`repeat_n`].
+/// A number of clones of an item: made by [`repeat_n`].
 pub type RepeatN<T> = Source<Copies<T>>;
 
 /// A piece of [`Repeat`].
@@ -35,7 +35,7 @@ impl<T: Clone + Send> Piece for Endless<T> {
     }
 }
 
-/// Makes a parallel iterator that repeats an item without end: something has to end the loop.
+/// Makes a parallel iterator that repeats an item without end. Another adaptor has to end the loop.
 ///
 /// ```
 /// use blitz::par::iter::repeat;
@@ -76,7 +76,7 @@ pub struct Copies<T> {
 }
 
 impl<T: Clone> Copies<T> {
-    /// Takes the first `count`: the item itself goes to the part that is left last.
+    /// Takes the first `count` copies: the item itself stays with the last part.
     fn take_first(&mut self, count: usize) -> Self {
         self.left -= count;
         let item = if count == 0 {

@@ -1,7 +1,7 @@
-//! What is cut at its separators, wherever they are.
+//! Data that is cut at its separators.
 //!
-//! Looking for a separator calls functions of the user, so no place is looked at twice: a piece
-//! knows where the separators in it end.
+//! Looking for a separator calls user functions, so no place is searched twice: a piece remembers
+//! from where on it has no separators.
 
 #![forbid(unsafe_code)]
 
@@ -10,13 +10,13 @@ use std::iter::{Chain, Flatten};
 use std::ops::Range;
 use std::option;
 
-/// Something with separators inside, which is cut where one is.
+/// Data with separators, at which it can be cut.
 pub trait Separated: Sized + Send {
     /// What the blocks yield.
     type Item;
     /// Its items in order.
     type Items: Iterator<Item = Self::Item>;
-    /// Whether there is an item even if nothing is left, as between a separator and the end.
+    /// Whether there is an item even in an empty rest, for example between a separator and the end.
     const EMPTY_COUNTS: bool;
 
     /// How long it is.
@@ -46,8 +46,8 @@ impl<S: Separated> SplitOn<S> {
         SplitOn { clean: whole.len(), rest: Some(whole) }
     }
 
-    /// Cuts at the first separator from `from` on, or takes all; returns the left part. What is
-    /// left of it behind `from` is clean.
+    /// Cuts at the first separator from `from` on, or takes all; returns the left part. That part
+    /// is clean behind `from`.
     fn take_until(&mut self, from: usize) -> Option<S> {
         let rest = self.rest.take()?;
         let Some(end) = rest.find(from..self.clean) else {
@@ -80,7 +80,7 @@ impl<S: Separated> Piece for SplitOn<S> {
             self.clean = from;
             return Some(right);
         }
-        // There is none behind: the last one before will do, and nothing is left to cut there.
+        // There is no separator behind: cut at the last one before. Nothing is left to cut there.
         self.clean = 0;
         let end = self.rest.as_ref()?.find_back(from)?;
         let (left, right) = self.rest.take()?.cut_at(end);

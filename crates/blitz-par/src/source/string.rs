@@ -28,8 +28,8 @@ macro_rules! fold_parts {
     };
 }
 
-/// A pattern of which each match is one character: `char`, `&[char]`, `[char; N]`, `&[char; N]` or
-/// a function of `char`. It cannot be implemented for other types.
+/// A pattern whose matches are single characters: `char`, `&[char]`, `[char; N]`, `&[char; N]` or a
+/// function of `char`. It cannot be implemented for other types.
 pub trait Pattern: Sealed + Sync + Send {
     /// Whether the character matches.
     fn matches(&self, c: char) -> bool;
@@ -266,7 +266,7 @@ struct Part<'a, 'p, P> {
 }
 
 impl<P: Pattern> Part<'_, '_, P> {
-    /// Where what is left of a cut ends if the match begins at `at`.
+    /// Where the left part of a cut ends if the match begins at `at`.
     fn end(&self, at: usize) -> usize {
         if self.kind == Kind::With { at + self.match_len(at) } else { at }
     }
@@ -340,7 +340,7 @@ impl<'a, P: Pattern> Iterator for PartItems<'a, '_, P> {
     }
 }
 
-/// Whether a part is no empty one.
+/// Whether a part is not empty.
 fn is_some_text(text: &&str) -> bool {
     !text.is_empty()
 }
@@ -350,8 +350,8 @@ fn without_return(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Parts of a string by a chain whose functions have no types with names, since a call through a
-/// pointer for each character or part is what such a loop would spend its time on.
+/// Parts of a string by a chain of closures. Named types would need function pointers, and such a
+/// loop would spend its time on a call for each character or part.
 macro_rules! parts {
     ($(#[$doc:meta])* $name:ident, |$text:ident| $chain:expr) => {
         $(#[$doc])*

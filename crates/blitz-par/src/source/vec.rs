@@ -140,8 +140,8 @@ pub struct Owned<'a, T> {
 unsafe impl<T: Send> Send for Owned<'_, T> {}
 
 impl<'a, T> Owned<'a, T> {
-    /// Takes the items of `range` out of `vec`, which has none from its start on until the caller
-    /// says otherwise.
+    /// Takes the items of `range` out of `vec`. The length of `vec` is set to the start of the
+    /// range.
     fn take(vec: &'a mut Vec<T>, range: Range<usize>) -> Owned<'a, T> {
         assert!(range.start <= range.end && range.end <= vec.len(), "the range is inside");
         // SAFETY: the items before are initialised; those behind leak unless they are taken over,

@@ -1,4 +1,4 @@
-//! Trees: [`walk_tree`], [`walk_tree_prefix`], [`walk_tree_postfix`]; and what a function can
+//! Trees: [`walk_tree`], [`walk_tree_prefix`], [`walk_tree_postfix`]; and data that a function can
 //! split: [`split`].
 
 #![forbid(unsafe_code)]
@@ -114,7 +114,7 @@ struct WalkPiece<'a, S, F> {
     children_first: bool,
 }
 
-/// How many nodes there are below each, for the estimate of what is left.
+/// The assumed number of nodes below each, to estimate what is left.
 const BELOW: usize = 64;
 
 impl<S, F, C> Piece for WalkPiece<'_, S, F>
@@ -163,7 +163,7 @@ where
     }
 }
 
-/// Iterator made by [`split`]: a function splits its data as often as it is worth it.
+/// Iterator made by [`split`]: a function splits its data as often as workers need parts.
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
 #[derive(Clone)]
 pub struct Split<D, F> {
@@ -177,8 +177,8 @@ impl<D: fmt::Debug, F> fmt::Debug for Split<D, F> {
     }
 }
 
-/// Makes a parallel iterator over parts of `data`. `splitter` splits a part in two, or returns
-/// `None` beside it if it cannot be split. How often it is called depends on the workers.
+/// Makes a parallel iterator over parts of `data`. `splitter` splits a part in two, or returns it
+/// with `None` if it cannot be split. How often it is called depends on the workers.
 ///
 /// ```
 /// use blitz::par::iter::split;

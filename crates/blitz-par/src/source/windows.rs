@@ -39,7 +39,7 @@ impl<'a, T: Sync> Piece for WindowsPiece<'a, T> {
     type Block = slice::Windows<'a, T>;
 
     fn steps(&self) -> usize {
-        // Not by one more than the length: a slice of a type without a size may have all.
+        // Subtract first: adding one to the length of a slice of a zero-sized type may overflow.
         self.slice.len().saturating_sub(self.size - 1)
     }
 

@@ -1,8 +1,8 @@
-//! Keeps until when the driver may sleep for timers: no thread adds an earlier one unnoticed.
+//! Holds the tick until which the driver may block. Adding an earlier timer wakes the driver.
 //!
 //! # Who calls it
-//! A thread that puts a timer into a wheel, or moves one, any: [`Earliest::lower`] under the
-//! wheel's lock, then [`Alarm::is_early`] if that says so. The driver: [`Alarm::set`] before it
+//! Any thread that adds a timer to a wheel, or moves one: [`Earliest::lower`] under the wheel's
+//! lock, then, if that returns true, [`Alarm::is_early`]. The driver: [`Alarm::set`] before it
 //! blocks, [`Alarm::clear`] afterwards; [`Earliest::set`] under the wheel's lock.
 //!
 //! # State
@@ -26,11 +26,11 @@
 //!
 //! # Invariants
 //! - **ALARM-1** The driver announces no tick later than one that some wheel's `earliest` has been
-//!   lowered to, unless the thread that lowered it is told to wake the driver.
+//!   lowered to, unless `is_early` tells the thread that lowered it to wake the driver.
 //! - **ALARM-2** A thread that adds a timer that is not the earliest of its wheel needs neither
 //!   fence nor wake-up.
-//! - **ALARM-3** Of the threads that add timers of one tick while the driver blocks, one is told to
-//!   wake it.
+//! - **ALARM-3** If several threads add timers of one tick while the driver blocks, `is_early`
+//!   tells exactly one of them to wake it.
 //! - **ALARM-4** A driver that blocks for `slack` ticks beyond what it announces is late by `slack`
 //!   ticks at most for the first timer, and not at all if it last fired timers `slack` ticks before
 //!   that one or earlier.
@@ -46,7 +46,7 @@
 //!
 //! # What this does not do
 //! It knows no clock, and wakes no thread itself. `earliest` may be too early if a timer was
-//! cancelled: the driver then wakes for nothing, once. That is cheaper than to notify it of every
+//! cancelled: the driver then wakes once for nothing. That is cheaper than a notification for every
 //! cancellation.
 //!
 //! # Lineage
@@ -103,7 +103,7 @@ impl Earliest {
         is_first
     }
 
-    /// What the driver has found to be the first tick. It holds the wheel's lock.
+    /// Sets the first tick, as the driver has found it. The driver holds the wheel's lock.
     pub fn set(&self, tick: u64) {
         self.tick.store(tick, Relaxed); // O3
     }
@@ -115,9 +115,9 @@ impl Default for Earliest {
     }
 }
 
-/// The tick to announce if the first timer is due at `first` and the driver blocks for `slack`
-/// ticks longer: from it on, timers are in time. `swept` is the tick at which the driver last fired
-/// timers. Never zero.
+/// Returns the tick to announce if the first timer is due at `first` and the driver blocks for
+/// `slack` ticks longer. Timers from that tick on fire in time. `swept` is the tick at which the
+/// driver last fired timers. Never zero.
 ///
 /// ```
 /// use blitz_parts::alarm::{NEVER, covered};
@@ -159,9 +159,9 @@ impl Alarm {
         Alarm { until: AtomicU64::new(AWAKE) }
     }
 
-    /// The driver is about to block until the tick that this returns, or for some slack longer.
-    /// `earliest` is the least of all [`Earliest::get`], or what [`covered`] makes of it; it is
-    /// called twice.
+    /// Announces that the driver is about to block until the returned tick, or for some slack
+    /// longer. `earliest` is the least of all [`Earliest::get`], or what [`covered`] makes of it;
+    /// it is called twice.
     pub fn set(&self, earliest: impl Fn() -> u64) -> u64 {
         let announced = earliest();
         self.until.store(announced, Relaxed); // O3
@@ -170,7 +170,7 @@ impl Alarm {
         }
         let seen = if broken(Step::AlarmLookAgain) { announced } else { earliest() };
         if seen < announced {
-            // Threads that add something in between need not wake us.
+            // Threads that add a timer from here on need not wake us: the second look sees it.
             self.until.store(seen, Relaxed); // O3
         }
         seen.min(announced)
@@ -181,14 +181,14 @@ impl Alarm {
         self.until.store(AWAKE, Relaxed); // O3
     }
 
-    /// A timer that is due at `tick` has just become the first of its wheel. Says whether the
-    /// caller has to wake the driver, which would block for longer.
+    /// Returns whether the caller has to wake the driver, which would block for too long. The
+    /// caller has just added a timer that is due at `tick` and is the first of its wheel.
     #[must_use]
     pub fn is_early(&self, tick: u64) -> bool {
         if !broken(Step::AlarmAddFence) {
             fence(SeqCst); // O1
         }
-        // Others may have been earlier still: then they have woken it.
+        // Another thread may have added an even earlier timer: then it has woken the driver.
         self.until.load(Relaxed) > tick && self.until.fetch_min(tick, Relaxed) > tick // O3
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 const LATE: u64 = 90;
 
 /// One adder per wheel, while the driver decides until when to sleep. At the end the driver still
-/// sleeps, unless an adder was told to wake it.
+/// sleeps, unless `is_early` told an adder to wake it.
 fn add_against_set(ticks: &'static [u64], swept: u64, slack: u64) {
     let alarm = Arc::new(Alarm::new());
     let wheels: Arc<Vec<Earliest>> = Arc::new(ticks.iter().map(|_| Earliest::new()).collect());
@@ -29,7 +29,7 @@ fn add_against_set(ticks: &'static [u64], swept: u64, slack: u64) {
     assert!(ticks.len() < 2 || ticks[0] != ticks[1] || woken <= 1, "woken {woken} times");
 }
 
-/// The driver sleeps twice; what was added since its first sleep is not missed in its second.
+/// The driver sleeps twice. Its second sleep does not miss a timer that was added since the first.
 fn add_against_second_set() {
     let alarm = Arc::new(Alarm::new());
     let wheel = Arc::new(Earliest::new());
@@ -55,7 +55,7 @@ fn two_of_one_tick() {
     add_against_set(&[7, 7], 0, 0);
 }
 
-/// The driver has just fired timers, so it announces less than when the first one is due.
+/// The driver has just fired timers, so it announces a tick before the first timer is due.
 fn one_adder_with_slack() {
     add_against_set(&[7], 4, 20);
 }

@@ -31,8 +31,7 @@ pub(super) fn heavy() -> bool {
     }
     let passed = membarrier(MembarrierCommand::PrivateExpedited).is_ok();
     if !passed {
-        // A registered process is refused by a filter (seccomp) only, and a filter is never taken
-        // away.
+        // Only a seccomp filter refuses a registered process, and a filter is never removed.
         REFUSED.store(true, Relaxed);
     }
     passed

@@ -21,10 +21,10 @@
 //! - **BARRIER-4** The system may refuse the barrier later, as a seccomp filter that was installed
 //!   meanwhile does. Then `heavy` returns false, BARRIER-1 does not hold for that call, and
 //!   `available()` is false from then on.
-//! - **BARRIER-5** When [`Reliance::notice_refusal`] returns, and the pair was refused before, then
-//!   the light sides of the pool have been told, and what tells them is visible to the caller. A
-//!   light side that has been told and a caller that has called `heavy` cannot both miss each
-//!   other, although that was refused.
+//! - **BARRIER-5** If the pair was refused before [`Reliance::notice_refusal`] returns, the light
+//!   sides of the pool have been notified by then, and the caller sees that notification. A
+//!   notified light side and a caller of `heavy` cannot both miss each other, although `heavy` was
+//!   refused.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -32,34 +32,33 @@
 //! | O1 | `light` | compiler fence | O2 | the kernel runs a full barrier on every thread for O2 |
 //! | O2 | `heavy` | membarrier, else `fence(SeqCst)` | O1 | BARRIER-1 |
 //! | O3 | `after_exchange` | `fence(SeqCst)`; a compiler fence on x86-64 | O3, any `fence(SeqCst)` | BARRIER-3: there each locked instruction drains the store buffer |
-//! | O4 | `relied_on` store after telling, load | Release, Acquire | each other | BARRIER-5: a thread that finds it cleared sees what tells the light sides |
-//! | O5 | telling the light sides, by them | Relaxed | – | BARRIER-5: a light side that reads it passes its ordinary fence after the one in O2 |
+//! | O4 | `relied_on` store after notifying, load | Release, Acquire | each other | BARRIER-5: a thread that finds it cleared sees the notification of the light sides |
+//! | O5 | notification of the light sides, and their load of it | Relaxed | – | BARRIER-5: a light side that reads it passes its ordinary fence after the one in O2 |
 //!
 //! Under the model checker both halves are `fence(SeqCst)`, the weakest thing loom knows that gives
 //! BARRIER-1.
 //!
 //! # After a refusal
-//! The light side is a compiler fence, and nothing adds one to code that has run already. So no
-//! substitute for the barrier is tried, and a caller of `heavy` that is refused acts as if it had
-//! not asked:
+//! The light side is a compiler fence. Code that has run already cannot get a real fence
+//! afterwards. So `heavy` tries no substitute for the barrier, and a refused caller acts as if it
+//! had not called:
 //!
-//! - A thief leaves private forks alone. They are only their owner's, so nothing of the owner's
-//!   side needs a fence.
-//! - A sleeper has the light sides told (`blitz-core/team`): from then on owners publish every fork
-//!   and use ordinary fences, as where there is no barrier at all. An owner that has not seen that
-//!   yet may put a task or a fork where the sleeper misses it. It is awake and holds what it has
-//!   put, so that is run: by itself, or, if it is stuck in a poll, by a worker that the watch
-//!   wakes, since every store is seen some time and the watch looks again and again; it is never
-//!   turned off after a refusal.
+//! - A thief leaves private forks alone. Only their owner takes them, so the owner needs no fence.
+//! - A sleeper notifies the light sides (`blitz-core/team`): from then on owners publish every fork
+//!   and use ordinary fences, as on systems without the barrier. An owner that has not seen that
+//!   yet may put a task or a fork where the sleeper misses it. The owner is awake and runs the work
+//!   itself. If the owner is stuck in a poll, a worker that the watch wakes runs it: the watch
+//!   looks again and again, is never turned off after a refusal, and sees every store sooner or
+//!   later.
 //! - A fork that was private before stays its owner's until the owner forks again or comes back to
 //!   it: it is not run in parallel. That is the price of a filter that comes later than the pool.
 //!
-//! What others fall back to does not do here. `mprotect` on a resident page (folly, HotSpot) counts
-//! on an interrupt of every processor that runs a thread of the process. ARM processors, and x86-64
-//! ones with INVLPGB under Linux 6.15 and later, invalidate each other's translations without one.
-//! Signals (liburcu) need a number that the program does not use and end its system calls early. A
-//! walk over all processors by `sched_setaffinity` misses those that the caller may not use. Each
-//! of them is a system call that the same filter may forbid.
+//! The fallbacks of other projects do not work here. `mprotect` on a resident page (folly, HotSpot)
+//! counts on an interrupt of every processor that runs a thread of the process. ARM processors, and
+//! x86-64 ones with INVLPGB under Linux 6.15 and later, invalidate each other's translations
+//! without one. Signals (liburcu) need a number that the program does not use and end its system
+//! calls early. A walk over all processors by `sched_setaffinity` misses those that the caller may
+//! not use. Each of them is a system call that the same filter may forbid.
 //!
 //! # What this does not do
 //! It orders nothing between two `light` sides.
@@ -132,19 +131,19 @@ pub struct Reliance {
 }
 
 impl Reliance {
-    /// They do, or never will.
+    /// Creates it: the workers rely on the pair, or never will.
     pub fn new(relied_on: bool) -> Reliance {
         Reliance { relied_on: AtomicBool::new(relied_on) }
     }
 
-    /// Whether they do, at some recent moment.
+    /// Whether they did at some recent moment.
     pub fn is_on(&self) -> bool {
         self.relied_on.load(Relaxed)
     }
 
-    /// Calls `tell` if the pair was refused since the last time: it has the light sides use
-    /// ordinary fences. Several threads may do that at once; each has done all of it when this
-    /// returns.
+    /// Calls `tell` if the pair was refused since the last call. `tell` makes the light sides use
+    /// ordinary fences. Several threads may call it at once; for each of them `tell` is complete
+    /// when this returns.
     #[inline]
     pub fn notice_refusal(&self, tell: impl FnOnce()) {
         self.notice(available, tell);

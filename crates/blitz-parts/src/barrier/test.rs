@@ -6,8 +6,8 @@ use std::sync::Barrier;
 
 const ROUNDS: usize = 20_000;
 
-/// Two threads each announce themselves in a word of their own, the rare one and the frequent one
-/// in their ways, and read the other's: in no round do both miss the other.
+/// The rare and the frequent thread each write their own word, pass their fence, and read the
+/// other's word. In no round do both miss the other.
 fn assert_neither_misses_the_other(
     announce_frequent: impl Fn(&AtomicUsize) + Sync,
     announce_rare: impl Fn(&AtomicUsize),

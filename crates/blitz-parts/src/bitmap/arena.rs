@@ -17,7 +17,7 @@ const ALL: u64 = u64::MAX >> (64 - BITS);
 /// Slots behind one leaf.
 pub(super) const SLOTS_PER_LEAF: usize = SIGNALS_PER_LEAF * BITS;
 
-/// A slot's number, and which of its tenants is meant.
+/// A slot's number and the generation of one of its tenants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotId {
     place: Place,
@@ -34,7 +34,7 @@ impl SlotId {
         self.place
     }
 
-    /// How many tasks had it before.
+    /// How many tasks had this slot before.
     pub fn generation(self) -> u32 {
         self.generation
     }
@@ -140,7 +140,7 @@ impl Word {
 }
 
 impl Slot {
-    /// The task moves in. The slot is the caller's.
+    /// Moves a task into the slot, which is the caller's.
     #[inline]
     pub(super) fn move_in(&self, task: NonNull<Header>) {
         self.uses.write();
@@ -154,7 +154,7 @@ impl Slot {
         self.task.load(Relaxed)
     }
 
-    /// Moves the task out, if it is the tenant that is meant. For the worker that has run it to its
+    /// Moves the task out if it has this generation. For the worker that has run the task to its
     /// end.
     #[inline]
     pub(super) fn move_out(&self, generation: u32) -> bool {
@@ -174,7 +174,7 @@ impl Slot {
     }
 }
 
-/// Reserved slots that have no task yet: one worker's, or those of everybody else.
+/// Reserved slots without a task: those of one worker, or those shared by all other threads.
 #[derive(Debug)]
 pub struct SlotCache {
     free: Vec<Place>,
@@ -193,7 +193,7 @@ enum Whose {
 }
 
 impl SlotCache {
-    /// Nothing yet, for worker `index`.
+    /// Creates an empty cache for worker `index`.
     pub fn of_worker(index: usize) -> SlotCache {
         SlotCache { free: Vec::new(), whose: Whose::Worker(index), next: 0 }
     }
@@ -207,7 +207,7 @@ impl SlotCache {
         self.free.pop()
     }
 
-    /// Whether `put` has made it too large.
+    /// Puts a free slot into the cache. Returns whether the cache is too large now.
     #[inline]
     pub(super) fn put(&mut self, place: Place) -> bool {
         self.free.push(place);
@@ -259,7 +259,7 @@ impl SlotCache {
         false
     }
 
-    /// How many of `count` leaves it reserves from.
+    /// From how many of `count` leaves this cache reserves.
     fn own_leaves(&self, count: usize, workers: usize) -> usize {
         match self.whose {
             Whose::Worker(index) => (count + workers - 1).saturating_sub(index) / workers,
@@ -267,7 +267,7 @@ impl SlotCache {
         }
     }
 
-    /// Whether it would reserve from a new leaf with this index.
+    /// Whether this cache would reserve from a new leaf with this index.
     pub(super) fn wants(&self, leaf: usize, workers: usize) -> bool {
         match self.whose {
             Whose::Worker(index) => SummaryTree::compute_partition_owner(leaf, workers) == index,

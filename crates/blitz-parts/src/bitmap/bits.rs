@@ -1,4 +1,4 @@
-//! A word of bits, each of which many threads set and clear.
+//! A word of bits that many threads set and clear.
 
 #![forbid(unsafe_code)]
 

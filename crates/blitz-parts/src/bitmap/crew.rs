@@ -1,4 +1,4 @@
-//! The workers that sleep, and the permits to get up: one word.
+//! Counts the sleeping workers and the permits to wake, in one word.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,7 @@ const SLEEPER: u64 = 1;
 const SLEEPERS: u64 = 0xffff_ffff;
 const PERMIT: u64 = 1 << 32;
 const PERMITS: u64 = 0x7fff_ffff << 32;
-/// No worker looks for tasks any more.
+/// Set once no worker looks for tasks any more.
 const CLOSED: u64 = 1 << 63;
 
 /// The word, shared.
@@ -45,7 +45,7 @@ impl Counts {
         Counts(self.0 + PERMIT)
     }
 
-    /// One permit less, if there is any.
+    /// The counts with one permit less, if there is any.
     fn without_permit(self) -> Counts {
         Counts(self.0 - if self.permits() > 0 { PERMIT } else { 0 })
     }
@@ -56,15 +56,15 @@ impl Counts {
 #[derive(Debug)]
 pub struct Marked(pub(super) ());
 
-/// What is left to do for a setter that has made a task runnable.
+/// What a setter has to do after it made a task runnable.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Told {
-    /// Nothing: a worker is awake and will look, or is on its way.
+    /// Nothing: a worker is awake or being woken, and will look.
     Nobody,
     /// Wake one sleeper: there is a permit for it.
     WakeOne,
-    /// No worker will look any more: take what is there, and end it.
+    /// No worker will look any more: take the tasks that are left, and cancel them.
     Closed,
 }
 
@@ -74,7 +74,7 @@ pub enum Told {
 #[derive(Debug)]
 pub struct Sleeper(());
 
-/// A permit that a worker has taken: there was a task for which a sleeper was to get up.
+/// A permit that a worker has taken. A setter granted it so that a sleeper wakes for a task.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Permit(());
 
@@ -89,7 +89,7 @@ impl Crew {
         Counts(self.word.load(Relaxed))
     }
 
-    /// One attempt to change it: `Err` has what it is now.
+    /// Tries once to exchange the word; `Err` has its current value.
     #[inline]
     fn exchange(&self, seen: Counts, next: Counts) -> Result<(), Counts> {
         self.turns.take();
@@ -97,7 +97,7 @@ impl Crew {
         exchanged.map(drop).map_err(Counts)
     }
 
-    /// A permit for one task, unless each sleeper has one already, or `somebody_looks`.
+    /// Grants a permit for one task, unless each sleeper has one already, or `somebody_looks`.
     #[inline]
     pub(super) fn release(&self, _task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
         let seen = self.load(); // O4
@@ -132,15 +132,15 @@ impl Crew {
         Sleeper(())
     }
 
-    /// One sleeper less, and the permit that there may be.
+    /// Counts one sleeper less, and takes a permit if there is one.
     pub(super) fn get_up(&self, _sleeper: Sleeper) -> Option<Permit> {
         self.take(SLEEPER)
     }
 
-    /// A permit, if there is one.
+    /// Takes a permit, if there is one.
     #[inline]
     pub(super) fn try_acquire(&self) -> Option<Permit> {
-        // A permit that is not seen here was given for a sleeper that has not been woken yet.
+        // If this load misses a permit, that permit is for a sleeper that has not been woken yet.
         if self.load().permits() == 0 { None } else { self.take(0) }
     }
 
@@ -160,7 +160,7 @@ impl Crew {
         (seen.permits() > 0).then_some(Permit(()))
     }
 
-    /// From now on no worker looks for tasks.
+    /// Closes the word: from now on no worker looks for tasks.
     pub(super) fn close(&self) {
         self.turns.take();
         self.word.fetch_or(CLOSED, Relaxed); // O8

@@ -1,11 +1,11 @@
 //! Keeps each runnable task as one bit.
 //!
-//! No task is left while every worker that could run it sleeps.
+//! A runnable task never stays behind while all workers that could run it sleep.
 //!
 //! # Who calls it
-//! A thread that makes a task runnable, any: `signal`. Workers: `take_own`, `take_behind`,
-//! `take_any`, `take_beside`, `take_in_turn`, `reserve`, `free`, and around their sleep `lie_down`,
-//! `has_task`, `get_up`, `try_acquire`. The pool's end: `close`, `take_left`. Dumps: the rest.
+//! Any thread that makes a task runnable: `signal`. Workers: `take_own`, `take_behind`, `take_any`,
+//! `take_beside`, `take_in_turn`, `reserve`, `free`, and around their sleep `lie_down`, `has_task`,
+//! `get_up`, `try_acquire`. The pool's end: `close`, `take_left`. Dumps: the rest.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -15,8 +15,8 @@
 //! | signal word | bit b | the task in slot b is runnable; the bit is its queue entry | the setter | the taker |
 //! | reserved word | bit b | slot b is a task's or in a stock | reserving | giving back |
 //! | slot | task, generation | the tenant, and how many there were before | the thread that reserves it | the thread that frees it |
-//! | crew | sleepers, 0-31 | workers that sleep, are about to, or get up | the worker | the worker |
-//! | crew | permits, 32-62 | sleepers that are to get up | setters | the worker that gets up |
+//! | crew | sleepers, 0-31 | workers that sleep, are about to, or are waking | the worker | the worker |
+//! | crew | permits, 32-62 | sleepers that are to wake | setters | the worker that wakes |
 //! | crew | closed, 63 | no worker looks any more | `close` | never |
 //!
 //! # Transitions
@@ -37,33 +37,33 @@
 //! a word that is used again and again keeps its summaries, and signalling into it changes one
 //! word.
 //!
-//! Bits come from tasks only, since a bit is set by giving up a [`Runnable`]; permits from the tree
-//! only, since [`Marked`] is made where a bit was set; and only a worker that was a [`Sleeper`], or
-//! was awake, takes one.
+//! The types enforce three rules. A bit comes from a task, since setting it consumes a
+//! [`Runnable`]. A permit comes from the tree, since [`Marked`] is made where a bit was set. Only a
+//! worker that was a [`Sleeper`], or was awake, takes a permit.
 //!
 //! # Invariants
-//! - **BITMAP-1** A task that was signalled leaves once: by one `take`, or with the arena, and is
-//!   cancelled then.
+//! - **BITMAP-1** A task that was signalled leaves once: by one `take`, or with the arena, which
+//!   cancels it.
 //! - **BITMAP-2** What was written before `signal` is visible to the taker of the task.
-//! - **BITMAP-3** A bit in a signal word is in its leaf and in the root, unless a setter or a
-//!   scanner is about to see to it: no clearing loses a bit.
-//! - **BITMAP-4** A task that was signalled is taken by a worker that is awake, seen by a sleeper
-//!   in its last look, or its setter is told to wake one. That setter sees what the sleepers wrote
-//!   before they lay down.
+//! - **BITMAP-3** A bit in a signal word is also in its leaf and in the root, unless a setter or a
+//!   scanner is about to put it there: no clearing loses a bit.
+//! - **BITMAP-4** For each signalled task, a worker that is awake takes it, or a sleeper sees it in
+//!   its last look, or its setter is told to wake a sleeper. That setter sees what the sleepers
+//!   wrote before `lie_down`.
 //! - **BITMAP-5** There are never more permits than sleepers.
-//! - **BITMAP-6** While there is a permit, a sleeper is about to get up or to be woken, and looks
-//!   after that: a setter may leave its task to that sleeper.
+//! - **BITMAP-6** While there is a permit, a sleeper is waking or about to be woken, and then looks
+//!   for tasks. So a setter may leave its task to that sleeper.
 //! - **BITMAP-7** A scanner that finds nothing below a summary bit clears it: an idle tree is
 //!   empty.
 //! - **BITMAP-8** A slot has one tenant at a time, and is freed once by the identity of its tenant.
 //! - **BITMAP-9** Slots and words never move; the arena grows by whole leaves, and a task keeps its
 //!   place.
-//! - **BITMAP-10** A task that is signalled after `close` is taken by the closer, or its setter is
-//!   told.
-//! - **BITMAP-11** Of the words that say what a worker has (see [`SignalWaker`]) only that worker
-//!   writes any, and nothing but its own next look rests on them.
-//! - **BITMAP-12** Tasks of a partition leave in turn: for one that takes them, each comes before
-//!   any other comes twice.
+//! - **BITMAP-10** A task that is signalled after `close` is taken by the closer, or `signal`
+//!   returns `Closed` to its setter.
+//! - **BITMAP-11** Only the worker itself writes the words that say what it has (see
+//!   [`SignalWaker`]), and only its own next look rests on them.
+//! - **BITMAP-12** Tasks of a partition leave in turn: a worker that takes them takes each one
+//!   before it takes any other twice.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -77,16 +77,17 @@
 //! | O7 | reserving, giving back | AcqRel, Release | each other | BITMAP-8 |
 //! | O8 | exchanges of roots and leaves and the one that closes, loads of signal words and of the crew | Relaxed | – | they lead to no memory: tasks come through O1, and each exchange has its fence (O2 to O4, O6) |
 //! | O9 | loads of roots and leaves by a scanner that goes on below | Acquire | O2 | a scanner that sees a bit sees what is below it; else it would clear the bit, look again (O3) and set it |
-//! | O10 | exchanges of the crew: lying down, a permit, getting up | AcqRel | each other | BITMAP-4: a setter that grants a permit sees what the sleeper did to be found before it lay down |
+//! | O10 | exchanges of the crew: `lie_down`, a permit, `get_up` | AcqRel | each other | BITMAP-4: a setter that grants a permit sees how to wake the sleeper, which wrote that before `lie_down` |
 //!
 //! # What this does not do
-//! It wakes no worker and knows no thread: callers do, through `sleep`. It gives no order among
-//! tasks but BITMAP-12. A task in a worker's yield queue or LIFO slot is not in here.
+//! It knows no threads and wakes none: callers wake workers through `sleep`. It gives no order
+//! among tasks but BITMAP-12. A task in a worker's yield queue or LIFO slot is not in here.
 //!
 //! # Lineage
-//! Seed 004, as its errata have it: setters look at every level, a scanner that clears looks again
-//! and tells, a permit per task and no more than sleepers. Partitions are dealt leaf by leaf, so
-//! that growth moves none. Summaries are cleared late. The condition variable is gone: each sleeper
+//! The bitmap document of `docs/coverage.md`, with its errata: setters look at every level; a
+//! scanner that clears a summary looks again and announces what it finds; there is a permit per
+//! task, and there are no more permits than sleepers. Partitions are dealt leaf by leaf, so that
+//! growth moves none. Summaries are cleared late. There is no condition variable: each sleeper
 //! sleeps on its own word.
 
 mod arena;
@@ -118,15 +119,15 @@ pub struct Bitmap {
     tree: SummaryTree,
     leaves: Slots<Leaf>,
     growing: Mutex<()>,
-    /// For threads that are no workers.
+    /// Slots for threads that are not workers.
     outside: Mutex<SlotCache>,
 }
 
-/// What came of signalling a task.
+/// What [`Bitmap::signal`] returns.
 #[must_use]
 #[derive(Debug)]
 pub struct Signalled {
-    /// What is left to do.
+    /// What the setter has to do next.
     pub told: Told,
     /// The task's leaf was not in the root.
     pub activated: bool,
@@ -138,7 +139,7 @@ pub struct Signalled {
 pub struct Scan {
     /// A task, to be run.
     pub task: Option<Runnable>,
-    /// Others that have to be announced: see [`Bitmap::tell`].
+    /// Set if other tasks have to be announced: see [`Bitmap::tell`].
     pub again: Option<Marked>,
 }
 
@@ -146,7 +147,7 @@ pub struct Scan {
 #[derive(Debug, Default)]
 pub struct Cursor {
     leaf: Cell<usize>,
-    /// Behind the slot of the last task; perhaps behind the leaf's last.
+    /// The slot behind that of the last task; perhaps behind the leaf's last slot.
     slot: Cell<usize>,
 }
 
@@ -162,7 +163,7 @@ pub struct Tenant {
 }
 
 impl Bitmap {
-    /// Without tasks; one leaf for each of `workers`.
+    /// Creates an empty bitmap with one leaf for each of `workers`.
     pub fn new(workers: usize) -> Bitmap {
         let signals = Bitmap {
             tree: SummaryTree::new(),
@@ -184,8 +185,7 @@ impl Bitmap {
         self.leaves.add(Leaf::new(self.tree.add_leaf()));
     }
 
-    /// Gives a task a slot from `stock`. `workers`: how many there are, among which the leaves are
-    /// dealt.
+    /// Gives a task a slot from `stock`. The leaves are dealt among `workers` workers.
     #[inline]
     pub fn reserve(&self, stock: &mut SlotCache, workers: usize, task: NonNull<Header>) -> Place {
         loop {
@@ -219,16 +219,16 @@ impl Bitmap {
         }
     }
 
-    /// The identity of the tenant of a slot. For the holder of its queue entry, or the worker that
-    /// runs it.
+    /// Returns the identity of a slot's tenant. For the holder of its queue entry, or the worker
+    /// that runs it.
     #[inline]
     pub fn identity(&self, place: Place) -> SlotId {
         let (leaf, at) = self.find(place);
         SlotId::new(place, leaf.words[at.word].slot(at.bit).generation())
     }
 
-    /// The task in a slot has ended: the slot goes into `stock`. False, and nothing happens, if the
-    /// slot is another task's by now.
+    /// Frees the slot of a task that has ended, into `stock`. Returns false and changes nothing if
+    /// the slot has another tenant by now.
     #[inline]
     pub fn free(&self, stock: &mut SlotCache, slot: SlotId) -> bool {
         let (leaf, at) = self.find(slot.place());
@@ -247,7 +247,7 @@ impl Bitmap {
     }
 
     fn outside(&self) -> MutexGuard<'_, SlotCache> {
-        // Only moves of numbers happen under the lock.
+        // Under the lock only numbers move, so poisoning does no harm.
         self.outside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -260,7 +260,7 @@ impl Bitmap {
         }
     }
 
-    /// Makes a task runnable for everybody. Once the bit is set the task may be run, and end.
+    /// Makes a task runnable for all workers. Once the bit is set the task may run and end.
     /// `somebody_looks`: see [`tell`](Bitmap::tell).
     ///
     /// # Panics
@@ -279,30 +279,32 @@ impl Bitmap {
         Signalled { told: self.tell(Marked(()), somebody_looks), activated }
     }
 
-    /// Returns what is left to do for the setter of a task. `somebody_looks`: a worker that does
-    /// not count as a sleeper looks for work, and will see the task or tell of it when it stops.
+    /// Returns what the setter of a task has to do. `somebody_looks`: a worker that does not count
+    /// as a sleeper looks for work, and will see the task or announce it when it stops.
     #[inline]
     pub fn tell(&self, task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
         self.tree.release(task, somebody_looks)
     }
 
-    /// A task of the partition of `worker`, one of `workers`: from where the last was taken on.
+    /// Takes a task of the partition of `worker`, one of `workers`. Starts behind the task it took
+    /// last.
     #[inline]
     pub fn take_own(&self, cursor: &Cursor, worker: usize, workers: usize) -> Scan {
         let owns = |leaf| SummaryTree::compute_partition_owner(leaf, workers) == worker;
         self.take(cursor, cursor.leaf.get() + 1, owns)
     }
 
-    /// A task of any partition: from where the last was taken on, then from leaf `start` on.
+    /// Takes a task of any partition. Starts behind the task it took last, then goes on at leaf
+    /// `start`.
     #[inline]
     pub fn take_any(&self, cursor: &Cursor, start: usize) -> Scan {
         self.take(cursor, start, |_| true)
     }
 
-    /// Takes the tasks that follow, in the same signal word, the one that this cursor has met last,
-    /// and `most` at most: for an owner, which otherwise takes the word from setters for each of
-    /// them. Returns how many. While they are on their way no worker sees them, so the caller
-    /// announces them where it has put them.
+    /// Takes up to `most` tasks that follow the one this cursor has met last, in the same signal
+    /// word. For an owner: one exchange per task would take the word's cache line from setters each
+    /// time. Returns how many it took. No worker sees them on their way, so the caller announces
+    /// them where it puts them.
     pub fn take_behind(&self, cursor: &Cursor, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (word, skipped) = (cursor.slot.get() / BITS, cursor.slot.get() % BITS);
         let leaf = self.leaves.get(cursor.leaf.get());
@@ -315,33 +317,33 @@ impl Bitmap {
     }
 
     /// Takes half of the tasks beside one that the caller has just taken, in the same signal word,
-    /// and `most` at most: for a thief, which leaves its owner the others. Returns how many, of
-    /// which the caller tells as an owner does.
+    /// and `most` at most. For a thief, which leaves the others to the owner. Returns how many it
+    /// took; the caller announces them, as in `take_behind`.
     pub fn take_beside(&self, place: Place, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (leaf, at) = self.find(place);
         let half = |seen: usize| seen.div_ceil(2).min(most);
         leaf.words[at.word].take_several(u64::MAX, half, keep).count_ones() as usize
     }
 
-    /// The task behind the one that this cursor has met last, of all partitions: so that each is
-    /// met, in whatever partition it lies.
+    /// Takes the task behind the one that this cursor has met last, in any partition. So the cursor
+    /// meets every task.
     pub fn take_in_turn(&self, cursor: &Cursor) -> Scan {
         self.take(cursor, cursor.leaf.get() + 1, |_| true)
     }
 
-    /// Takes one of the tasks that are left, for the thread that ends them all. After the last of
-    /// them there may still be tasks that another scanner, or their setter, knows of.
+    /// Takes one of the tasks that are left, for the thread that cancels them all. After the last
+    /// one there may still be tasks that only another scanner or their setter knows.
     pub fn take_left(&self) -> Option<Runnable> {
         loop {
             let scan = self.take_any(&Cursor::default(), 0);
-            // A task that was hidden for a moment may be unseen by every other scanner.
+            // A task whose summary was cleared for a moment may be unseen by every other scanner.
             if scan.again.is_none() || scan.task.is_some() {
                 return scan.task;
             }
         }
     }
 
-    /// A task of one of the leaves that are `wanted`.
+    /// Takes a task of one of the leaves that are `wanted`.
     #[inline]
     fn take(&self, cursor: &Cursor, start: usize, wanted: impl Fn(usize) -> bool) -> Scan {
         let mut scan = Scan::default();
@@ -349,7 +351,7 @@ impl Bitmap {
             return scan;
         }
         let at = cursor.leaf.get();
-        // Whose a leaf is takes a division; a leaf that is not in the root needs none.
+        // Finding a leaf's owner takes a division. Skip it for a leaf that is not in the root.
         let is_here = self.tree.is_marked(at) && wanted(at);
         if !is_here || !self.scan_leaf(at, cursor.slot.get(), cursor, &mut scan) {
             self.scan_roots(start, cursor, wanted, &mut scan);
@@ -426,8 +428,7 @@ impl Bitmap {
     }
 
     /// Whether there is a task that is signalled, or was a moment ago. For a last look, and for a
-    /// worker that would wake another for what it leaves: what the summaries still say of tasks
-    /// that are gone keeps no worker awake.
+    /// worker that may have to wake another. Summaries of tasks that are gone keep no worker awake.
     #[inline]
     pub fn has_task(&self) -> bool {
         self.has_any() && self.is_any_signalled()
@@ -469,28 +470,28 @@ impl Bitmap {
         tenants
     }
 
-    /// The worker is about to look for the last time, and to sleep then. From before this call
-    /// until it gets up it can be woken: a permit may be for a task that was taken already, so that
-    /// nothing but the wake-up tells of it.
+    /// Announces that the worker is about to look for the last time, and then to sleep. It must be
+    /// wakeable from before this call until `get_up`: a permit may be for a task that was taken
+    /// already, and then only the wake-up itself reaches the sleeper.
     pub fn lie_down(&self) -> Sleeper {
         self.tree.lie_down()
     }
 
-    /// The worker is awake, or has not slept after all. It has to look for tasks now, or to pass
-    /// that on; and if it finds more than it takes to wake another, for it may have taken another's
-    /// permit.
+    /// Announces that the worker is awake, or has not slept after all. It has to look for tasks
+    /// now, or pass that duty on. If it finds more tasks than it takes it has to wake another
+    /// worker, because it may have taken that worker's permit.
     pub fn get_up(&self, sleeper: Sleeper) -> Option<Permit> {
         self.tree.get_up(sleeper)
     }
 
-    /// A permit, if there is one. For a worker that may have been woken although it did not count
-    /// as a sleeper.
+    /// Takes a permit, if there is one. For a worker that may have been woken although it did not
+    /// count as a sleeper.
     #[inline]
     pub fn try_acquire(&self) -> Option<Permit> {
         self.tree.try_acquire()
     }
 
-    /// Closes the tree: no worker looks for tasks any more but the caller, once after this.
+    /// Closes the tree. After this only the caller looks for tasks, once.
     pub fn close(&self) {
         self.tree.close();
     }
@@ -505,7 +506,7 @@ impl Scan {
 }
 
 impl arena::Word {
-    /// Takes a task, that of the lowest bit in `mask`, and says which bit it was.
+    /// Takes the task of the lowest bit in `mask`, and returns it with the number of its bit.
     #[inline]
     fn take(&self, mask: u64) -> Option<(Runnable, usize)> {
         let mut seen = self.signals.load(Relaxed) & mask;
@@ -520,8 +521,8 @@ impl arena::Word {
         None
     }
 
-    /// Takes the lowest tasks in `mask`, by one exchange: as many as `wanted` says of how many
-    /// there are. Returns their bits.
+    /// Takes the lowest tasks in `mask` by one exchange, and returns their bits. `wanted` maps the
+    /// number of tasks there to the number to take.
     fn take_several(
         &self,
         mask: u64,

@@ -13,10 +13,9 @@ use std::sync::Arc;
 /// The summaries, and the workers that sleep until there is something in them.
 #[derive(Debug)]
 pub struct SummaryTree {
-    /// Of the first 64 leaves, which many pools have no more of: looked at more often than all
-    /// else.
+    /// The root word of the first 64 leaves. Many pools have no more, so it is read most often.
     first: Arc<CachePadded<Bits>>,
-    /// Of each 64 that follow.
+    /// The root words of each 64 leaves that follow.
     more: Slots<Arc<CachePadded<Bits>>>,
     leaves: Slots<Arc<Branch>>,
     crew: CachePadded<Crew>,
@@ -87,7 +86,7 @@ impl SummaryTree {
         self.first.load(Relaxed) != 0 || self.more.iter().any(|word| word.load(Relaxed) != 0)
     }
 
-    /// The root words at about one moment, to find out why no worker works.
+    /// The root words at about one moment, for finding out why no worker works.
     ///
     /// ```
     /// use blitz_parts::bitmap::SummaryTree;
@@ -102,8 +101,9 @@ impl SummaryTree {
         self.leaves.iter().map(|branch| branch.leaf()).collect()
     }
 
-    /// Which of `workers` looks into `leaf` first. Leaves are dealt one by one, so that they keep
-    /// their owners when more are added, and are dealt anew when the number of workers changes.
+    /// Returns which of `workers` looks into `leaf` first. Leaves are dealt one by one, so they
+    /// keep their owners when more are added. They are dealt anew when the number of workers
+    /// changes.
     ///
     /// ```
     /// use blitz_parts::bitmap::SummaryTree;
@@ -128,7 +128,7 @@ impl SummaryTree {
         self.crew.load().permits()
     }
 
-    /// Workers that sleep, or are about to, or get up.
+    /// Workers that sleep, are about to sleep, or are waking.
     pub fn sleepers(&self) -> usize {
         self.crew.load().sleepers()
     }
@@ -175,8 +175,8 @@ impl Branch {
         self.root.load(Relaxed) & self.bit != 0
     }
 
-    /// Signal word `word` has got a bit, by an exchange of the caller: makes both levels say so.
-    /// Every setter looks, and relies on no other setter that has begun. Returns whether the leaf
+    /// Marks both levels above signal word `word`, in which the caller has just set a bit. Every
+    /// setter does so, and does not rely on another setter that has begun. Returns whether the leaf
     /// was not in the root.
     #[inline]
     pub(super) fn mark_signal_active(&self, word: usize) -> bool {
@@ -206,9 +206,9 @@ impl Branch {
         was_clear
     }
 
-    /// Signal word `word` was seen without a bit: clears it in the leaf, unless `is_set` says that
-    /// it has got one meanwhile. Then its setter may have relied on the leaf bit that was gone for
-    /// a moment, and a worker may have gone to sleep in that moment.
+    /// Clears the leaf bit of signal word `word`, which was seen empty, unless `is_set` finds a bit
+    /// in it now. In that case the caller must announce the task: its setter may have relied on the
+    /// leaf bit that was gone for a moment, and a worker may have gone to sleep in that moment.
     #[cold]
     pub(super) fn mark_signal_inactive(
         &self,
@@ -228,7 +228,7 @@ impl Branch {
         if left == 0 { self.clear_root() } else { None }
     }
 
-    /// The leaf was seen without a bit: clears it in the root, with the same precaution.
+    /// Clears the root bit of a leaf that was seen empty, with the same precaution.
     #[cold]
     pub(super) fn clear_root(&self) -> Option<Marked> {
         self.root.clear(self.bit, Relaxed);

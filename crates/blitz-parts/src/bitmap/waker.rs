@@ -1,4 +1,4 @@
-//! What a worker knows of its own part of the tree: hints, so that it does not go to sleep in vain.
+//! Hints about a worker's own part of the tree, so that it does not go to sleep too early.
 
 #![forbid(unsafe_code)]
 
@@ -41,13 +41,14 @@ impl SignalWaker {
         self.partition.load(Relaxed)
     }
 
-    /// The yield queue has got a task. Own thread only.
+    /// Notes that the yield queue has got a task. Own thread only.
     #[inline]
     pub fn mark_yield(&self) {
         self.set(YIELD);
     }
 
-    /// The yield queue may be empty. Own thread only. Says whether the bit was set.
+    /// Notes that the yield queue may be empty, and returns whether the bit was set. Own thread
+    /// only.
     #[inline]
     pub fn try_unmark_yield(&self) -> bool {
         self.clear(YIELD)
@@ -58,12 +59,12 @@ impl SignalWaker {
         self.set(TASKS);
     }
 
-    /// Own thread only. Says whether the bit was set.
+    /// Returns whether the bit was set. Own thread only.
     fn try_unmark_tasks(&self) -> bool {
         self.clear(TASKS)
     }
 
-    /// Looks at the leaves of `worker`, one of `workers`, and says whether any has tasks. Own
+    /// Looks at the leaves of `worker`, one of `workers`, and returns whether any has tasks. Own
     /// thread only.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Two jobs, of which the first to run waits for the other: one wake-up must lead to the next.
+//! Two jobs. The first to run waits for the other, so one wake-up must lead to the next.
 
 use super::{Crew, Event, job};
 use crate::prim::{Step, canary, check, thread};

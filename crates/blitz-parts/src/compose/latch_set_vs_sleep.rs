@@ -11,7 +11,7 @@ fn fork_and_wait(wait: fn(&Crew, &JobLatch)) {
     let crew = Crew::new(2);
     let worker = crew.start(1);
     let latch = Rc::new(JobLatch::new(NonNull::from(crew.bed(0))));
-    // An `Rc` will do: all threads of a model are one thread in truth.
+    // An `Rc` suffices: all threads of a model run on one real thread.
     let set = latch.clone();
     // SAFETY: the closure keeps the latch alive.
     crew.push(0, job(move || unsafe { JobLatch::set(&raw const *set) }));

@@ -1,4 +1,4 @@
-//! The parts together under the model checker: a crew of workers as small as can be.
+//! Models of several parts together: the smallest possible crew of workers.
 //!
 //! What a worker of the crew does follows `blitz-core/worker` step by step, on the real deque,
 //! injector, jobs, latches and sleep protocol; only statistics, mail, leapfrogging and the random
@@ -28,7 +28,7 @@ struct Crew {
     sleep: Sleep,
     injector: Injector,
     deques: Vec<Deque<Header>>,
-    /// Of each worker: how many jobs it had pushed when a thief last wanted to force one.
+    /// For each worker: how many jobs it had pushed when a thief last wanted to force one.
     watched: Vec<AtomicU64>,
 }
 
@@ -55,8 +55,8 @@ impl Crew {
     }
 
     fn own(&self, worker: usize) -> Owner<'_, Header> {
-        // SAFETY: each worker is one thread of the model, which alone calls the methods that push
-        // to and pop from its deque.
+        // SAFETY: each worker is one thread of the model, and only that thread calls the methods
+        // that push to and pop from its deque.
         unsafe { self.deques[worker].owner() }
     }
 
@@ -77,15 +77,15 @@ impl Crew {
         }
     }
 
-    /// `Worker::fork`, of a job that others take: its frame waits for it. A second one has to be
-    /// made before, since the first frees itself, and two forks are never in the same place.
+    /// `Worker::fork`, of a job that others take: its frame waits for it. Make a second job before
+    /// this call: the first frees itself, and two forks must not have the same address.
     fn fork(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         self.share_if_wanted(worker);
     }
 
-    /// The same by a worker that has published in vain before, and so keeps its forks if a worker
-    /// that looks for work will find them.
+    /// The same by a worker whose published jobs were not stolen before: it keeps its forks if a
+    /// worker that looks for work will find them.
     fn fork_and_keep(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         if self.sleep.counters().load().awake_but_idle() == 0 {
@@ -94,7 +94,7 @@ impl Crew {
     }
 
     fn fork_privately(&self, worker: usize, work: Work) {
-        // SAFETY: it stays where it is until it has run, and the owner waits for that.
+        // SAFETY: the job stays where it is until it has run, and the owner waits for that.
         let _ = unsafe { self.own(worker).fork(work.into_raw()) };
         barrier::light();
     }
@@ -230,7 +230,7 @@ impl Crew {
         }
     }
 
-    /// The same for one job: a worker that leaves after it, whatever else there is.
+    /// The same for one job: the worker leaves after it, whatever else there is.
     fn work_once(&self, worker: usize) {
         let bed = self.bed(worker);
         let mut idle = self.sleep.start_looking(bed);
@@ -299,7 +299,7 @@ impl Crew {
         self.wait_for(workers);
     }
 
-    /// Waits for workers that leave of themselves and checks the books.
+    /// Waits for workers that leave by themselves and checks the books.
     fn wait_for<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         let counts = self.sleep.counters().load();
@@ -310,17 +310,17 @@ impl Crew {
 }
 
 fn taken(job: NonNull<Header>) -> Work {
-    // SAFETY: what is in a deque came from `Work::into_raw`, and by DEQUE-1 it leaves it once.
+    // SAFETY: each item of a deque came from `Work::into_raw`, and by DEQUE-1 it leaves once.
     unsafe { Work::new(job) }
 }
 
 fn job(closure: impl FnOnce() + 'static) -> Work {
-    // SAFETY: the closure borrows nothing, and all threads of a model are one thread in truth. It
+    // SAFETY: the closure borrows nothing, and all threads of a model run on one real thread. It
     // unwinds only where a model has failed.
     unsafe { HeapJob::into_work(closure) }
 }
 
-/// What one thread that is no worker, or one job that blocks, waits for.
+/// An event that one thread waits for: a thread outside of the pool, or a job that blocks.
 #[derive(Clone)]
 struct Event(Arc<OnceLatch>);
 
@@ -345,8 +345,8 @@ impl Event {
     }
 }
 
-/// Called in every turn of an idle loop: lets the others run once a few turns were in vain (see
-/// `sleep/model`).
+/// Called in every turn of an idle loop: lets the others run after a few turns that found nothing
+/// (see `sleep/model`).
 fn give_way(turns: &mut u32) {
     *turns += 1;
     if *turns > 3 {

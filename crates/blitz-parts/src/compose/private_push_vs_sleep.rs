@@ -21,7 +21,8 @@ fn sleep_4_a_private_job_is_found_by_a_worker_about_to_sleep() {
 
 #[test]
 fn canary_private_without_the_heavy_fence() {
-    // The search before it has a fence, too, which in truth is no heavy one and does not count.
+    // The search before it has a fence, too. On the real machine that is not a heavy fence, so
+    // leave it out.
     canary(&[Step::SleepLookFence, Step::DequeStealFence], Some(3), one_private_job);
 }
 
@@ -85,8 +86,8 @@ fn sleep_4_a_busy_thief_leaves_nothing_behind() {
     check(18_000, Some(2), a_busy_worker_takes_the_public_job);
 }
 
-/// The same with the busy worker on the owner's thread, which leaves room for more preemptions: the
-/// sleeper has looked, then comes the public job, then the sleeper registers.
+/// The same with the busy worker on the owner's thread, which leaves room for more preemptions. The
+/// sleeper looks, then the public job comes, then the sleeper registers.
 fn the_public_job_goes_after_the_private_push() {
     let crew = Crew::new(2);
     let sleeper = crew.start(1);
@@ -113,9 +114,9 @@ fn canary_a_sleeper_ignores_the_event_counter() {
     canary(&steps, Some(3), the_public_job_goes_after_the_private_push);
 }
 
-/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job that blocks and pushes a second one
-/// behind it, which it keeps private because there is a public one. Worker 1 takes the first and
-/// must see the second, to wake worker 2 for it.
+/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job that blocks, and pushes a second one
+/// behind it. It keeps the second one private because there is a public one. Worker 1 takes the
+/// first and must see the second, to wake worker 2 for it.
 fn the_taker_of_the_public_job_passes_on() {
     let crew = Crew::new(3);
     let sleeper = thread::spawn({
@@ -161,10 +162,10 @@ fn canary_the_taker_looks_without_a_heavy_fence() {
     canary(&steps, Some(2), the_taker_of_the_public_job_passes_on);
 }
 
-/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job, which it leaves to worker 1, and
-/// pushes a second one behind it; then a busy worker takes the first and wakes no other. Worker 1
-/// has found something else meanwhile: it must see the second job, although the number of jobs that
-/// it reads may be made of two moments, one before the push and one after the theft.
+/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job, leaves it to worker 1, and pushes a
+/// second one behind it. Then a busy worker takes the first and wakes no other. Worker 1 has found
+/// something else meanwhile. It must see the second job, although the number of jobs that it reads
+/// may mix two moments: one before the push and one after the theft.
 fn one_who_leaves_for_something_else_passes_on() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
@@ -225,8 +226,8 @@ fn canary_kept_without_the_light_fence() {
     canary(&[Step::BarrierLight], Some(3), one_kept_job);
 }
 
-/// Worker 2 sleeps, worker 1 looks, so that worker 0 keeps its job; then worker 1 finds something
-/// else, which takes until the kept job has run.
+/// Worker 2 sleeps and worker 1 looks, so worker 0 keeps its job. Then worker 1 finds other work,
+/// which lasts until the kept job has run.
 fn one_from_whom_a_job_was_kept_leaves() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
@@ -277,8 +278,8 @@ fn canary_a_job_is_kept_from_a_sleeper() {
 }
 
 /// Worker 0 has a private job that was not announced. Worker 1 has announced that it is sleepy, and
-/// has looked in vain, when a busy worker, which never looks for work, forces that job into the
-/// open and takes it. Worker 0 gets a second job meanwhile, and finds that there is a public one
+/// has found nothing. Then a busy worker, which never looks for work, forces that job into the open
+/// and takes it. Meanwhile worker 0 gets a second job, and finds that there is a public one
 /// already.
 fn a_busy_worker_forces(second: fn(&Crew, usize, Work)) {
     let crew = Crew::new(3);

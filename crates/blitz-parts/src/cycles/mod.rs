@@ -1,5 +1,5 @@
-//! The processor's cycle counter, where the system itself tells the time by it: then it is the same
-//! on all cores and runs at a constant rate. Reading it takes half as long as asking the system.
+//! The processor's cycle counter, if the system uses it as its clock. Then all cores agree on it
+//! and it runs at a constant rate. Reading it takes half as long as a call of the system's clock.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod x86_64;

@@ -1,5 +1,5 @@
-//! The time stamp counter. The kernel has watched it before it tells the time by it: that it runs
-//! at one rate in all states of the processor, and in step on all cores.
+//! The time stamp counter. Before the kernel uses it as a clock it checks that the counter runs at
+//! one rate in all states of the processor, and in step on all cores.
 
 use std::sync::OnceLock;
 

@@ -12,12 +12,11 @@ pub(super) struct Buffer<T> {
     /// Used by the thread that may change the deque's buffer. A raw pointer, because a `Box` would
     /// claim that no other thread reads it.
     retired: Cell<*mut Buffer<T>>,
-    /// Of `slots`, the box itself: made and freed by one thread, read by others.
+    /// Witness of the box `slots`: one thread makes and frees it, others read it.
     uses: Witness,
 }
 
-/// The address of a buffer, and whether that buffer is a large one, which may be freed before the
-/// deque is.
+/// The address of a buffer, tagged if the buffer is large and may be freed before the deque.
 pub(super) struct Tagged<T>(*mut Buffer<T>);
 
 /// An address has this bit to spare, for a buffer holds pointers.
@@ -86,9 +85,9 @@ impl<T> Buffer<T> {
         grown
     }
 
-    /// Takes the large ones off a row of buffers, each with the one that it replaced: the first of
-    /// those, and the first of the others, which come after them. `waiting`, another row, comes
-    /// behind the large ones.
+    /// Splits a row of buffers, in which each links to the one that it replaced. The large ones
+    /// come first. Returns the first large one and the first of the others. Appends `waiting`,
+    /// another row, to the large ones.
     ///
     /// # Safety
     /// 1. The buffers of both rows are alive, and no other thread uses their links.
@@ -110,7 +109,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Frees a row of buffers; null for none.
+    /// Frees a row of buffers; `first` may be null.
     ///
     /// # Safety
     /// 1. They came from `Box::into_raw`, are the caller's, and no thread reads them any more.
@@ -119,7 +118,8 @@ impl<T> Buffer<T> {
             return;
         }
         if MODELLED {
-            // The checker sees a thread that reads them later if they are still there.
+            // Under the model checker the memory stays, so that it sees a thread that reads too
+            // late.
             let mut at = first;
             // SAFETY: obligation 1.
             while let Some(buffer) = unsafe { at.as_ref() } {

@@ -1,19 +1,18 @@
-//! A Chase-Lev deque with a private end: each item leaves exactly once, through the owner's end or
-//! through one thief, and a fork that only its owner touches costs no fence, no exchange and no
-//! slot.
+//! A Chase-Lev deque with a private end. Each item leaves exactly once, through the owner's end or
+//! through one thief. A fork that only its owner touches costs no fence, no exchange and no slot.
 //!
 //! # Who calls it
 //! The owner (one worker thread, through [`Owner`]): `fork`, `take_back` and `take_back_public` for
 //! what lies in a frame of its own stack; `push`, `pop` and, with a `mark`, `pop_above` for
-//! everything else; `publish`. Any thread: `steal`, `steal_if`, `force`, and what tells how much
-//! there is or was. Callers: `blitz-core/worker`.
+//! everything else; `publish`. Any thread: `steal`, `steal_if`, `force`, and the methods that
+//! return lengths and counts. Callers: `blitz-core/worker`.
 //!
 //! # State
 //! Public items lie in a growing ring, oldest first. Forks that are not public are a list, newest
 //! first, whose links lie in the forks themselves; all of them are newer than everything public. A
-//! public fork stays in the list until its owner takes it back, but all there is to know of it is
-//! `published`. An owner that is about to do so has set `newest` back already, to the one that
-//! `guard` names: then nothing is private.
+//! public fork stays in the list until its owner takes it back; `published` is the newest of them.
+//! An owner that is about to take back a public fork has already set `newest` to the fork that
+//! `guard` names. In that state nothing is private.
 //!
 //! | word | meaning | who writes |
 //! |---|---|---|
@@ -50,12 +49,12 @@
 //! - **DEQUE-1** Every item is handed out exactly once, by `take_back` or `pop`, or by `steal`.
 //! - **DEQUE-2** Items leave the owner's end newest first and the thieves' end oldest first.
 //! - **DEQUE-3** A thief only takes items below `end`; the owner takes a fork without an exchange
-//!   only if it was the newest, no thief forced and `published` was another.
+//!   only if it was the newest, no thief forced, and `published` was a different fork.
 //! - **DEQUE-4** What the owner wrote before `fork` or `push` is visible to the thief that gets the
 //!   item.
 //! - **DEQUE-5** A buffer that is not large lives as long as the deque: a slow thief may still read
-//!   it. A large one is freed by the owner, once it is not in use any more and no thief reads it:
-//!   one that comes later finds another.
+//!   it. The owner frees a large buffer once it is out of use and no thief reads it. A thief that
+//!   comes later finds another buffer.
 //! - **DEQUE-6** After a [`barrier::heavy`] a non-empty deque looks non-empty to every thread, and
 //!   `force` can then bring private forks into the open without the owner's help.
 //! - **DEQUE-7** Steals fail only if the deque's public part was empty, another taker succeeded, or
@@ -71,8 +70,8 @@
 //! | O1 | `newest` stores | Release | O7 | forks and their links are written before they count; a thief that sees an older one because a newer was taken back sees the older one's link, too |
 //! | O2 | `end` stores | Release | O5 | the slots below `end` are written |
 //! | O3 | pop: fence between `end` store and `top` load | SeqCst | O4 | owner and thief cannot both miss each other |
-//! | O4 | steal: fence between `top` load and `end` load | SeqCst | O3 | the same; it acquires what the load read, which is Relaxed |
-//! | O5 | `end` load in steal | Acquire | O2 | DEQUE-4; `steal_if` judges after it, so by what the owner wrote before |
+//! | O4 | steal: fence between `top` load and `end` load | SeqCst | O3 | the same; the fence also acquires what the Relaxed load of `top` read |
+//! | O5 | `end` load in steal | Acquire | O2 | DEQUE-4; `steal_if` calls `valid` after it, so `valid` sees what the owner wrote before |
 //! | O6 | take_back: light fence between `newest` store and `force` load | asymmetric | O8 | either the owner sees that a thief forces or the thief sees the fork gone |
 //! | O7 | `newest` load in force | Acquire | O1 | DEQUE-4 |
 //! | O8 | force: heavy fence between `force` exchange and `busy`, `newest` loads | asymmetric | O6, O9, O10 | the same; it begins with a `fence(SeqCst)`, so the exchange is Relaxed and a thief still sees what the one before it has left |
@@ -80,7 +79,7 @@
 //! | O10 | `force` store 0 | Release | O11 | the owner sees the thief's `end`, `published` and `guard` |
 //! | O11 | `force` load, before that of `guard` | Acquire | O10 | the same |
 //! | O12 | `buffer` store / load | Release / Acquire | – | a thief sees the copied slots |
-//! | O13 | `top` exchange | SeqCst | O14 | one winner per index; what a thief has read of a slot it read before the slot is free |
+//! | O13 | `top` exchange | SeqCst | O14 | one winner per index; a thief reads a slot before that slot becomes free |
 //! | O14 | `top` load before a slot is written again | Acquire | O13 | the same. In pop it is Relaxed: an owner that finds an item taken has armed it itself, or has waited for the thief that did (O11) |
 //! | O15 | `published` store, after that of `end` | Release | O16 | a thread that finds nothing private sees what became public |
 //! | O16 | `published` load in is_empty, before those of `newest`, `end` and `top` | Acquire | O15 | the same. The other three are Relaxed, in any order: if `published` is older than a fork, then `newest` is that fork or its owner has it back |
@@ -92,10 +91,10 @@
 //! | O22 | `buffer` exchange in shrink | Relaxed | O12 | O19 follows. A thief that finds the small ring acquires the store of the large one, whose release sequence the exchange continues and which is younger than the small ring |
 //!
 //! # What this does not do
-//! It wakes no worker and does not decide when to publish, nor when to shrink. The owner waits for
-//! a forcing thief if it leaves a fork's frame meanwhile: for the fence, microseconds, and for a
-//! walk over its private forks. Every publisher, a forcing thief included, must notify a worker:
-//! the owner assumes that public items were announced.
+//! It wakes no worker and does not decide when to publish, nor when to shrink. If the owner leaves
+//! a fork's frame while a thief forces, it waits for that thief: for the fence, which takes
+//! microseconds, and for a walk over the private forks. Every publisher, a forcing thief included,
+//! must notify a worker: the owner assumes that public items were announced.
 //!
 //! # Lineage
 //! Chase and Lev 2005 with the fences of Lê, Pop, Cohen and Zappa Nardelli 2013 for the public
@@ -123,7 +122,7 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use crossbeam_utils::CachePadded;
 
-/// What can be forked: it has room for a link to the fork before it.
+/// A type that can be forked: it has room for a link to the previous fork.
 ///
 /// # Safety
 /// `older` returns what `set_older` was given last, whichever thread calls it.
@@ -142,7 +141,7 @@ pub unsafe trait Linked {
     unsafe fn older(this: NonNull<Self>) -> *mut Self;
 }
 
-/// The shared deque. The owner works on it through [`Deque::owner`], everybody else directly.
+/// The shared deque. The owner works on it through [`Deque::owner`], all other threads directly.
 pub struct Deque<T> {
     own: CachePadded<OwnerLine<T>>,
     top: CachePadded<AtomicIsize>,
@@ -171,15 +170,15 @@ struct PublicLine<T> {
     ring: AtomicPtr<Buffer<T>>,
 }
 
-/// What matters only after a burst of items.
+/// Fields that matter only after a burst of items.
 struct RingLine<T> {
     readers: AtomicU32,
     /// The owner's.
     left: Cell<*mut Buffer<T>>,
 }
 
-// SAFETY: the words are atomics, and `left` is the owner's; who may follow which pointer when is
-// DEQUE-5 and DEQUE-8.
+// SAFETY: the words are atomics, and `left` is the owner's. DEQUE-5 and DEQUE-8 say which thread
+// may follow which pointer when.
 unsafe impl<T> Sync for Deque<T> {}
 // SAFETY: as above; moving the deque moves no item.
 unsafe impl<T> Send for Deque<T> {}
@@ -196,7 +195,7 @@ pub enum Steal<T> {
     Success(NonNull<T>),
 }
 
-/// Stands for no fork at all where null stands for what is older than the oldest.
+/// Stands for "no fork" in `guard`, where null means "older than the oldest fork".
 fn nobody<T>() -> *mut T {
     NonNull::dangling().as_ptr()
 }
@@ -257,7 +256,7 @@ impl<T> Deque<T> {
         }
     }
 
-    /// Whether there is no item, private ones included.
+    /// Whether there is no item, public or private.
     #[inline]
     pub fn is_empty(&self) -> bool {
         !self.has_private() && self.public_len() == 0
@@ -283,7 +282,7 @@ impl<T> Deque<T> {
         self.own.pushes.get()
     }
 
-    /// How many items thieves ever took.
+    /// How many items thieves have ever taken.
     pub fn stolen(&self) -> u64 {
         (self.top.load(Relaxed) as u64).saturating_sub(self.own.own_top.get())
     }
@@ -299,7 +298,7 @@ impl<T> Deque<T> {
         unsafe { &*current.buffer() }.slot(index).load(Relaxed)
     }
 
-    /// The same if the ring is a large one, which its owner may be about to leave.
+    /// The same for a large ring, which its owner may be about to leave.
     #[cold]
     fn read_large(&self, index: isize) -> *mut T {
         let readers = &self.rings.readers;
@@ -323,8 +322,8 @@ impl<T> Deque<T> {
 }
 
 impl<T: Linked> Deque<T> {
-    /// Makes the older half of the private forks public without the owner's help, after arming them
-    /// as the owner would, and says whether something was made public. Costs a [`barrier::heavy`],
+    /// Makes the older half of the private forks public without the owner's help, and arms them
+    /// first as the owner would. Returns whether it made any public. Costs a [`barrier::heavy`],
     /// and does nothing if that is refused: for owners that sit in a long leaf.
     #[cold]
     pub fn force(&self, arm: impl Fn(NonNull<T>)) -> bool {
@@ -332,10 +331,10 @@ impl<T: Linked> Deque<T> {
         self.has_private() && self.beside_owner(expose).is_some_and(|exposed| exposed > 0)
     }
 
-    /// How many items there are, private ones included, at some recent moment. Costs a
-    /// [`barrier::heavy`] if there are private ones. These count as one if they cannot be counted:
-    /// without that fence, where they are on their way to be public, or while their owner makes
-    /// some public, or a thief.
+    /// How many items, public and private, there were at some recent moment. Costs a
+    /// [`barrier::heavy`] if there are private ones. The private ones count as one item if they
+    /// cannot be counted: if the fence is refused, or while the owner or a thief makes some of them
+    /// public.
     pub fn len(&self) -> usize {
         let count = || self.beside_owner(|newest| self.count(newest));
         let private = match self.has_private() {
@@ -346,8 +345,8 @@ impl<T: Linked> Deque<T> {
     }
 
     /// Calls `f` with the newest fork while the owner takes none back and changes nothing that is
-    /// public. `None` if the owner does so just now, if another thief is in here, or without the
-    /// heavy fence.
+    /// public. Returns `None` if the owner is changing something at this moment, if another thief
+    /// is in here, or if the heavy fence is refused.
     fn beside_owner<R>(&self, f: impl FnOnce(*mut T) -> R) -> Option<R> {
         let force = &self.own.force;
         if force.compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
@@ -355,8 +354,8 @@ impl<T: Linked> Deque<T> {
         }
         let fenced = broken(Step::DequeForceFence) || barrier::heavy(); // O8
         // From here on the owner either was seen busy or waits for `force` to be 0 before it leaves
-        // a fork's frame. Without the fence neither is known, and all that is private is the
-        // owner's alone.
+        // a fork's frame. Without the fence neither is known, and only the owner may touch private
+        // forks.
         let result = if fenced && self.open.busy.load(Acquire) == 0 {
             Some(f(self.own.newest.load(Acquire))) // O17, O7
         } else {
@@ -382,9 +381,9 @@ impl<T: Linked> Deque<T> {
         count
     }
 
-    /// Moves the oldest private forks into the ring, as many as `wanted` says of the number that
-    /// there are, and arms each before another thread can see it. The caller is the owner, `busy`,
-    /// or [`beside_owner`](Self::beside_owner).
+    /// Moves the oldest private forks into the ring, and arms each before another thread can see
+    /// it. `wanted` maps the number of private forks to the number to move. The caller is the
+    /// owner, `busy`, or [`beside_owner`](Self::beside_owner).
     fn expose(
         &self,
         newest: *mut T,

@@ -1,8 +1,8 @@
 //! The deque under the model checker.
 //!
-//! Under loom both halves of the asymmetric fence are full fences, and a full fence also orders
-//! what the free half does not. So the models without a forcing thief run with the free half left
-//! out altogether (`check_without`): what they show does not lean on it.
+//! Under loom both halves of the asymmetric fence are full fences, and a full fence orders more
+//! than the free half does. So the models without a forcing thief leave the free half out
+//! altogether (`check_without`): what they show does not rest on it.
 
 use super::{Deque, Linked, Place, Steal, TakeBack};
 use crate::prim::{AtomicUsize, Relaxed, Step, Witness, canary, check, check_without, thread};
@@ -94,8 +94,8 @@ impl Rig {
         unsafe { self.deque.owner() }.pop().map(|item| self.index(item))
     }
 
-    /// Owner: takes a fork back, as `blitz-core` does. An owner that finds it stolen relies on its
-    /// having been armed.
+    /// Owner: takes a fork back, as `blitz-core` does. An owner that finds it stolen relies on the
+    /// fork being armed.
     fn take_back(&self, index: usize, place: Place<Item>) -> Vec<usize> {
         // SAFETY: as in `fork`.
         let owner = unsafe { self.deque.owner() };
@@ -125,7 +125,7 @@ impl Rig {
         self.items[self.index(item)].armed.store(1, Relaxed);
     }
 
-    /// Thief: one attempt; what was written for the thief must be there (DEQUE-4).
+    /// Thief: tries once, and must see what the owner wrote before the fork (DEQUE-4).
     fn steal(&self) -> Option<usize> {
         match self.deque.steal() {
             Steal::Success(item) => {
@@ -145,7 +145,7 @@ impl Rig {
         self.steal()
     }
 
-    /// Everything that is public, taken by the owner.
+    /// Owner: takes everything that is public.
     fn rest(&self) -> Vec<usize> {
         core::iter::from_fn(|| self.pop()).collect()
     }
@@ -156,7 +156,7 @@ fn assert_each_once(count: usize, mut taken: Vec<usize>) {
     assert_eq!(taken, (0..count).collect::<Vec<_>>());
 }
 
-/// Two public items; a thief that takes up to two against an owner that pops both.
+/// Two public items: a thief takes up to two while the owner pops both.
 fn pop_against_steal() {
     let rig = Rig::new();
     rig.push(0);
@@ -235,7 +235,7 @@ fn canary_publish_without_release() {
     canary(&[Step::DequePublishRelease], None, publish_against_steal);
 }
 
-/// An item is pushed above a fork, and lies above it for everybody.
+/// An item is pushed above a fork, and every thread sees it above.
 fn push_above_a_fork_against_steal() {
     let rig = Rig::new();
     let thief = thread::spawn({
@@ -363,8 +363,8 @@ fn canary_fork_without_release() {
     canary(&[Step::DequeForkRelease], None, fork_against_force);
 }
 
-/// The thief was told to follow the links before there were any; the newest fork that it sees is
-/// one that is the newest again.
+/// The thief begins to force before there are any links. The newest fork that it sees has become
+/// the newest again.
 fn fork_and_take_back_against_force() {
     let rig = Rig::new();
     let gone = rig.fork(3);
@@ -391,7 +391,8 @@ fn canary_take_back_without_release() {
     canary(&[Step::DequeTakeBackRelease], Some(4), fork_and_take_back_against_force);
 }
 
-/// Jobs above a mark are told from those below while a thief makes some of those public.
+/// `pop_above` distinguishes items above a mark from those below while a thief makes some of the
+/// latter public.
 fn mark_against_force() {
     let rig = Rig::new();
     let (first, second) = (rig.fork(0), rig.fork(1));
@@ -510,8 +511,8 @@ fn deque_1_two_forcing_thieves_against_an_owner() {
     check(4_000, Some(2), two_forcing_thieves);
 }
 
-/// A thief forces at a bad moment, in vain. Then the owner sits in a long leaf with a private fork:
-/// the next attempt must succeed, for nothing else would bring the fork out.
+/// A thief forces at a bad moment and fails. Then the owner sits in a long leaf with a private
+/// fork. The next attempt must succeed, because nothing else would make the fork public.
 fn force_after_a_vain_one(owner: fn(&Rig, Place<Item>) -> usize) {
     let rig = Rig::new();
     let place = rig.fork(0);
@@ -548,8 +549,7 @@ fn deque_6_a_vain_force_does_not_hinder_the_next() {
     });
 }
 
-/// A thread asks whether there is anything while the owner publishes its fork: the deque never
-/// looks empty.
+/// A thread calls `is_empty` while the owner publishes its fork: the deque never looks empty.
 fn look_against_publish() {
     let rig = Rig::new();
     let place = rig.fork(0);
@@ -610,8 +610,8 @@ fn deque_7_a_failed_steal_has_a_winner() {
     check_without(Step::BarrierLight, 4, None, a_failed_steal_has_a_winner);
 }
 
-/// A thief reads a slot of a large ring while the owner, which has taken all that is in it, leaves
-/// and frees it.
+/// A thief reads a slot of a large ring while the owner has emptied the ring, leaves it and frees
+/// it.
 fn shrink_against_steal() {
     let rig = Rig::new();
     for index in 0..=DEQUE_KEEPS {
@@ -640,8 +640,8 @@ fn deque_5_a_large_ring_is_freed_behind_its_last_reader() {
     check_without(Step::BarrierLight, 100, Some(3), shrink_against_steal);
 }
 
-/// A thief that was there before any ring but the first one finds a ring that the owner has gone
-/// back to.
+/// A thief that began before the first ring was replaced finds the ring that the owner went back
+/// to.
 fn shrink_under_an_early_thief() {
     let rig = Rig::new();
     let thief = thread::spawn({

@@ -33,7 +33,7 @@ impl<T> Clone for Owner<'_, T> {
 }
 impl<T> Copy for Owner<'_, T> {}
 
-/// Where a fork lies: what was the newest before it.
+/// Where a fork lies: holds the fork that was the newest before it.
 #[must_use = "a fork has to be taken back"]
 #[derive(Debug)]
 pub struct Place<T>(*mut T);
@@ -45,7 +45,7 @@ impl<T> Clone for Place<T> {
 }
 impl<T> Copy for Place<T> {}
 
-/// A moment of a deque: what came after it can be told from what was there.
+/// A moment of a deque. Separates later items from those that were there.
 #[derive(Debug)]
 pub struct Mark<T> {
     end: isize,
@@ -82,17 +82,18 @@ pub struct Published {
 pub enum TakeBack {
     /// The fork is the caller's again.
     Taken,
-    /// It is public: it lies in the deque below whatever was pushed since, unless a thief has it.
+    /// It is public: it lies in the deque below all items pushed since, unless a thief has taken
+    /// it.
     Public,
 }
 
 impl<'a, T: Linked> Owner<'a, T> {
-    /// Puts a fork on the private end, and says where.
+    /// Puts a fork on the private end, and returns its place.
     ///
     /// # Safety
-    /// 1. The fork stays alive and in place until the owner has taken it back, or found it public
-    ///    and then popped it or seen that its taker is done with it; its link stays as it is even
-    ///    if another thread runs it.
+    /// 1. The fork stays alive and in place until the owner has taken it back. If the owner finds
+    ///    it public, it stays until the owner has popped it or has seen that its taker is done with
+    ///    it. Its link stays unchanged even if another thread runs it.
     /// 2. Forks are taken back newest first, each once, with the place they got here: `take_back`
     ///    and `take_back_public` rest on this.
     #[inline(always)]
@@ -107,12 +108,11 @@ impl<'a, T: Linked> Owner<'a, T> {
         Place(older)
     }
 
-    /// Takes the newest fork back, which lies at `place`, if it is private; else
-    /// [`take_back_public`](Self::take_back_public) does.
+    /// Takes back the newest fork, which lies at `place`, if it is private. Otherwise returns
+    /// false, and the caller calls [`take_back_public`](Self::take_back_public).
     ///
-    /// The stored value comes from the caller, which had it all the time, and not from the fork's
-    /// link: a value that goes through memory, from each fork to the next, costs more than all the
-    /// rest of a fork.
+    /// The stored value comes from the caller's `place`, not from the fork's link. Passing it
+    /// through memory from each fork to the next would cost more than all the rest of a fork.
     #[inline(always)]
     pub fn take_back(self, place: Place<T>) -> bool {
         let own = &*self.deque.own;
@@ -123,8 +123,8 @@ impl<'a, T: Linked> Owner<'a, T> {
         own.force.load(order) == 0 && own.guard.load(Relaxed) != place.0 // O11, DEQUE-3
     }
 
-    /// What is to be done if [`take_back`](Self::take_back) did not take `fork`: a thief has forced
-    /// it into the open, or tries to, or its owner has published it.
+    /// Takes `fork` back after [`take_back`](Self::take_back) failed: a thief has made it public,
+    /// or tries to, or its owner has published it.
     #[cold]
     pub fn take_back_public(self, fork: NonNull<T>, place: Place<T>) -> TakeBack {
         self.enter();
@@ -137,8 +137,8 @@ impl<'a, T: Linked> Owner<'a, T> {
         if public { TakeBack::Public } else { TakeBack::Taken }
     }
 
-    /// Puts an item where thieves find it, after all forks; those become public, too, and are
-    /// armed. Says how many items became public.
+    /// Puts an item on the public end, after all forks. The forks are armed and become public, too.
+    /// Returns how many items became public.
     pub fn push(self, item: NonNull<T>, arm: impl Fn(NonNull<T>)) -> usize {
         let deque = self.deque;
         self.enter();
@@ -152,9 +152,9 @@ impl<'a, T: Linked> Owner<'a, T> {
         forks + 1
     }
 
-    /// Makes the oldest private forks public, as many as `wanted` says of the number that there
-    /// are, after arming each: what others need of a fork has to be written only if others will see
-    /// it.
+    /// Arms the oldest private forks and makes them public. `wanted` maps the number of private
+    /// forks to the number to publish. Arming comes this late so that forks which stay private do
+    /// not pay for it.
     pub fn publish(
         self,
         wanted: impl FnOnce(usize) -> usize,
@@ -173,24 +173,26 @@ impl<'a, T: Linked> Owner<'a, T> {
     /// This moment.
     #[inline]
     pub fn mark(self) -> Mark<T> {
-        // A thief that forces in between only moves items below the mark, to which they belong.
+        // A thief that forces in between only moves items that belong below the mark.
         let newest = self.deque.own.newest.load(Relaxed);
         Mark { end: self.deque.open.end.load(Relaxed), newest }
     }
 
-    /// Takes the newest item if it came after `mark`, whose newest fork was not taken back since.
-    /// There is none if there are private forks: those belong to frames that take them back.
+    /// Takes the newest item if it came after `mark`. The fork that was the newest at `mark` must
+    /// not have been taken back since. Returns `None` if there are private forks: their frames take
+    /// them back.
     pub fn pop_above(self, mark: Mark<T>) -> Option<NonNull<T>> {
         if self.deque.has_private() {
             return None;
         }
         let end = self.deque.open.end.load(Relaxed);
-        // Below that fork is what is older; if it was stolen all of that was, too.
+        // Older items lie below that fork. If it was stolen, so were they.
         let above = end > mark.end && self.slot(end - 1) != mark.newest;
         if above { self.pop() } else { None }
     }
 
-    /// Takes the newest public item. Only where there are no private forks, which are newer.
+    /// Takes the newest public item. Call it only if there are no private forks, which would be
+    /// newer.
     #[inline]
     pub fn pop(self) -> Option<NonNull<T>> {
         // `top` only grows, so an old reading that says "empty" is right.
@@ -200,7 +202,7 @@ impl<'a, T: Linked> Owner<'a, T> {
         self.pop_public()
     }
 
-    /// The way to take a public item: against thieves, with a fence.
+    /// Takes a public item in a race with thieves, with a fence.
     fn pop_public(self) -> Option<NonNull<T>> {
         let deque = self.deque;
         self.enter();
@@ -274,13 +276,13 @@ impl<T: Linked> Owner<'_, T> {
     fn leave_large_rings(self) -> bool {
         let deque = self.deque;
         let current = deque.open.ring.load(Relaxed);
-        // SAFETY: the rings are alive, for what is not in use is freed below only; `busy` keeps
-        // forcing thieves out.
+        // SAFETY: the rings are alive, since unused ones are freed only below; `busy` keeps forcing
+        // thieves out.
         let (large, small) = unsafe { Buffer::split_large(current, deque.rings.left.get()) };
         deque.rings.left.set(large);
         if current != small {
-            // Thieves that find it know of no item in it: what they read of it goes with an
-            // exchange that fails.
+            // A thief that finds the small ring has not seen an item in it: whatever it reads
+            // there, its exchange fails.
             deque.open.ring.store(small, Relaxed); // O21
             deque.open.buffer.swap(small, Relaxed); // O22
         }
@@ -306,9 +308,8 @@ impl<T: Linked> Owner<'_, T> {
 }
 
 impl<T> Owner<'_, T> {
-    /// Whether a thief could take something right now, as far as the owner knows. `top` may have
-    /// moved on since; then the next fork looks again, and a thief that is about to sleep looks for
-    /// itself.
+    /// Whether a thief could take something now, as far as the owner knows. `top` may have moved on
+    /// since. Then the next fork looks again, and a thief that is about to sleep looks itself.
     #[inline(always)]
     pub fn has_public(self) -> bool {
         self.deque.open.end.load(Relaxed) > self.deque.top.load(Relaxed)

@@ -58,8 +58,8 @@ fn owner(deque: &Deque<Item>) -> Owner<'_, Item> {
     unsafe { deque.owner() }
 }
 
-/// Takes a fork back as `blitz-core` does; `other` gets what was pushed since. Says whether it was
-/// still there.
+/// Takes a fork back as `blitz-core` does, and passes items pushed since to `other`. Returns
+/// whether the fork was still there.
 fn take_back(
     deque: &Deque<Item>,
     fork: NonNull<Item>,
@@ -103,7 +103,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     proptest::collection::vec(op, 0..900)
 }
 
-/// What the deque should hold: the items, oldest first, of which the first `public` are public.
+/// What the deque should hold: the items, oldest first. The first `public` of them are public.
 #[derive(Default)]
 struct Expected {
     items: VecDeque<usize>,
@@ -149,7 +149,7 @@ fn compare_with_model(ops: &[Op]) {
     let deque = Deque::new();
     let own = owner(&deque);
     let mut expected = Expected::default();
-    // The forks that were not taken back: which, where, and the moment after.
+    // The forks that were not taken back: their index, their place, and the mark after them.
     let mut frames: Vec<(usize, Place<Item>, Mark<Item>)> = Vec::new();
     let armed = RefCell::new(Vec::new());
     let arm = |item| armed.borrow_mut().push(items.index(item));
@@ -171,7 +171,7 @@ fn compare_with_model(ops: &[Op]) {
             Op::PopAbove => {
                 let (newest, mark) =
                     frames.last().map_or((None, Mark::START), |f| (Some(f.0), f.2));
-                // What is newer than the newest fork was pushed.
+                // Items newer than the newest fork were pushed.
                 let above =
                     expected.items.back().is_some_and(|&item| newest.is_none_or(|n| item > n));
                 let expected = if above { expected.pop() } else { None };
@@ -205,7 +205,7 @@ fn compare_with_model(ops: &[Op]) {
     }
 }
 
-/// As crossbeam's deque does, with every item public at once.
+/// Compares with crossbeam's deque, with every item public at once.
 fn compare_with_crossbeam(ops: &[(bool, bool)]) {
     let items = Items::new(ops.len());
     let deque = Deque::new();
@@ -249,7 +249,7 @@ fn deque_7_a_thief_whose_condition_fails_leaves_the_item() {
     let items = Items::new(2);
     let deque = Deque::new();
     let _ = items.fork(&deque, 0);
-    // Nothing public: the condition is not even asked.
+    // Nothing is public, so the condition is not called.
     let unasked = deque.steal_if(|| unreachable!("there is nothing to judge"));
     assert_eq!(stolen(&items, unasked), None);
     assert_eq!(owner(&deque).publish(|_| 1, |_| ()).count, 1);

@@ -1,12 +1,11 @@
-//! Workers that wait for something of their own and still take jobs from outside: a guest that
-//! parks is notified of every injected job.
+//! Workers that wait for a latch and still take injected jobs. Posters notify each parked one.
 //!
 //! # Who calls it
-//! A worker that waits and is not among those that the sleep protocol wakes for posted work:
-//! [`Guests::add`] before it parks, [`Guests::remove`] after its wait. A thread that has injected a
-//! job, or has put a task where all workers look: [`Guests::tell_of_job`],
-//! [`Guests::tell_of_task`]. A scope whose job goes through the injector: [`Injected::set`].
-//! Callers: `blitz-core/team`, `blitz-core/worker/wait`.
+//! A waiting worker that the sleep protocol does not wake for posted work: [`Guests::add`] before
+//! it parks, [`Guests::remove`] after its wait. A thread that has injected a job, or has put a task
+//! where all workers look: [`Guests::tell_of_job`], [`Guests::tell_of_task`]. A scope whose job
+//! goes through the injector: [`Injected::set`]. Callers: `blitz-core/team`,
+//! `blitz-core/worker/wait`.
 //!
 //! # State
 //! | where | meaning | who writes |
@@ -14,7 +13,7 @@
 //! | `list` | the guests, behind a lock; a worker is there once per nested wait | guests |
 //! | `jobs` | how many there are | guests |
 //! | `tasks` | how many of them take tasks, too | guests |
-//! | [`Injected`] | a job that a wait is for may be among the injected ones | the thread that injects it |
+//! | [`Injected`] | an awaited job may be among the injected ones | the thread that injects it |
 //!
 //! # Transitions
 //! ```text
@@ -26,8 +25,8 @@
 //! # Invariants
 //! - **GUESTS-1** A guest that parks after its last look is notified of a job that it did not see
 //!   there.
-//! - **GUESTS-2** A guest that takes tasks is notified of a task in the same way; one that does not
-//!   is not.
+//! - **GUESTS-2** A guest that takes tasks is notified of a task in the same way. Other guests are
+//!   not notified of tasks.
 //! - **GUESTS-3** A guest that parks beside an injected job of its own wait is notified of it, and
 //!   then sees that [`Injected`] is set.
 //! - **GUESTS-4** While there is no guest a poster takes no lock.
@@ -35,10 +34,10 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | counts up, before the guest's fence | Relaxed | O2 | GUESTS-1: the fences of `sleep` let poster and guest not both miss each other |
+//! | O1 | counts up, before the guest's fence | Relaxed | O2 | GUESTS-1: because of the fences of `sleep`, poster and guest cannot both miss each other |
 //! | O2 | counts loaded, after the poster's fence | Relaxed | O1 | the same |
 //! | O3 | `list` | its lock | itself | a poster that sees the count sees the guest: its lock comes after that of the guest, or the guest sees the job |
-//! | O4 | counts down | Relaxed | – | a poster that reads it late notifies in vain |
+//! | O4 | counts down | Relaxed | – | a poster that reads it late only notifies for nothing |
 //! | O5 | `Injected` store, load | Relaxed | – | GUESTS-3 by the fences, or by the notification; a guest that does not park looks again |
 //!
 //! # What this does not do
@@ -47,8 +46,8 @@
 //! only if it waits for it. It chooses no job.
 //!
 //! # Lineage
-//! Ours. The sleep protocol wakes as many workers as there are jobs, and a guest is not among them,
-//! because it may leave a job aside.
+//! Ours. The sleep protocol wakes as many workers as there are jobs. A guest does not count as one
+//! of them, because it may leave a job alone.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -97,8 +96,8 @@ impl Guests {
         }
     }
 
-    /// A worker begins to wait. It looks at the injector after this and after a fence, before it
-    /// parks.
+    /// Registers a worker that begins to wait. Before it parks it must pass a fence and then look
+    /// at the injector.
     pub fn add(&self, guest: Guest) {
         self.lock().push(guest);
         if !broken(Step::GuestsCountJobs) {
@@ -109,10 +108,10 @@ impl Guests {
         }
     }
 
-    /// A wait is over.
+    /// Removes a guest whose wait is over.
     pub fn remove(&self, guest: Guest) {
         let mut list = self.lock();
-        // A worker may be there twice, once per nested wait; one place less is right.
+        // A worker may be listed twice, once per nested wait. Remove one entry only.
         if let Some(at) = list.iter().position(|&place| place == guest) {
             list.swap_remove(at);
         }
@@ -157,22 +156,22 @@ impl Default for Guests {
     }
 }
 
-/// Whether a job that a wait is for may be among the injected ones. Set once.
+/// Whether an awaited job may be among the injected ones. Set once.
 #[derive(Debug)]
 pub struct Injected(AtomicBool);
 
 impl Injected {
-    /// One that is set already, or not.
+    /// Creates it, set or not.
     pub fn new(set: bool) -> Injected {
         Injected(AtomicBool::new(set))
     }
 
-    /// Such a job is about to be injected.
+    /// Notes that such a job is about to be injected.
     pub fn set(&self) {
         self.0.store(true, Relaxed); // O5
     }
 
-    /// Whether one was, or will be soon.
+    /// Whether such a job was injected, or will be soon.
     pub fn get(&self) -> bool {
         self.0.load(Relaxed) // O5
     }

@@ -24,7 +24,7 @@ impl Rig {
     fn new() -> Arc<Rig> {
         let sleep = Sleep::new(SleepPolicy::impatient(), true, 1);
         sleep.add_bed();
-        // From now on a post changes none of the counters, so that only its fence orders anything.
+        // From now on a post changes no counter, so that only its fence orders anything.
         sleep.new_jobs(1, true);
         Arc::new(Rig {
             sleep,
@@ -65,7 +65,7 @@ impl Rig {
         self.guests.tell_of_task(|worker| self.notify(worker));
     }
 
-    /// The worker waits as a guest until it has run as much as `enough` says.
+    /// The worker waits as a guest until it has run `enough` jobs.
     fn wait(&self, guest: Guest, enough: usize) {
         let bed = self.sleep.bed(guest.worker).expect("there is a bed");
         let latch = JobLatch::new(NonNull::from(bed));
@@ -93,7 +93,7 @@ impl Rig {
     }
 }
 
-/// A job is injected while the guest goes to sleep, and another one.
+/// One or two jobs are injected while the guest goes to sleep.
 fn inject_beside_a_guest(jobs: usize) {
     let rig = Rig::new();
     let poster = thread::spawn({

@@ -1,4 +1,4 @@
-//! The door for jobs from outside: a Treiber stack that is taken whole.
+//! Takes in jobs from outside: a Treiber stack whose jobs are taken all at once.
 //!
 //! # Who calls it
 //! Any thread pushes; workers take. Callers: `blitz-core/pool`, `blitz-core/worker/find`.
@@ -17,14 +17,14 @@
 //! - **INJECT-1** Every pushed job is in exactly one batch that is taken.
 //! - **INJECT-2** A batch lists its jobs oldest first.
 //! - **INJECT-3** What the pusher wrote before `push` is visible to the taker.
-//! - **INJECT-4** `push` says whether the stack was empty: true for exactly one push per batch.
+//! - **INJECT-4** `push` returns whether the stack was empty: true for exactly one push per batch.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | exchange in `push` | AcqRel | O2 | INJECT-3, also for the jobs below |
 //! | O2 | `swap(null)` | AcqRel | O1 | INJECT-3 |
-//! | O3 | `is_empty` | Relaxed | – | it only says whether O2 is worth it; a worker that is about to sleep looks after a fence (`sleep`) |
+//! | O3 | `is_empty` | Relaxed | – | it is a hint whether O2 is worth it; a worker that is about to sleep looks after a fence (`sleep`) |
 //!
 //! # What this does not do
 //! It wakes no worker. It never takes one job alone: a taker that pops its node with an exchange
@@ -32,7 +32,7 @@
 //! ABA.
 //!
 //! # Lineage
-//! Treiber 1986; taken whole as in the seeds' errata.
+//! Treiber 1986; taken all at once, as the errata in `docs/coverage.md` ask.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -64,7 +64,7 @@ impl Injector {
         Injector { head: AtomicPtr::new(null_mut()) }
     }
 
-    /// Posts a job; says whether the injector was empty before.
+    /// Posts a job; returns whether the injector was empty before.
     pub fn push(&self, work: Work) -> bool {
         let node = work.into_raw();
         // SAFETY: the job is alive until it has run.

@@ -5,7 +5,7 @@ use crate::job::{HeapJob, Work};
 use crate::prim::{AtomicUsize, Relaxed, Step, canary, check, thread};
 use std::sync::Arc;
 
-/// An injector; per job something written before the push, and how often the job ran.
+/// An injector. For each job: a word written before the push, and how often the job ran.
 struct Rig {
     injector: Injector,
     written: [AtomicUsize; 3],
@@ -33,7 +33,7 @@ impl Rig {
         self.injector.push(self.job(index))
     }
 
-    /// Takes a batch, runs it, and says whether there was one.
+    /// Takes a batch and runs it. Returns whether there was one.
     fn drain(&self) -> bool {
         let mut any = false;
         for work in self.injector.take_all() {
@@ -44,7 +44,7 @@ impl Rig {
     }
 }
 
-/// Two pushers, of which one pushes twice, and a taker.
+/// Two pushers and a taker; one of the pushers pushes twice.
 fn two_pushers_and_a_taker() {
     let rig = Rig::new();
     let pushers = [vec![0, 1], vec![2]].map(|mine| {

@@ -15,11 +15,11 @@ pub struct HeapJob<F> {
 impl<F: FnOnce()> HeapJob<F> {
     const MEMORY: stock::Kind = stock::Kind::of::<Self>();
 
-    /// Puts `closure` into memory of its own and gives it out as work. If it is never run it leaks.
+    /// Moves `closure` to the heap and returns it as work. It leaks if it is never run.
     ///
     /// # Safety
     /// 1. What `closure` borrows lives until it has run.
-    /// 2. If another thread may run it, it is fit to be sent there.
+    /// 2. If another thread may run it, it may be sent there.
     /// 3. `closure` does not unwind.
     pub unsafe fn into_work(closure: F) -> Work {
         let job = stock::alloc(Self::MEMORY).cast::<Self>();

@@ -24,9 +24,9 @@
 //! - **JOB-2** A stack job is not touched after its latch is set: the frame may be gone.
 //! - **JOB-3** The result is written before the latch is set, and read only after it was seen set.
 //! - **JOB-4** A panic in a stack job's closure is stored as its result; it never passes `run`.
-//! - **JOB-5** A fork is armed with its latch once, before others can see it, and its owner looks
-//!   at the latch only after it found the fork taken from the public end. So a fork that left a
-//!   deque never enters one again.
+//! - **JOB-5** A fork is armed with its latch once, before other threads can see it. Its owner
+//!   looks at the latch only after it found the fork taken from the public end. So a fork that left
+//!   a deque never enters one again.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -35,7 +35,7 @@
 //! | O2 | the queue | see `deque` O1, O2, O5 and `inject` O1, O2 | – | the runner sees the closure |
 //!
 //! # What this does not do
-//! It chooses no thread and no order. A heap job's panic is its maker's business.
+//! It chooses no thread and no order. The maker of a heap job has to catch its panics.
 //!
 //! # Lineage
 //! Jobs on the stack of the thread that waits for them: Cilk, and every fork-join pool since.
@@ -64,9 +64,9 @@ type RunFn = unsafe fn(NonNull<Header>, Option<Runner>);
 #[repr(C)]
 pub struct Header {
     run: RunFn,
-    /// For injectors and for the list of forks; no other user need even clear it.
+    /// For injectors and for the list of forks. Otherwise it stays uninitialised.
     next: UnsafeCell<MaybeUninit<*mut Header>>,
-    /// Only forks that others see use it, so it is written when they are published.
+    /// Used only by forks that other threads see, so it is written when they are published.
     latch: UnsafeCell<MaybeUninit<JobLatch>>,
 }
 
@@ -83,7 +83,8 @@ impl Header {
     /// Gives the job its latch, on which the worker that sleeps in `bed` may wait.
     ///
     /// # Safety
-    /// 1. No other thread sees the job, or none has its latch yet and the caller publishes it.
+    /// 1. No other thread sees the job; or no thread uses its latch yet, and the caller publishes
+    ///    the job.
     pub unsafe fn arm(this: NonNull<Header>, bed: NonNull<Bed>) {
         // SAFETY: the job is alive until it has run.
         let cell = unsafe { &raw const (*this.as_ptr()).latch };
@@ -94,7 +95,7 @@ impl Header {
     /// The latch that [`Header::arm`] wrote.
     ///
     /// # Safety
-    /// 1. The job was armed, and the caller knows by an acquiring operation.
+    /// 1. The job was armed, and the caller has synchronised with that by an acquiring operation.
     /// 2. The job is alive as long as the result is used.
     pub unsafe fn latch<'a>(this: NonNull<Header>) -> &'a JobLatch {
         // SAFETY: the job is alive (obligation 2).
@@ -126,7 +127,7 @@ impl Header {
     }
 }
 
-// SAFETY: one link, read as it was written; who may do so when is the callers' obligation.
+// SAFETY: it is one link, read as it was written. Callers are obliged to do so at the right time.
 unsafe impl Linked for Header {
     #[inline(always)]
     unsafe fn set_older(this: NonNull<Header>, older: *mut Header) {
@@ -157,7 +158,7 @@ impl Work {
     ///
     /// # Safety
     /// 1. `header` begins a live job that stays in place until it has run.
-    /// 2. The job has not been given out as `Work` before, or was taken back since.
+    /// 2. No other `Work` of this job exists, unless it was taken back.
     #[inline(always)]
     pub unsafe fn new(header: NonNull<Header>) -> Work {
         Work(header)

@@ -39,7 +39,7 @@ impl Rig {
         }
     }
 
-    /// Forks a job, takes it back or waits for it; the frame goes at the end.
+    /// Forks a job, and takes it back or waits for it. The frame goes away at the end.
     fn fork(&self, publish: bool) {
         let fork = StackJob::new(Armed, |migrated: bool| {
             self.ran.fetch_add(1, Relaxed);
@@ -111,7 +111,7 @@ fn job_5_a_forced_fork_is_armed_before_it_is_seen() {
     check(15_000, None, fork_against_force);
 }
 
-/// A job that a foreign thread waits for, in a box that goes as soon as the latch is seen set.
+/// A job that a foreign thread waits for, in a box that is freed as soon as the latch is seen set.
 fn the_frame_goes_after_the_latch() {
     let written = Arc::new(AtomicUsize::new(0));
     let closure = {

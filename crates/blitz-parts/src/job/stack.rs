@@ -9,12 +9,13 @@ use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-/// How a stack job tells its owner that it has run.
+/// How a stack job notifies its owner that it has run.
 pub trait Signal {
-    /// Tells it. `this` is part of the job behind `header`.
+    /// Notifies the owner. `this` is part of the job behind `header`.
     ///
     /// # Safety
-    /// 1. The job is alive when the call begins. It may be gone as soon as the owner can know.
+    /// 1. The job is alive when the call begins. It may be freed as soon as the owner can see the
+    ///    signal.
     unsafe fn signal(header: NonNull<Header>, this: *const Self);
 
     /// Notes the runner of the job behind `header`, for an owner that can make use of it.
@@ -51,7 +52,7 @@ impl Signal for Armed {
     }
 }
 
-/// A closure, room for its result, and what says that the result is there.
+/// A closure, room for its result, and the latch that says that the result is there.
 #[repr(C)]
 pub struct StackJob<L, F, R> {
     header: Header,
@@ -65,7 +66,7 @@ where
     L: Signal,
     F: FnOnce(bool) -> R,
 {
-    /// A job that has not run. The closure is told whether it was taken by another thread's hand.
+    /// Creates a job that has not run. The closure's argument says whether another thread took it.
     #[inline(always)]
     pub fn new(latch: L, closure: F) -> StackJob<L, F, R> {
         StackJob {
@@ -95,7 +96,7 @@ where
         NonNull::from(self).cast()
     }
 
-    /// What the job's owner waits for.
+    /// The latch that the job's owner waits for.
     #[inline(always)]
     pub fn latch(&self) -> &L {
         &self.latch
@@ -114,7 +115,7 @@ where
         closure(false)
     }
 
-    /// The result that the runner left, or its panic.
+    /// Takes the result that the runner left, or its panic.
     ///
     /// # Safety
     /// 1. The latch was seen set.

@@ -1,4 +1,4 @@
-//! The four-state word of a worker; it is the futex word.
+//! The four-state word of a worker, which is also its futex word.
 
 use crate::park::futex;
 use crate::prim::{AcqRel, Acquire, AtomicU32, Relaxed, Release, Step, broken};
@@ -14,7 +14,7 @@ pub struct CoreLatch {
     word: AtomicU32,
 }
 
-/// What a notifier found, and so which duty it has.
+/// What a notifier found, and so what it has to do.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
@@ -82,7 +82,7 @@ impl CoreLatch {
         }
     }
 
-    /// Leaves a notice whatever the worker does, so that its next attempt to sleep fails.
+    /// Leaves a notice in any state, so that the worker's next attempt to sleep fails.
     pub fn set(&self) -> Notice {
         match self.word.swap(SET, AcqRel) {
             SLEEPING => Notice::MustWake, // O3

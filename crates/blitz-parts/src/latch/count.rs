@@ -1,4 +1,4 @@
-//! Set after as many decrements as increments.
+//! A latch that is set after as many decrements as increments.
 
 use super::Latch;
 use crate::prim::{AcqRel, AtomicUsize, Relaxed, Step, broken};
@@ -17,7 +17,7 @@ impl<L: Latch> CountLatch<L> {
         CountLatch { left: AtomicUsize::new(count), inner }
     }
 
-    /// One decrement more is needed. The caller itself still owes one.
+    /// Asks for one more decrement. The caller itself still owes one.
     pub fn increment(&self) {
         let old = self.left.fetch_add(1, Relaxed);
         debug_assert_ne!(old, 0, "the latch was set already");

@@ -1,4 +1,4 @@
-//! What a worker waits for: one word and a pointer to its bed.
+//! The latch that a worker waits for: one word and a pointer to its bed.
 
 use super::Latch;
 use crate::prim::{AcqRel, Acquire, AtomicU64, MODELLED, Relaxed, Step, broken, spin_loop};
@@ -19,8 +19,8 @@ const SET: u64 = 2;
 const RUN_SHIFT: u32 = 2;
 const INDEX_SHIFT: u32 = RUN_SHIFT + 32;
 
-/// The worker that runs a job, and which of its runs it is. A worker that has finished the job is
-/// in another run, so a thread that follows this can tell.
+/// The worker that runs a job, and the number of that run. A worker that has finished the job is in
+/// another run, so a thread that follows the runner notices that it is too late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Runner {
     /// The worker's index.
@@ -61,14 +61,14 @@ impl JobLatch {
         self.word.load(order) & STATE == SET // O2
     }
 
-    /// SET → UNSET, for a latch that is set again and again. Only by the worker that waits, and
-    /// only while it does not.
+    /// SET → UNSET, for a latch that is set again and again. Only the worker that waits for it may
+    /// call this, and not during a wait.
     pub fn reset(&self) {
-        // The setter set it before what the worker does next.
+        // Orders the setter's writes before what the worker does next.
         self.word.swap(0, AcqRel);
     }
 
-    /// The same, and if it is not set yet, once more and again for a moment.
+    /// The same, but probes repeatedly for a moment if the latch is not set yet.
     pub fn probe_for_a_moment(&self) -> bool {
         let spins = if MODELLED { 0 } else { tuning::STOLEN_SPINS };
         (0..spins).any(|_| {

@@ -1,9 +1,9 @@
-//! Latches: set once, probed many times; the setter never touches one that may be gone.
+//! Latches: set once, probed many times. The setter never touches a latch that may be freed.
 //!
 //! # Who calls it
-//! [`CoreLatch`] is a worker's own word, used by `sleep`. [`JobLatch`] is what a worker waits for,
-//! [`OnceLatch`] what a foreign thread waits for, [`CountLatch`] either of them after N decrements;
-//! callers: `blitz-core/ops`.
+//! [`CoreLatch`] is a worker's own word, used by `sleep`. A worker waits for a [`JobLatch`], a
+//! foreign thread for a [`OnceLatch`]; a [`CountLatch`] is either of them after N decrements.
+//! Callers: `blitz-core/ops`.
 //!
 //! # State
 //! | latch | value | meaning | who sets | who clears |
@@ -34,10 +34,11 @@
 //! - **LATCH-3** A thread that blocks for a latch is woken by its setter.
 //! - **LATCH-4** A count latch is set by exactly one decrement, the last, and LATCH-1 then holds
 //!   for all decrementers.
-//! - **LATCH-5** Of all notifiers exactly one sees SLEEPING, and it alone has the duty to wake and
-//!   to decrement the sleepers; a worker leaves every path with its word UNSET.
-//! - **LATCH-6** What a worker did before it got SLEEPY is visible to a thread that sees it SLEEPY
-//!   or SLEEPING: one that finds all workers asleep and no work after that is right.
+//! - **LATCH-5** Exactly one notifier sees SLEEPING. Only that one has the duty to wake the worker
+//!   and to decrement the sleepers. A worker leaves every path with its word UNSET.
+//! - **LATCH-6** What a worker did before it became SLEEPY is visible to a thread that sees it
+//!   SLEEPY or SLEEPING. So a thread that finds all workers asleep, and then no work, may rely on
+//!   that.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -47,19 +48,20 @@
 //! | O3 | exchanges on the core word | AcqRel | each other | the sleeper sees what its notifier posted |
 //! | O4 | `fetch_sub` of the count | AcqRel | itself | LATCH-4 |
 //! | O5 | runner bits | Relaxed | – | a hint, validated by the reader in other ways |
-//! | O6 | exchange UNSET to WAITING on a once latch | Relaxed | – | a setter that finds WAITING needs nothing of the waiter's, and the waiter leaves through O2 |
+//! | O6 | exchange UNSET to WAITING on a once latch | Relaxed | – | a setter that finds WAITING reads no data of the waiter, and the waiter leaves through O2 |
 //! | O7 | exchange UNSET to SLEEPING on a job latch, and back | AcqRel; Relaxed if it fails | O1 | a setter that finds SLEEPING sees the worker's word SLEEPY; a worker that finds SET probes (O2) |
 //! | O8 | exchange UNSET to SLEEPY / load by an observer | Release / Acquire | each other | LATCH-6 |
-//! | O9 | load that ends a sleep | Relaxed | – | the worker then acquires by `wake_up` (O3), and passes `sleep`'s fences before it relies on others to look |
+//! | O9 | load that ends a sleep | Relaxed | – | the worker then acquires by `wake_up` (O3), and passes `sleep`'s fences before it relies on others looking |
 //!
-//! [`OnceLatch::wait`] spins and yields before it blocks where that has paid off so far
-//! (`park/habit`): a matter of speed only, so it is left out under the model checker.
+//! [`OnceLatch::wait`] spins and yields before it blocks, if that has paid off so far
+//! (`park/habit`). This only affects speed, so it is left out under the model checker.
 //!
 //! # What this does not do
 //! It does not count sleepers, nor choose which to wake: `sleep` does.
 //!
 //! # Lineage
-//! The four states are seed 000's CoreLatch, made into the futex word and resettable.
+//! The four states are the CoreLatch of the sleep document (`docs/coverage.md`), made into the
+//! futex word and resettable.
 
 mod core_latch;
 mod count;
@@ -81,6 +83,6 @@ pub trait Latch {
     ///
     /// # Safety
     /// 1. `this` points to a live latch when the call begins. It may be freed while the call runs,
-    ///    as soon as the latch is set (LATCH-2): that is why this is no method.
+    ///    as soon as the latch is set (LATCH-2): that is why this is not a method.
     unsafe fn set(this: *const Self);
 }

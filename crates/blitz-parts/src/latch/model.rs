@@ -6,7 +6,7 @@ use crate::sleep::{Sleep, SleepPolicy};
 use core::ptr::NonNull;
 use std::sync::Arc;
 
-/// A latch and something that is written before it is set.
+/// A latch and a word that is written before the latch is set.
 struct Rig<L> {
     latch: L,
     written: AtomicUsize,
@@ -79,7 +79,7 @@ fn latch_1_a_reset_sees_what_was_written_before_set() {
 }
 
 /// The waiter frees a latch as soon as it sees it set, while the setter may still be inside `set`.
-/// The checker complains of a word that is used while, or after, it goes.
+/// The checker reports a word that is used while it is freed, or later.
 fn the_waiter_frees_the_latch() {
     let latch = Box::into_raw(Box::new(OnceLatch::new()));
     let address = latch as usize;
@@ -178,7 +178,7 @@ fn canary_count_without_acquire() {
     canary(&[Step::CountAcquire], None, all_finishers_are_seen);
 }
 
-/// A worker that falls asleep, a thread that notifies and one that sets, whatever the worker does.
+/// A worker falls asleep while one thread calls `notify` and another calls `set`.
 fn one_notifier_has_the_duty() {
     let core = Arc::new(CoreLatch::new());
     let fulfil = |core: &CoreLatch, notice: Notice| {

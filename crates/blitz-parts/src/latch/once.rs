@@ -1,4 +1,4 @@
-//! What a foreign thread waits for: a counted word that it blocks on.
+//! The latch that a foreign thread waits for: a counted word that it blocks on.
 
 use super::Latch;
 use crate::park::{futex, habit};
@@ -29,8 +29,8 @@ impl OnceLatch {
         self.word.load(Acquire) == SET // O2
     }
 
-    /// Blocks until the latch is set. Spins and yields for a moment first, where that has been good
-    /// so far: a small job is done sooner than a thread falls asleep.
+    /// Blocks until the latch is set. Spins and yields for a moment first if that has paid off so
+    /// far: a small job is done sooner than a thread falls asleep.
     pub fn wait(&self) {
         if habit::yield_until(|| self.probe()) {
             return;

@@ -1,4 +1,4 @@
-//! What keeps a pool at work, and which thread ends it: each end is told to exactly one thread.
+//! Counts what keeps a pool at work. Exactly one thread gets each duty at its end.
 //!
 //! # Who calls it
 //! Holders of the pool: its handle, detached jobs, closures that block, shielded sections of tasks.
@@ -12,7 +12,7 @@
 //! | `holds` | reasons to work: the handle, each job that no caller waits for, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`] | [`Life::release`] |
 //! | `task_holds` | reasons to poll tasks: the handle, each section | [`Life::try_hold_tasks`] | [`Life::release_with_tasks`] |
 //! | `closing` | the handle is gone | [`Life::close`], once | never |
-//! | `holds`, highest bit | the count was zero: the workers were told to stop | the release that found it | never |
+//! | `holds`, highest bit | the count was zero: workers have been told to stop | the release that found it | never |
 //! | `leaving` | workers that have not left, and the handle | – | [`Life::leave`] |
 //! | `late` | threads that leave a task to the thread that drops the team, or cancel tasks beside blocked workers at the end | [`Life::come_late`] | the same |
 //! | `started` | worker threads that have not begun, and the builder | – | [`Life::count_in`] |
@@ -33,26 +33,27 @@
 //! ```
 //!
 //! # Invariants
-//! - **LIFE-1** A hold is granted only beside another one: after the last release there is none,
-//!   but for those of workers that leave, which run what they hold for themselves.
-//! - **LIFE-2** Of all releases exactly one is told that it is the last, the first that brings the
-//!   count to zero. It sees what all holders wrote before they released.
+//! - **LIFE-1** A hold is granted only while there is another one. After the last release only
+//!   workers that leave take holds, for work that they run themselves.
+//! - **LIFE-2** Exactly one release returns `Last`: the first that brings the count to zero. Its
+//!   caller sees what all holders wrote before they released.
 //! - **LIFE-3** The workers do not stop while a section has a hold of the tasks: when they are told
-//!   to, tasks have ended.
-//! - **LIFE-4** If a hold is there when tasks end, the thread that ended them is told to cancel
-//!   them and has a hold for that. A hold that [`Life::try_hold`] grants after the end of tasks is
-//!   told so. A thread that finds that tasks have ended sees what their holders wrote before they
-//!   released.
-//! - **LIFE-5** Of all participants exactly one is the last to leave. It sees what the others wrote
-//!   before they left.
+//!   to stop, tasks have ended.
+//! - **LIFE-4** If a hold is there when tasks end, the thread that ended them gets the duty to
+//!   cancel them, and a hold for that. If [`Life::try_hold`] grants a hold after the end of tasks,
+//!   it returns `AfterTasks`. A thread that finds that tasks have ended sees what their holders
+//!   wrote before they released.
+//! - **LIFE-5** Exactly one participant is the last to leave. It sees what the others wrote before
+//!   they left.
 //! - **LIFE-6** If the handle closes while a task ends, then the thread that closes sees the task's
 //!   end, or the worker that polled the task sees that the handle is gone.
-//! - **LIFE-7** A thread that has taken a latecomer's task and then finds no latecomer is alone:
-//!   the latecomer touches nothing of the team any more.
-//! - **LIFE-9** A worker that is enlisted while none has been told to stop leaves and ends as those
-//!   from the start: the last one to leave is not told before it has left.
+//! - **LIFE-7** If a thread takes a latecomer's task and then finds no latecomer, it is alone: the
+//!   latecomer touches nothing of the team any more.
+//! - **LIFE-9** A worker that is enlisted before workers are told to stop leaves and ends like
+//!   those from the start: no participant is the last to leave before that worker has left.
 //! - **LIFE-8** The start is over when each worker thread and the builder have counted themselves
-//!   in, the end when each worker, the handle and the last hold are at theirs.
+//!   in. The end is over when each worker, the handle and the last hold have counted themselves
+//!   out.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -68,19 +69,20 @@
 //! | O9 | `late` up, before the task is left | Relaxed | the taker's synchronisation with the queue | LIFE-7: the taker of the task sees the count |
 //! | O10 | `late` down, load | AcqRel, Acquire | each other | LIFE-7 |
 //! | O11 | `holds`: the exchange that sets the highest bit | Relaxed | itself, O2 | exchanges of one word have one order. LIFE-2: one winner, which has acquired all releases by O1; LIFE-1: no hold is granted beside one of a worker that leaves |
-//! | O12 | `leaving` load | Relaxed | – | it only informs |
+//! | O12 | `leaving` load | Relaxed | – | it is for information only |
 //! | O13 | `leaving` up, and down for one that was not started | Relaxed | – | LIFE-9: workers leave after they were told to stop, and the caller has enlisted before that |
 //!
-//! O1 and O2 are exchanges of one word, so no fence is needed between a hold and the end of tasks:
-//! a hold that the thread which ends them does not count comes after its release, and acquires it.
+//! O1 and O2 are exchanges of one word, so no fence is needed between a hold and the end of tasks.
+//! If the thread that ends tasks does not count a hold, that hold comes after its release, and
+//! acquires it.
 //!
 //! # What this does not do
-//! It stops no worker, cancels no task and wakes no thread: each result names the duty, and the
-//! caller has it. It does not know what a hold is for.
+//! It stops no worker, cancels no task and wakes no thread: each result names a duty of the caller.
+//! It does not know what a hold is for.
 //!
 //! # Lineage
-//! Reference counts with duties, as in `task/state`; the count that is raised only unless it is
-//! zero is that of `Weak::upgrade`.
+//! Reference counts with duties, as in `task/state`. Raising a count unless it is zero is what
+//! `Weak::upgrade` does.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -105,39 +107,39 @@ pub struct Life {
     ended: CountLatch<OnceLatch>,
 }
 
-/// What a release of a hold leaves to its caller.
+/// What the caller has to do after it released a hold.
 #[must_use = "the last one stops the workers"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Released {
     /// Nothing.
     NotLast,
-    /// To stop the workers. No other caller is told so.
+    /// Stop the workers. No other caller gets this.
     Last,
 }
 
-/// What a release with a hold of the tasks leaves to its caller.
+/// What the caller has to do after it released a hold and one of the tasks.
 #[must_use = "the last one stops the workers, or cancels the tasks"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TasksReleased {
     /// Nothing.
     NotLast,
-    /// Tasks have ended, the pool works on: to cancel them, then to [release](Life::release) the
+    /// Tasks have ended, the pool works on: cancel the tasks, then [release](Life::release) the
     /// hold that comes with this.
     Cancel,
-    /// To stop the workers, which then cancel what is left.
+    /// Stop the workers, which then cancel the tasks that are left.
     Stop,
 }
 
-/// Whether a thread that is no worker got a hold.
+/// Whether a thread that is not a worker got a hold.
 #[must_use = "a hold has to be released"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// There is none: the pool ends, or has ended.
+    /// It got none: the pool ends, or has ended.
     Refused,
     /// The caller has a hold.
     Granted,
-    /// The caller has a hold and tasks have ended. It has to cancel them, for what it holds the
-    /// pool for may wait for one.
+    /// The caller has a hold, and tasks have ended. It has to cancel them, because its own work may
+    /// wait for a task.
     AfterTasks,
 }
 
@@ -157,13 +159,13 @@ pub enum TasksHeld {
 pub enum Left {
     /// Nothing.
     NotLast,
-    /// To cancel the tasks that are left: no thread is a worker any more but the caller.
+    /// Cancel the tasks that are left: only the caller is still a worker.
     Last,
 }
 
 impl Life {
-    /// The life of a pool of so many `workers`, of which so many have `threads` of their own. The
-    /// handle has a hold, and one of the tasks.
+    /// The life of a pool with `workers` workers and `threads` worker threads. The handle has a
+    /// hold, and one of the tasks.
     ///
     /// ```
     /// use blitz_parts::life::{Held, Life, Released, TasksReleased};
@@ -186,13 +188,13 @@ impl Life {
         }
     }
 
-    /// Adds a hold. The caller has one already, or is a worker that runs itself what it holds.
+    /// Adds a hold. The caller has one already, or is a worker that runs the held work itself.
     #[inline]
     pub fn hold(&self) {
         self.holds.add();
     }
 
-    /// Adds a hold unless there is none; says whether it did.
+    /// Adds a hold unless the count is zero; returns whether it did.
     #[must_use = "a hold has to be released"]
     pub fn hold_at_work(&self) -> bool {
         if broken(Step::LifeHoldLooks) {
@@ -202,8 +204,9 @@ impl Life {
         self.holds.add_unless_zero()
     }
 
-    /// Adds a hold for a thread that is no worker. Refuses it once the handle is gone, for others
-    /// could keep the pool for ever; unless `inside` says that a closure of the pool itself asks.
+    /// Adds a hold for a thread that is not a worker. Refuses it once the handle is gone, because
+    /// such threads could keep the pool for ever. Grants it all the same if `inside` returns true:
+    /// then a closure of the pool itself asks.
     pub fn try_hold(&self, inside: impl FnOnce() -> bool) -> Held {
         if self.is_closing() && !inside() || !self.hold_at_work() {
             Held::Refused
@@ -253,7 +256,7 @@ impl Life {
         match early.unwrap_or_else(|| self.release()) {
             // Workers that stop cancel tasks themselves.
             Released::Last => TasksReleased::Stop,
-            // A hold that came between these two steps is seen: it may wait for a task.
+            // This sees a hold that came between these two steps: its holder may wait for a task.
             Released::NotLast if tasks_end && self.hold_at_work() => TasksReleased::Cancel,
             Released::NotLast => TasksReleased::NotLast,
         }
@@ -275,7 +278,8 @@ impl Life {
         self.task_holds.get()
     }
 
-    /// The handle is gone. After this the caller looks for tasks that have ended (LIFE-6).
+    /// Notes that the handle is gone. After this the caller looks for tasks that have ended
+    /// (LIFE-6).
     pub fn close(&self) {
         self.closing.store(true, Relaxed); // O8
         if !broken(Step::LifeCloseFence) {
@@ -289,8 +293,8 @@ impl Life {
         self.closing.load(Relaxed) // O8
     }
 
-    /// The same for a worker that may have polled a task to its end and looks for the last time
-    /// before it sleeps (LIFE-6).
+    /// The same for a worker that may have finished a task, and looks for the last time before it
+    /// sleeps (LIFE-6).
     pub fn is_closing_at_last(&self) -> bool {
         if !broken(Step::LifeSeesFence) {
             fence(SeqCst); // O7
@@ -298,7 +302,7 @@ impl Life {
         self.is_closing()
     }
 
-    /// A worker, or the handle, leaves for good.
+    /// Notes that a worker, or the handle, leaves for good.
     pub fn leave(&self) -> Left {
         let order = if broken(Step::LifeLeaveRelease) { Relaxed } else { AcqRel };
         let before = self.leaving.fetch_sub(1, order); // O5
@@ -306,8 +310,8 @@ impl Life {
         if before == 1 { Left::Last } else { Left::NotLast }
     }
 
-    /// One worker more, which leaves and counts itself out as the others do (LIFE-9). The workers
-    /// have not been told to stop.
+    /// Adds a worker, which leaves and counts itself out like the others (LIFE-9). The workers have
+    /// not been told to stop.
     pub fn enlist(&self) {
         let before = self.leaving.fetch_add(1, Relaxed); // O13
         debug_assert_ne!(before, 0, "all have left");
@@ -319,7 +323,7 @@ impl Life {
     pub fn discharge(&self) {
         let before = self.leaving.fetch_sub(1, Relaxed); // O13
         debug_assert!(before > 1, "it was the last one");
-        // It was not the last count: the handle or a worker has not ended.
+        // This was not the last count: the handle or a worker has not ended.
         let _ = self.count_out();
     }
 
@@ -328,9 +332,9 @@ impl Life {
         self.leaving.load(Relaxed) // O12
     }
 
-    /// Calls `leave`, which leaves a task of the team to the thread that drops it. The task keeps
-    /// the team until it is taken, and the count until this is done; when it returns the team may
-    /// be gone.
+    /// Calls `leave`, which leaves a task of the team to the thread that drops the team. The task
+    /// keeps the team alive until it is taken; the count keeps it alive until `leave` is done. The
+    /// team may be gone when this returns.
     pub fn come_late(&self, leave: impl FnOnce()) {
         if broken(Step::LifeLateFirst) {
             leave();
@@ -343,13 +347,13 @@ impl Life {
         self.late.fetch_sub(1, order); // O10
     }
 
-    /// Whether a latecomer is inside of the team. Asked by the thread that drops the team, after it
-    /// has taken what latecomers have left.
+    /// Whether a latecomer is inside of the team. For the thread that drops the team, after it has
+    /// taken the tasks of latecomers.
     pub fn anyone_late(&self) -> bool {
         self.late.load(Acquire) > 0 // O10
     }
 
-    /// A worker thread, or the builder, has begun.
+    /// Notes that a worker thread, or the builder, has begun.
     pub fn count_in(&self) {
         // SAFETY: the latch is ours and so alive; each participant gives up its own count.
         unsafe { CountLatch::set(&raw const self.started) };
@@ -360,8 +364,8 @@ impl Life {
         self.started.inner().wait();
     }
 
-    /// A worker, the handle or the last hold is at its end. Returns whether that was the end of
-    /// all.
+    /// Notes that a worker, the handle or the last hold is at its end. Returns whether it was the
+    /// last of them.
     pub fn count_out(&self) -> bool {
         // SAFETY: as in `count_in`; the caller keeps the team beyond the call.
         unsafe { CountLatch::set(&raw const self.ended) };
@@ -385,7 +389,7 @@ struct Holds {
 }
 
 impl Holds {
-    /// One, the handle's.
+    /// A count of one, the handle's.
     fn new() -> Holds {
         Holds { count: AtomicUsize::new(1), turns: Turns::default() }
     }
@@ -401,7 +405,7 @@ impl Holds {
     fn add_unless_zero(&self) -> bool {
         self.turns.take();
         let mut seen = self.count.load(Relaxed);
-        // Beside the bit there are only holds of workers that leave.
+        // If the bit is set, the holds are those of workers that leave.
         while (1..STOPPED).contains(&seen) {
             self.turns.take();
             match self.count.compare_exchange(seen, seen + 1, AcqRel, Relaxed) {
@@ -421,7 +425,7 @@ impl Holds {
         before & !STOPPED == 1
     }
 
-    /// Grants nothing any more. Returns whether it did before.
+    /// Stops granting holds. Returns whether it granted them before.
     fn stop(&self) -> bool {
         self.turns.take();
         self.count.fetch_or(STOPPED, Relaxed) & STOPPED == 0 // O11

@@ -4,7 +4,7 @@ use super::{Held, Left, Life, Released, TasksHeld, TasksReleased};
 use crate::prim::{AcqRel, AtomicBool, AtomicUsize, Relaxed, Step, Witness, canary, check, thread};
 use std::sync::Arc;
 
-/// A pool without workers. What its holders use is there until the workers are told to stop.
+/// A pool without workers. What its holders use lives until the workers are told to stop.
 struct Rig {
     life: Life,
     used: Witness,
@@ -63,7 +63,7 @@ impl Rig {
     }
 }
 
-/// A worker that leaves holds the pool for itself, while another thread would like to.
+/// A worker that leaves takes a hold for itself, while another thread tries to.
 fn hold_beside_a_worker_that_leaves() {
     let rig = Rig::new();
     let other = rig.start(|rig| {
@@ -167,7 +167,7 @@ fn section_beside_the_end() {
     assert_eq!(rig.stops.load(Relaxed), 1);
 }
 
-/// The same while a job goes, too, which may give up the last hold.
+/// The same while a job ends, too, which may release the last hold.
 fn section_beside_the_end_of_a_job() {
     let rig = Rig::new();
     rig.life.hold();

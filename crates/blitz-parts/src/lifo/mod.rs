@@ -1,4 +1,4 @@
-//! One task, the newest that a worker scheduled: its data are still in the cache, so it runs next.
+//! Holds the task that a worker scheduled last. Its data are still in the cache, so it runs next.
 //!
 //! # Who calls it
 //! Its worker: `put`, `take`. The thread that relieves a worker stuck in one poll: `take`.
@@ -17,7 +17,8 @@
 //!
 //! # Invariants
 //! - **LIFO-1** Every task that was put leaves once: taken, or evicted by the next.
-//! - **LIFO-2** Only the owner fills the slot: what it saw empty is empty when it fills it.
+//! - **LIFO-2** Only the owner fills the slot: a slot that it saw empty is still empty when it
+//!   fills it.
 //! - **LIFO-3** What was written before `put` is visible to the taker of the task.
 //! - **LIFO-4** A task that is still in the slot when it is dropped is cancelled.
 //!
@@ -28,12 +29,12 @@
 //! | O2 | exchange in `take` | Acquire | O1 | LIFO-3 |
 //!
 //! # What this does not do
-//! It wakes no worker, and workers that go to sleep do not look into others' slots: the owner runs
-//! the task before it does anything else, or another thread relieves the owner.
+//! It wakes no worker. Workers that go to sleep do not look into the slots of others: the owner
+//! runs the task before it does anything else, or another thread relieves the owner.
 //!
 //! # Lineage
-//! Seed 003, corrected: there another thread may fill the slot of a worker that is about to park,
-//! and the task is lost.
+//! The tasks document of `docs/coverage.md`, corrected: there another thread may fill the slot of a
+//! worker that is about to park, and the task is lost.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -63,7 +64,7 @@ impl LifoSlot {
         LifoSlot { task: AtomicPtr::new(null_mut()), turns: Turns::default() }
     }
 
-    /// Puts `task` into the slot and returns the one that it takes the place of.
+    /// Puts `task` into the slot and returns the task that it replaces.
     ///
     /// # Safety
     /// 1. At any time at most one thread calls this for one slot, and a change of that thread is
@@ -93,8 +94,8 @@ impl LifoSlot {
                 self.task.store(null_mut(), Relaxed);
                 return taken(seen);
             }
-            // It never writes null over null, so each null but the first has a taker that took the
-            // task before.
+            // It never writes null over null, so each null but the first comes from a thread that
+            // took a task.
             self.turns.take();
             match self.task.compare_exchange(seen, null_mut(), Acquire, Relaxed) {
                 Ok(task) => return taken(task), // O2

@@ -6,7 +6,7 @@ use crate::queue::fixture::{Numbered, run, task};
 use crate::task::Runnable;
 use std::sync::Arc;
 
-/// Puts a task, on the only thread that does.
+/// Puts a task; only one thread calls this.
 fn put(slot: &LifoSlot, task: Runnable) -> Option<Runnable> {
     // SAFETY: in every test one thread alone calls this.
     unsafe { slot.put(task) }

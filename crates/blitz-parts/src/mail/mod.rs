@@ -1,9 +1,8 @@
-//! Jobs for one worker alone: each is run once, by the worker, or by its sender if the worker has
-//! left.
+//! Jobs for one worker. Each runs once, on that worker or, if it has left, on the sender.
 //!
 //! # Who calls it
 //! Any thread: [`Mailbox::post`]. The worker whose mailbox it is: [`Mailbox::take_all`]; when it
-//! leaves for good, it or the thread that answers for it: [`Mailbox::disown`]. Caller:
+//! leaves for good, it or the thread that stands in for it: [`Mailbox::disown`]. Caller:
 //! `blitz-core/worker`.
 //!
 //! # State
@@ -22,8 +21,8 @@
 //! # Invariants
 //! - **MAIL-1** Each posted job is handed out once: to the worker while it is there, to the thread
 //!   that disowns the mailbox, or to a sender that finds it gone.
-//! - **MAIL-2** No job is left once `disown` and every `post` have returned and what they handed
-//!   out has run, although the worker does not come back.
+//! - **MAIL-2** No job is left once `disown` and every `post` have returned and the jobs that they
+//!   handed out have run, although the worker does not come back.
 //! - **MAIL-3** What a sender wrote before `post` is visible to the thread that gets the job.
 //!
 //! # Orderings
@@ -34,7 +33,7 @@
 //! | O3 | `gone` store, load | Relaxed | – | it carries no data: jobs are handed over by the injector (INJECT-3) |
 //!
 //! # What this does not do
-//! It wakes no worker and runs no job: the result says which of the two the sender has to do.
+//! It wakes no worker and runs no job: its result tells the sender which of the two to do.
 //!
 //! # Lineage
 //! The store-fence-load pair of `sleep`, around `inject`.
@@ -94,7 +93,8 @@ impl Mailbox {
         self.mail.take_all()
     }
 
-    /// No thread will be this worker any more. The caller runs the jobs that this returns.
+    /// Notes that no thread will be this worker any more. The caller runs the jobs that this
+    /// returns.
     pub fn disown(&self) -> Batch {
         self.gone.store(true, Relaxed); // O3
         if !broken(Step::MailDisownFence) {

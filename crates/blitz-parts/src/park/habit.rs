@@ -1,5 +1,5 @@
-//! Whether a thread had better stay awake for a moment before it blocks: what it did last, if that
-//! was good.
+//! Decides whether a thread stays awake for a moment before it blocks: it does if that paid off
+//! before.
 
 use crate::prim::{MODELLED, spin_loop, yield_now};
 use crate::tuning;
@@ -13,26 +13,25 @@ thread_local! {
     static GIVING_WAY: Habit = const { Habit::new() };
 }
 
-/// Asks `ready` again and again for a moment, where that has been good so far on this thread; says
-/// whether it was. It does not yield, for on a loaded machine that takes a whole time slice. A
-/// matter of speed only, so it is left out under the model checker.
+/// Calls `ready` repeatedly for a moment, if that has paid off so far on this thread. Returns
+/// whether it became true. It does not yield, because on a loaded machine that takes a whole time
+/// slice. This only affects speed, so it is left out under the model checker.
 pub(crate) fn spin_until(ready: impl Fn() -> bool) -> bool {
     !MODELLED && SPINNING.with(|habit| habit.try_it(|| spin(ready)))
 }
 
-/// As `spin_until`, and then for a longer moment with yields, where these have been good so far.
-/// For a thread that waits for a worker that may need the very core that the thread is on: a thread
-/// that yields lets the worker have the core as one that blocks does, and needs no wake-up
-/// afterwards.
+/// As `spin_until`, then for a longer moment with yields, if those have paid off so far. For a
+/// thread that waits for a worker, which may need the core of this very thread. A thread that
+/// yields frees its core just as one that blocks, and needs no wake-up afterwards.
 pub(crate) fn yield_until(ready: impl Fn() -> bool) -> bool {
     spin_until(&ready) || !MODELLED && YIELDING.with(|habit| habit.try_it(|| give_way(ready)))
 }
 
 /// Yields once, for a thread that is about to block until others give it work.
 ///
-/// Threads that share the core get to give it several things at once, and none of them has to wake
-/// it. If a yield costs a time slice, the next ones are left out: a thread that is blocked gets a
-/// core as soon as it is woken, one that yields does not.
+/// Other threads on the core can then give it several items at once, and none of them has to wake
+/// it. If a yield costs a time slice, the next yields are skipped: a blocked thread gets a core as
+/// soon as it is woken, but a thread that yields does not.
 pub fn give_way_once() {
     if !MODELLED {
         GIVING_WAY.with(|habit| habit.try_it(|| yield_once(yield_now)));
@@ -45,7 +44,7 @@ fn yield_once(yield_now: impl FnOnce()) -> Outcome {
     if asked.elapsed() < tuning::YIELD_HARM { Outcome::Good } else { Outcome::Harmful }
 }
 
-/// Asks until it is ready or patience is at its end.
+/// Spins until `ready` returns true or the time for spinning is over.
 fn spin(ready: impl Fn() -> bool) -> Outcome {
     let since = Instant::now();
     while since.elapsed() < tuning::FOREIGN_PATIENCE {
@@ -56,10 +55,10 @@ fn spin(ready: impl Fn() -> bool) -> Outcome {
     Outcome::InVain
 }
 
-/// The same with yields. A yield that lets another have the core is no waste of it; one after which
-/// the thread is still on its core is. So only such yields use up the patience: if the workers had
-/// to share another core meanwhile the thread blocks soon, and the kernel gives its core to one of
-/// them.
+/// The same with yields. A yield that lets another thread have the core does not waste it. A yield
+/// after which this thread is still on its core does, so only such yields count towards the limit.
+/// If the workers had to share another core meanwhile, this thread soon blocks and the kernel gives
+/// its core to one of them.
 fn give_way(ready: impl Fn() -> bool) -> Outcome {
     let start = Instant::now();
     let mut before = start;
@@ -88,32 +87,32 @@ fn spin_briefly(ready: impl Fn() -> bool) -> bool {
     })
 }
 
-/// What staying awake was for.
+/// What came of staying awake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// The thread went on without a sleep and a wake-up.
     Good,
     /// It has to block now, later than it could have.
     InVain,
-    /// It was without a core for a time slice: others need the cores, too. Had it been blocked, it
-    /// would have got one as soon as it was woken.
+    /// It lost its core for a time slice, because other threads need the cores, too. A blocked
+    /// thread would have got a core as soon as it was woken.
     Harmful,
 }
 
 /// What a thread has learned about staying awake in one way.
 ///
-/// Whether that is good depends on the jobs and on the load of the machine; so a thread goes on as
-/// long as it is, and otherwise tries again once in a while. One time slice is as much as hundreds
-/// of wake-ups, so after a loss of that kind the next try is further away, and further each time.
+/// Whether it pays off depends on the jobs and on the load of the machine. So a thread goes on as
+/// long as it does, and otherwise tries again once in a while. One time slice costs as much as
+/// hundreds of wake-ups. So after a harmful try the next one comes later, and later each time.
 #[derive(Debug)]
 struct Habit {
-    /// Tries in vain, in a row, that are left until the thread stops.
+    /// How many more failed tries in a row are allowed until the thread stops.
     credit: Cell<u32>,
-    /// Waits that are left until it tries again.
+    /// Waits to skip until it tries again.
     abstain: Cell<u32>,
-    /// How many there will be after the next try in vain.
+    /// How many waits to skip after the next failed try.
     pause: Cell<u32>,
-    /// How many there will be after the next harmful try.
+    /// How many waits to skip after the next harmful try.
     long_pause: Cell<u32>,
 }
 
@@ -128,7 +127,7 @@ impl Habit {
         }
     }
 
-    /// Calls `stay_awake` if that is worth trying; says whether it was good.
+    /// Calls `stay_awake` if that is worth trying; returns whether it paid off.
     fn try_it(&self, stay_awake: impl FnOnce() -> Outcome) -> bool {
         if let Some(left) = self.abstain.get().checked_sub(1) {
             self.abstain.set(left);

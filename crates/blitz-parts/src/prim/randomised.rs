@@ -14,16 +14,16 @@ use shuttle::scheduler::{
 };
 use std::sync::Arc;
 
-/// Stands between two idle rounds. Now and then it yields: a thread of high priority would
-/// otherwise keep others from what it waits for. If it always did, it would fall asleep beside no
-/// other thread.
+/// Stands between two idle rounds. Yields now and then: a thread of high priority would otherwise
+/// keep the threads that it waits for from running. If it always yielded, it would never fall
+/// asleep beside another thread.
 pub fn relax() {
     if any_below(4) == 0 {
         yield_now();
     }
 }
 
-/// Before its memory is freed the atomic gets a value by which late users are known.
+/// Stores a value in an atomic that is about to be freed, by which late users are found.
 pub fn poison(atomic: &mut AtomicU64, value: u64) {
     *atomic.get_mut() = value;
 }
@@ -37,17 +37,17 @@ const STEPS_MAX: usize = 200_000;
 /// How many executions a canary may take to find its failure.
 const CANARY_EXECUTIONS: usize = 20_000;
 
-/// Runs `model` in about as many random schedules as `executions` says, and returns how many there
-/// were: half of them with a thread chosen at random for every step, half with threads of random
-/// priorities (PCT), of which the running one loses its own at up to `preemptions` random steps.
+/// Runs `model` in about `executions` random schedules, and returns how many there were. Half of
+/// them choose a thread at random for every step. The other half give threads random priorities
+/// (PCT), and the running thread loses its priority at up to `preemptions` random steps.
 ///
-/// What comes of a seed is always the same, and the one that failed is printed.
+/// A seed always leads to the same schedule. A seed that failed is printed.
 pub fn explore_randomly(
     executions: usize,
     preemptions: Option<usize>,
     model: impl Fn() + Sync + Send + 'static,
 ) -> usize {
-    /// Tells the seed of a run that unwinds.
+    /// Prints the seed of a run that unwinds.
     struct Seed(u64);
     impl Drop for Seed {
         fn drop(&mut self) {
@@ -84,7 +84,7 @@ fn run<M: Fn() + Sync + Send + 'static>(
     config.failure_persistence = shuttle::FailurePersistence::None;
     config.max_steps = shuttle::MaxSteps::FailAfter(STEPS_MAX);
     config.silence_warnings = true;
-    // What other threads would do beside one that has failed says nothing.
+    // After a failure the steps of other threads say nothing.
     config.ungraceful_shutdown_config.immediately_return_on_panic = true;
     shuttle::Runner::new(scheduler, config).run(move || {
         reset_system();

@@ -1,4 +1,4 @@
-//! What the standard library offers and shuttle lacks: a clock, timeouts, `OnceLock`,
+//! Replaces parts of the standard library that shuttle lacks: a clock, timeouts, `OnceLock`,
 //! `is_finished`.
 //!
 //! Time is logical: it passes when a thread asks for it and when a timeout is over. A timeout may
@@ -22,7 +22,7 @@ std::thread_local! {
     static UNPARKED: RefCell<Vec<ThreadId>> = const { RefCell::new(Vec::new()) };
 }
 
-/// By how much the clock is ahead whenever a thread looks at it.
+/// By how much the clock advances whenever a thread reads it.
 const TICK: Duration = Duration::from_micros(1);
 
 /// An execution begins.
@@ -101,8 +101,8 @@ pub fn since_start() -> Duration {
     Instant::now().0
 }
 
-/// Blocks the thread until it is unparked or the time is over, which it is as soon as others have
-/// had a turn.
+/// Blocks the thread until it is unparked or the time is over. The time is over as soon as other
+/// threads have had a turn.
 pub fn park_for(time: Duration) {
     if STANDS_STILL.get() {
         // A park may end for no reason.
@@ -143,8 +143,8 @@ impl Condvar {
         self.0.wait(guard)
     }
 
-    /// As there. If the schedule lets the time be over, a thread that lives for this wait only ends
-    /// it, as a spurious wake-up of all waiters.
+    /// As in the standard library. If the schedule ends the time, a thread that exists only for
+    /// this wait ends the wait by a spurious wake-up of all waiters.
     ///
     /// # Errors
     /// As there.

@@ -3,7 +3,7 @@
 //! `cargo xtask orderings` runs the models once per ordering and per fence, without building
 //! anything anew: a variable of the environment names the site whose ordering counts as `Relaxed`,
 //! or whose fence is left out. A site is a place of the source, `deque/mod.rs:252:21:0`: file, line
-//! and column of the call, and 1 instead of 0 for what a failed exchange acquires. A function that
+//! and column of the call, and then 0, or 1 for the ordering of a failed exchange. A function that
 //! passes on the ordering of its caller is `#[cfg_attr(blitz_loom, track_caller)]`, so that each
 //! call of it is a site. Commas separate sites that are weakened together.
 //!
@@ -20,10 +20,10 @@ use std::sync::LazyLock;
 const WEAKEN: &str = "BLITZ_WEAKEN";
 /// Names the file to which the sites that models reach are appended.
 const REACHED: &str = "BLITZ_REACHED";
-/// Says after how many executions a model may end that only shows what it reaches.
+/// Limits the executions of a model that only shows which sites it reaches.
 const EXECUTIONS: &str = "BLITZ_EXECUTIONS";
 
-/// The slot of an operation's ordering; of an exchange, the one on success.
+/// The slot of an operation's ordering; for an exchange, the ordering on success.
 const FIRST: u32 = 0;
 /// The slot of the ordering of an exchange that fails.
 const FAILURE: u32 = 1;
@@ -68,7 +68,7 @@ impl Site {
     }
 }
 
-/// Whether the models run for `cargo xtask orderings`. Canaries and minimums have no say then.
+/// Whether the models run for `cargo xtask orderings`. Then canaries and minimums are ignored.
 pub(super) fn is_on_trial() -> bool {
     *RECORDS || !WEAKENED.is_empty()
 }
@@ -114,7 +114,7 @@ pub fn fence(order: Ordering) {
     }
 }
 
-/// One atomic: the operations that the house uses.
+/// One atomic, with the operations that this project uses.
 macro_rules! atomic {
     ($(#[$what:meta])* $name:ident $(<$generic:ident>)?, $value:ty, $($update:ident)*) => {
         $(#[$what])*

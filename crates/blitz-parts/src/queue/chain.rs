@@ -1,4 +1,4 @@
-//! Tasks in a row: what moves between queues in one piece.
+//! A row of tasks that moves between queues in one piece.
 
 use crate::prim::model_has_failed;
 use crate::task::{Header, Runnable};
@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 /// An owned row of tasks, oldest first. A task that is still in the row when it is dropped is
 /// cancelled.
 ///
-/// The row is made of pointers and not linked through the tasks: a row of thousands is not in the
-/// cache any more when it is taken apart, and a thread that follows links waits for one task after
+/// The row is made of pointers and not linked through the tasks: thousands of tasks are no longer
+/// in the cache when they are taken apart, and a thread that follows links waits for one task after
 /// the other.
 #[derive(Debug, Default)]
 #[must_use = "the tasks of a chain that is dropped are cancelled"]
@@ -63,8 +63,8 @@ impl Chain {
         self.tasks.append(&mut newer.tasks);
     }
 
-    /// Takes the `count` oldest tasks out, or all if there are fewer; with all of them goes the
-    /// memory that a long row has needed.
+    /// Takes out the `count` oldest tasks, or all if there are fewer. Taking all of them also gives
+    /// up the memory of a long row.
     pub fn split_front(&mut self, count: usize) -> Chain {
         if count >= self.len() && self.tasks.capacity() > CHAIN_KEEPS {
             return core::mem::take(self);

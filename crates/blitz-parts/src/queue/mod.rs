@@ -1,5 +1,5 @@
-//! The global task queue: what comes from outside of the workers, and what their rings have no room
-//! for. First in, first out; each task leaves once, or is refused.
+//! The global task queue: tasks from outside of the pool, and tasks that do not fit into a ring.
+//! First in, first out; each task leaves once, or is refused.
 //!
 //! # Who calls it
 //! Any thread: `push`, `push_chain`, `len`. Workers: `pop_batch`. The pool's end: `close`.
@@ -29,13 +29,13 @@
 //!
 //! # What this does not do
 //! It wakes no worker, and it has no limit. It never runs, polls or drops a task while it holds the
-//! lock. A push may have to move the row to a larger place; each time it is twice as large.
+//! lock. A push may have to move the row to a place twice as large.
 //!
 //! # Lineage
-//! Seed 003: tasks under a mutex, batches that are fair to the other workers. A lock, because whole
-//! batches enter and leave under it: its cost is shared by all their tasks. The document links the
-//! tasks through their headers; a row of pointers moves them without touching them, of which
-//! thousands are not in the cache.
+//! The tasks document of `docs/coverage.md`: tasks under a mutex, batches that are fair to the
+//! other workers. A lock is cheap here because whole batches enter and leave under it. The document
+//! links the tasks through their headers. A row of pointers moves tasks without touching them,
+//! which matters for thousands of tasks that are not in the cache.
 
 mod chain;
 #[cfg(test)]
@@ -92,7 +92,7 @@ impl Queue {
         self.len() == 0
     }
 
-    /// Puts a task at the end; says whether the queue was empty before.
+    /// Puts a task at the end; returns whether the queue was empty before.
     ///
     /// # Errors
     /// The task itself, if the queue is closed.
@@ -104,7 +104,7 @@ impl Queue {
         Ok(was_empty)
     }
 
-    /// Puts all tasks of a chain at the end; says whether the queue was empty before.
+    /// Puts all tasks of a chain at the end; returns whether the queue was empty before.
     ///
     /// # Errors
     /// The chain itself, if the queue is closed.
@@ -127,7 +127,7 @@ impl Queue {
         batch
     }
 
-    /// Takes no more tasks from now on, and gives back those that are there.
+    /// Closes the queue to new tasks, and returns those that are there.
     pub fn close(&self) -> Chain {
         let mut tasks = self.lock();
         tasks.closed = true;
@@ -170,8 +170,9 @@ impl Default for Queue {
     }
 }
 
-/// How many of `len` tasks a worker takes at once: its share among `workers`, but not so few that
-/// the lock costs more than the tasks, and not so many that others wait for what it will run late.
+/// How many of `len` tasks a worker takes at once: its share among `workers`. The share has a
+/// minimum, so that the lock does not cost more than the tasks, and a maximum, so that no task
+/// waits long behind the others of its batch.
 ///
 /// ```
 /// use blitz_parts::queue::fair_batch;

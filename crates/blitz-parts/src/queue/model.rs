@@ -8,7 +8,7 @@ use std::sync::Arc;
 const TASKS: usize = 3;
 
 /// One thread pushes a task, another a chain of two; a third takes a batch, and closes the queue if
-/// told.
+/// `close`.
 fn push_against_pop(close: bool) {
     let tasks = Numbered::new(TASKS);
     let queue = Arc::new(Queue::new());

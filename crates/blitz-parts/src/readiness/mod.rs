@@ -1,6 +1,6 @@
 //! Keeps what the system has said about one descriptor, and the tasks that wait for it.
 //!
-//! A task that waits for an event is woken by it, whether it began to wait before or after.
+//! An event wakes each task that waits for it, whether the wait began before or after the event.
 //!
 //! # Who calls it
 //! The driver, one thread at a time: `set`, `end`. Tasks that use the descriptor, any thread:
@@ -11,7 +11,7 @@
 //! | where | bits | meaning | who sets | who clears |
 //! |---|---|---|---|---|
 //! | word | 0 READABLE, 1 WRITABLE | an attempt is worth it | `set` | `clear` |
-//! | word | 2 READ_CLOSED, 3 WRITE_CLOSED, 4 ERROR | an attempt says how it ended | `set` | `clear`, of an attempt that would block |
+//! | word | 2 READ_CLOSED, 3 WRITE_CLOSED, 4 ERROR | an attempt returns how the direction ended | `set` | `clear`, of an attempt that would block |
 //! | word | 5 URGENT | a read may end early, before urgent data | `set` | never |
 //! | word | 6 PRIORITY | an attempt at what is urgent is worth it | `set` | `clear` |
 //! | word | 7 ENDED | no more events come | `end` | never |
@@ -44,10 +44,10 @@
 //! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, leaves nothing
 //!   there.
 //! - **READINESS-6** After a short transfer the clear leaves closed directions and errors, which
-//!   say no more of themselves; after an attempt that would block it clears all of its direction,
-//!   so no task spins on them.
+//!   cause no second event; after an attempt that would block the clear removes all of its
+//!   direction, so no task spins.
 //! - **READINESS-7** Once there was urgent data a short transfer clears nothing: a read ends where
-//!   the urgent data is, and of what lies behind it no event tells again.
+//!   the urgent data is, and no second event announces the data behind it.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -55,7 +55,7 @@
 //! | O1 | `set`, `end`: exchange of the word, before the lock | Release | O3 | READINESS-2: a task that sees the tick sees what the system had by then |
 //! | O2 | the lock | acquire, release | itself | READINESS-1, READINESS-4, READINESS-5: a waiter that took the lock before O1's thread is found, one that takes it after sees the word |
 //! | O3 | load before an attempt | Acquire | O1 | READINESS-2: the attempt, a system call, comes after the tick that its clear names |
-//! | O4 | `clear`: exchange of the word | Relaxed | – | READINESS-2: an exchange compares the tick with the newest; no thread reads anything on the strength of a clear, and O3 reads O1's release through it |
+//! | O4 | `clear`: exchange of the word | Relaxed | – | READINESS-2: an exchange compares the tick with the newest; no thread reads data because of a clear, and O3 reads O1's release through it |
 //!
 //! # What this does not do
 //! It wakes no task itself: wakers go into a batch, which the caller wakes when it holds no lock.
@@ -87,8 +87,8 @@ const READY_BITS: u64 = 0b101_1111;
 const ENDED: u64 = 1 << 7;
 const TICK: u64 = 1 << 8;
 
-/// What is known of one descriptor, and the tasks that wait for it: one cache line, for with many
-/// descriptors it comes from far away at each event.
+/// What is known of one descriptor, and the tasks that wait for it. It fits into one cache line:
+/// with many descriptors each event loads it from memory.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Readiness {
@@ -99,7 +99,7 @@ pub struct Readiness {
 
 const _: () = assert!(crate::prim::MODELLED || size_of::<Readiness>() == 64);
 
-/// A descriptor's readiness as a task saw it, to be named when it turns out to be over.
+/// A descriptor's readiness as a task saw it. The task passes it to `clear` when it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     word: u64,
@@ -125,7 +125,7 @@ impl Sight {
         Ready::from_bits(self.word & READY_BITS).of(self.interest)
     }
 
-    /// The same sight, of which only what is in `ready` was ready.
+    /// The same sight, restricted to what is in `ready`.
     ///
     /// ```
     /// use blitz_parts::readiness::{Evidence, Interest, Readiness, Ready};
@@ -141,8 +141,8 @@ impl Sight {
         Sight { word: self.word & (!READY_BITS | ready.bits()), ..self }
     }
 
-    /// What an attempt that would block has shown to be over. That no more can be read concerns
-    /// readers, so an attempt at a priority event leaves it.
+    /// The bits that an attempt that would block has shown to be over. An attempt at a priority
+    /// event leaves "closed for reading" alone, which concerns readers.
     fn over(&self) -> Ready {
         let ready = self.ready();
         if self.interest.is_readable() { ready } else { ready - Ready::READ_CLOSED }
@@ -155,7 +155,7 @@ impl Sight {
 }
 
 impl Readiness {
-    /// Of a descriptor that no event has come for.
+    /// The readiness of a descriptor without any event yet.
     ///
     /// ```
     /// use blitz_parts::readiness::{Interest, Readiness, Ready};
@@ -190,8 +190,8 @@ impl Readiness {
         if word & ENDED != 0 { Err(Ended) } else { Ok(None) }
     }
 
-    /// What is ready of `interest`; if nothing is, the task is woken once something is. One task
-    /// per direction: the newest counts.
+    /// Returns what is ready of `interest`. If nothing is, the task is woken once something is.
+    /// There is one task per direction: the newest counts.
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
@@ -203,7 +203,7 @@ impl Readiness {
         }
     }
 
-    /// By itself, so that callers that find something ready save no registers for it.
+    /// A function of its own, so that callers that find something ready save no registers for it.
     #[inline(never)]
     fn begin_to_wait(
         &self,
@@ -259,8 +259,8 @@ impl Readiness {
         drop(old);
     }
 
-    /// An attempt has shown that what `sight` saw is over. Does nothing if there was an event
-    /// since.
+    /// Clears what `sight` saw, after an attempt has shown that it is over. Does nothing if there
+    /// was an event since.
     #[inline]
     pub fn clear(&self, sight: Sight, evidence: Evidence) {
         let over = match evidence {

@@ -20,17 +20,17 @@ impl Ready {
     pub const READABLE: Ready = Ready(1);
     /// A write may take something.
     pub const WRITABLE: Ready = Ready(1 << 1);
-    /// Nothing more comes: a read says so.
+    /// The peer sends no more: a read returns the end.
     pub const READ_CLOSED: Ready = Ready(1 << 2);
-    /// Nothing more is taken: a write says so.
+    /// The peer takes no more: a write returns an error.
     pub const WRITE_CLOSED: Ready = Ready(1 << 3);
-    /// There is an error, which the next attempt brings.
+    /// There is an error, which the next attempt returns.
     pub const ERROR: Ready = Ready(1 << 4);
     /// There is urgent data somewhere in the stream. No direction is ready because of it alone.
     pub const URGENT: Ready = Ready(1 << 5);
-    /// There is a priority event: urgent data, or news of a file that the system makes up.
+    /// There is a priority event: urgent data, or a change of a file that the kernel generates.
     pub const PRIORITY: Ready = Ready(1 << 6);
-    /// All of it, but for what is urgent.
+    /// All of them except urgent data.
     pub const ALL: Ready = Ready(0b101_1111);
 
     const READING: Ready = Ready(0b1_0101);
@@ -46,7 +46,7 @@ impl Ready {
         u64::from(self.0)
     }
 
-    /// Whether it is nothing.
+    /// Whether nothing is ready.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self == Ready::EMPTY
@@ -88,7 +88,7 @@ impl Ready {
         self.meets(Ready::PRIORITY)
     }
 
-    /// What of it concerns `interest`.
+    /// The part that concerns `interest`.
     #[inline]
     #[must_use]
     pub fn of(self, interest: Interest) -> Ready {
@@ -154,8 +154,8 @@ impl Interest {
     pub const READABLE: Interest = Interest(Ready::READING);
     /// Writes.
     pub const WRITABLE: Interest = Interest(Ready::WRITING);
-    /// Priority events: urgent data of a TCP stream, or news of a file that the system makes up,
-    /// such as `/proc/self/mounts`. Only Linux reports them.
+    /// Priority events: urgent data of a TCP stream, or a change of a file that the kernel
+    /// generates, such as `/proc/self/mounts`. Only Linux reports them.
     pub const PRIORITY: Interest = Interest(Ready::PRIOR);
     /// Errors alone, which every other interest includes.
     pub const ERROR: Interest = Interest(Ready::ERROR);
@@ -166,25 +166,25 @@ impl Interest {
         Interest(Ready(self.0.0 | other.0.0))
     }
 
-    /// Whether it is in reads, maybe among others.
+    /// Whether it includes reads.
     #[must_use]
     pub const fn is_readable(self) -> bool {
         self.0.0 & Ready::READABLE.0 != 0
     }
 
-    /// Whether it is in writes, maybe among others.
+    /// Whether it includes writes.
     #[must_use]
     pub const fn is_writable(self) -> bool {
         self.0.0 & Ready::WRITABLE.0 != 0
     }
 
-    /// Whether it is in priority events, maybe among others.
+    /// Whether it includes priority events.
     #[must_use]
     pub const fn is_priority(self) -> bool {
         self.0.0 & Ready::PRIORITY.0 != 0
     }
 
-    /// Whether it is in errors, which it always is.
+    /// Whether it includes errors; always true.
     #[must_use]
     pub const fn is_error(self) -> bool {
         self.0.0 & Ready::ERROR.0 != 0

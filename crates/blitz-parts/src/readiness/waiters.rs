@@ -9,7 +9,7 @@ use std::task::Waker;
 pub(super) struct Waiters {
     reader: Option<Waker>,
     writer: Option<Waker>,
-    /// Apart, since hardly any descriptor ever has one.
+    /// Allocated apart, since hardly any descriptor ever has one.
     crowd: Option<Box<Crowd>>,
 }
 
@@ -30,17 +30,17 @@ struct Listed {
     waker: Waker,
 }
 
-/// A place in the list of waiting tasks. A task that was woken has lost it, and may still give it
-/// back.
+/// A place in the list of waiting tasks. A woken task has lost its place; giving it back then does
+/// nothing.
 #[derive(Debug)]
 pub struct Place {
     index: usize,
     number: u64,
 }
 
-/// A waker's clones, one for each direction that it is to wait for. They are made where no lock is
-/// held, for cloning runs foreign code. Clones that remain in here were replaced or are not needed;
-/// they are dropped without a lock, too.
+/// Clones of a waker, one for each direction that it waits for. They are made where no lock is
+/// held, because cloning runs foreign code. Clones that remain in here were replaced or are not
+/// needed; they are dropped without a lock, too.
 pub(super) struct Spare {
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -48,7 +48,7 @@ pub(super) struct Spare {
 
 impl Spare {
     pub(super) fn new(interest: Interest, waker: &Waker) -> Spare {
-        // What is urgent is for the task that reads.
+        // Urgent data is for the task that reads.
         let reads = interest.is_readable() || interest.is_priority();
         Spare {
             reader: reads.then(|| waker.clone()),
@@ -63,13 +63,13 @@ impl Spare {
 }
 
 impl Waiters {
-    /// The wakers are now those that wait, each for its direction.
+    /// Stores the wakers, each for its direction.
     pub(super) fn put(&mut self, spare: &mut Spare) {
         replace(&mut self.reader, &mut spare.reader);
         replace(&mut self.writer, &mut spare.writer);
     }
 
-    /// The waker waits at `place`, which is a new one if there was none or it is lost.
+    /// Stores the waker at `place`, or at a new place if there was none or it is lost.
     pub(super) fn list(
         &mut self,
         interest: Interest,
@@ -150,7 +150,7 @@ impl Crowd {
             }
         }
         if self.free.len() == self.list.len() {
-            // A crowd that is gone is not looked for at each event.
+            // Forget the free places, so that later events do not walk an empty crowd.
             self.free.clear();
             self.list.clear();
         }

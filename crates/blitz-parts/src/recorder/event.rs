@@ -14,11 +14,11 @@ impl Kind {
     pub const POLL_BEGIN: Kind = Kind(1);
     /// A poll has ended. `aux`: what came of it; `id`, `arg`: as above.
     pub const POLL_END: Kind = Kind(2);
-    /// A poll has ended that began when the one before it ended. As `POLL_END`.
+    /// A poll has ended. It began when the poll before it ended. Fields as for `POLL_END`.
     pub const POLL_SPAN: Kind = Kind(3);
-    /// Since the last event there was what was not recorded. `id`: polls; `arg`: jobs.
+    /// Counts what was not recorded since the last event. `id`: polls; `arg`: jobs.
     pub const BATCH: Kind = Kind(4);
-    /// A job begins that is no private fork.
+    /// A job begins that is not a private fork.
     pub const JOB_BEGIN: Kind = Kind(5);
     /// A job has ended.
     pub const JOB_END: Kind = Kind(6);
@@ -28,7 +28,7 @@ impl Kind {
     pub const STEAL: Kind = Kind(8);
     /// The worker is about to sleep.
     pub const PARK: Kind = Kind(9);
-    /// The worker sleeps no more. `aux`: where it slept.
+    /// The worker has woken. `aux`: where it slept.
     pub const UNPARK: Kind = Kind(10);
     /// A spare begins to work. `aux`: its duty.
     pub const SPARE_BEGIN: Kind = Kind(11);

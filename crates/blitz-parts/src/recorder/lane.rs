@@ -23,7 +23,7 @@ type Slot = [AtomicU64; 2];
 pub struct Snapshot {
     /// The oldest first.
     pub events: Vec<Event>,
-    /// How many events there ever were, those included that are not among `events`.
+    /// How many events were ever recorded, including those that are not among `events`.
     pub recorded: u64,
     /// How many were given up instead of recorded.
     pub lost: u64,
@@ -37,7 +37,7 @@ impl Lane {
 
     /// Records an event, in place of the oldest if the lane is full.
     ///
-    /// One thread at a time: events of two would be torn.
+    /// Only one thread may call it at a time: events of two would be torn.
     #[inline]
     pub fn record(&self, event: Event) {
         if !self.is_on() {
@@ -63,12 +63,12 @@ impl Lane {
         self.slots.is_on()
     }
 
-    /// How many events were ever recorded, those included that were overwritten.
+    /// How many events were ever recorded, including overwritten ones.
     pub fn recorded(&self) -> u64 {
         self.head.load(Relaxed)
     }
 
-    /// Copies the events of the last while, the oldest first. The writer goes on meanwhile.
+    /// Copies the newest events, oldest first. The writer goes on meanwhile.
     pub fn read(&self) -> Snapshot {
         self.turns.take();
         let end = self.head.load(Acquire); // O3
@@ -164,7 +164,7 @@ impl<T: Empty> Slots<T> {
         // SAFETY: the length is not zero.
         let memory = unsafe { alloc_zeroed(self.layout()) }.cast::<T>();
         if memory.is_null() {
-            // The program has other troubles than a trace.
+            // Without memory the program has worse problems than a missing trace.
             return None;
         }
         if MODELLED {

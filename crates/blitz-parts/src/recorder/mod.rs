@@ -1,4 +1,4 @@
-//! Keeps the newest events of each thread in rings, which are overwritten and read meanwhile.
+//! Keeps the newest events of each thread in rings. Threads read them while writers go on.
 //!
 //! # Who calls it
 //! A worker records into the lanes of its own [`Recorder`]; threads outside of the pool record into
@@ -35,10 +35,10 @@
 //! - **REC-1** A snapshot of a lane holds whole events only, with consecutive indices, in the order
 //!   in which they were recorded.
 //! - **REC-2** A writer never waits: it takes the same few steps whatever other threads do.
-//! - **REC-3** A snapshot of a shared lane holds whole events only, each once, in the order of their
-//!   tickets.
+//! - **REC-3** A snapshot of a shared lane holds whole events only, each once, in the order of
+//!   their tickets.
 //! - **REC-4** Every event is in the lane, overwritten, or counted as lost.
-//! - **REC-5** A lane has no memory before its first event; one of zero bytes never has.
+//! - **REC-5** A lane has no memory before its first event; a lane of zero bytes never has any.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -55,8 +55,8 @@
 //! | O10 | first load of a sequence | Acquire | O9 | REC-3 |
 //!
 //! # What this does not do
-//! It knows no clock and no meaning: ticks, kinds and ids are its callers'. A writer that is stopped
-//! half-way in a shared lane keeps its slot: later tickets of that slot are lost meanwhile.
+//! It knows no clock and no meaning: ticks, kinds and ids are its callers'. A writer that is
+//! stopped half-way in a shared lane keeps its slot: later tickets of that slot are lost meanwhile.
 //!
 //! # Lineage
 //! Sequence locks, without the lock: one writer needs none, and several give up instead of waiting.
@@ -73,7 +73,7 @@ pub use event::{Event, Kind};
 pub use lane::{Lane, Snapshot};
 pub use shared::SharedLane;
 
-/// Of the memory of a recorder, one part in this many is the rare lane's.
+/// The rare lane gets one part in this many of a recorder's memory.
 const RARE_PART: usize = 5;
 
 /// The lanes of one worker. Frequent events must not evict rare ones, so they have two.

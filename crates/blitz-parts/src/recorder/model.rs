@@ -8,7 +8,7 @@ use std::sync::Arc;
 const BYTES: usize = 32;
 const BYTES_SHARED: usize = 48;
 
-/// An event of which each part says which one it is.
+/// An event whose parts all contain its number.
 fn event(number: u64) -> Event {
     let low = u8::try_from(number).unwrap();
     Event { ticks: number, kind: Kind(low), aux: low, id: number, arg: low.into() }

@@ -46,8 +46,8 @@ impl SharedLane {
 
     /// Records an event, in place of the oldest if the lane is full. Any thread.
     ///
-    /// If another thread is half-way in the same slot, because the lane has gone round meanwhile,
-    /// the event is lost.
+    /// The event is lost if another thread is still writing the same slot because the lane has
+    /// wrapped around meanwhile.
     pub fn record(&self, event: Event) {
         if !self.is_on() {
             return;
@@ -82,7 +82,7 @@ impl SharedLane {
         self.slots.is_on()
     }
 
-    /// How many events there ever were, those included that were overwritten or lost.
+    /// How many events there ever were, including overwritten and lost ones.
     pub fn recorded(&self) -> u64 {
         self.next.load(Relaxed)
     }
@@ -92,7 +92,7 @@ impl SharedLane {
         self.lost.load(Relaxed)
     }
 
-    /// Copies the events of the last while, the oldest first. Writers go on meanwhile.
+    /// Copies the newest events, oldest first. Writers go on meanwhile.
     pub fn read(&self) -> Snapshot {
         let slots = self.slots.get().into_iter().flatten();
         let mut found: Vec<_> = slots.filter_map(|slot| slot.read(&self.turns)).collect();

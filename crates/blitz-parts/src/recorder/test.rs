@@ -4,7 +4,7 @@ use super::{Event, Kind, Lane, Recorder, SharedLane};
 use crate::prim::{AtomicBool, Relaxed};
 use std::sync::Arc;
 
-/// An event of which each part says which one it is.
+/// An event whose parts all contain its number.
 fn event(number: u64) -> Event {
     let [low, high, ..] = number.to_le_bytes();
     let id = number.wrapping_mul(0x9E37) & ((1 << Event::BITS) - 1);

@@ -1,5 +1,5 @@
-//! A ring of tasks that one worker fills and empties and from which others steal half: each task
-//! leaves exactly once, and what a thief has claimed it delivers.
+//! A ring of tasks. One worker fills and empties it, others steal half of it. Each task leaves
+//! exactly once, and a thief delivers every task that it claimed.
 //!
 //! # Who calls it
 //! The owner (one worker thread, through [`RingOwner`]): `push`, `try_push`, `push_from`, `pop`,
@@ -43,8 +43,8 @@
 //! - **RING-5** A slot is written only when no thief reads it any more: not before its thief has
 //!   released it.
 //! - **RING-6** At most one thief at a time is inside a ring; another finds nothing then.
-//! - **RING-7** A ring overflows only if it is full and no thief steals: `N / 2` oldest tasks and
-//!   the new one, in their order, in one piece.
+//! - **RING-7** A ring overflows only if it is full and no thief steals. Then the `N / 2` oldest
+//!   tasks and the new one leave, in their order and in one piece.
 //! - **RING-8** All of this holds when the indices wrap around.
 //! - **RING-9** `is_empty` is right at the moment of its last load: a task that was pushed before,
 //!   and that was neither taken nor claimed, is seen.
@@ -61,18 +61,18 @@
 //! | O6 | `head` load in push, room | Acquire | O5 | RING-5 |
 //!
 //! The model checker never delays a load beyond a store that follows it, so it would not see what
-//! O5 and O6 are for; each slot has a [`Witness`], which tells it.
+//! O5 and O6 are for. The [`Witness`] of each slot shows it.
 //!
 //! # What this does not do
-//! It wakes no worker. While a thief copies, what it has claimed is in no ring. So a thief that
-//! steals into its ring notifies the sleep protocol afterwards: by `work_found` if it is counted as
-//! inactive, by `new_task` otherwise. It never grows.
+//! It wakes no worker. While a thief copies, the tasks that it has claimed are in no ring. So a
+//! thief that steals into its ring notifies the sleep protocol afterwards: by `work_found` if it is
+//! counted as inactive, by `new_task` otherwise. It never grows.
 //!
 //! # Lineage
-//! Seed 003, with the claim and the release as this project's models corrected them: the document
-//! advances the wrong half and abandons a steal. Halves of 32 bits: with 16, the indices come
-//! around within 65,536 pushes, and a thief that stood still for so long would take its old reading
-//! for a new one.
+//! The tasks document of `docs/coverage.md`, with the claim and the release as this project's
+//! models corrected them: the document advances the wrong half and abandons a steal. Halves of 32
+//! bits: with 16, the indices wrap around within 65,536 pushes, and a thief that stood still for so
+//! long would take its old reading for a new one.
 
 mod head;
 #[cfg(all(test, blitz_loom))]
@@ -91,7 +91,7 @@ use core::ptr::NonNull;
 use crossbeam_utils::CachePadded;
 use head::Head;
 
-/// The shared ring. The owner works on it through [`Ring::owner`], everybody else directly.
+/// The shared ring. The owner works on it through [`Ring::owner`], all other threads directly.
 pub struct Ring<const N: usize> {
     head: CachePadded<AtomicU64>,
     turns: Turns,
@@ -107,14 +107,14 @@ struct Slot {
 }
 
 impl Slot {
-    /// Of a slot that the caller has taken or claimed.
+    /// Reads a slot that the caller has taken or claimed.
     #[inline]
     fn read(&self) -> *mut Header {
         self.uses.read();
         self.task.load(Relaxed)
     }
 
-    /// By the owner, of a slot that is free.
+    /// Writes a free slot. Only the owner calls it.
     #[inline]
     fn write(&self, task: *mut Header) {
         self.uses.write();
@@ -158,8 +158,8 @@ pub struct Stolen {
 }
 
 impl<const N: usize> Ring<N> {
-    /// Half of it overflows at a time, so there are two slots at least; and indices wrap around in
-    /// the middle of nothing only if `N` divides 2³².
+    /// Half of the ring overflows at a time, so it has at least two slots. `N` must divide 2³², so
+    /// that the slots stay in order when the indices wrap around.
     const SLOTS: u32 = {
         assert!(N.is_power_of_two() && N >= 2 && N <= 1 << 16);
         N as u32
@@ -377,7 +377,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         }
     }
 
-    /// How many tasks there is room for, at least: thieves only make more.
+    /// The least number of tasks there is room for: thieves only make more room.
     #[inline]
     pub fn room(self) -> usize {
         self.room_beyond(self.head()) as usize // O6
@@ -388,7 +388,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     fn pop_half(self, head: Head) -> Option<Chain> {
         let half = Ring::<N>::SLOTS / 2;
         self.ring.exchange(head, head.popped(half)).ok()?;
-        // There is room for the one for which there is none here.
+        // The chain also has room for the task that did not fit into the ring.
         Some(Chain::of((0..half).map(|offset| {
             match taken(self.ring.slot(head.real.wrapping_add(offset)).read()) {
                 Some(task) => task,

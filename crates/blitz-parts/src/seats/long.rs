@@ -5,9 +5,9 @@ use std::fmt;
 
 const SLOTS: usize = 256;
 
-/// The addresses of tasks one of whose polls was long. Two may share a place, and then one of them
-/// is forgotten; a task may have the address of one that has ended. So this is for choices that are
-/// never wrong, only slow.
+/// The addresses of tasks that had a long poll. Two tasks may share a place, and then one of them
+/// is forgotten. A new task may have the address of one that has ended. So use this only for
+/// choices where a mistake costs time and nothing else.
 pub struct LongTasks([AtomicUsize; SLOTS]);
 
 impl LongTasks {
@@ -25,7 +25,7 @@ impl LongTasks {
         LongTasks(std::array::from_fn(|_| AtomicUsize::new(0)))
     }
 
-    /// The task at `address` had a long poll.
+    /// Notes that the task at `address` had a long poll.
     pub fn remember(&self, address: usize) {
         self.place(address).store(address, Relaxed); // O4
     }

@@ -9,7 +9,7 @@
 //! # State
 //! | word | meaning | who raises it | who lowers it |
 //! |---|---|---|---|
-//! | `free` | seats that no thread has; below zero, threads without a seat that run all the same | a thread that gives its seat away, or leaves | a spare that comes, a thread that is back |
+//! | `free` | seats that no thread has; below zero, threads that run without a seat | a thread that gives its seat away, or leaves | a spare that comes, a thread that is back |
 //! | `Seat`, LOST | the worker's seat was given away while it was blocked | the watch | the worker |
 //! | `Seat`, LONG | what the worker runs has run for long | the watch | the worker |
 //! | `Seat`, SLICE | the watch has changed the slice of the worker's thread | the watch | the worker, which changes it back |
@@ -26,12 +26,13 @@
 //! # Invariants
 //! - **SEATS-1** `free` is the number of seats less the threads that have one: it is zero once each
 //!   worker that lost its seat is back and the spares that are too many have left.
-//! - **SEATS-2** A seat that was given away once is filled once: of two callers one is told to
-//!   bring a spare.
-//! - **SEATS-3** A spare leaves only while threads are too many: of two spares and one thread too
-//!   many, one.
+//! - **SEATS-2** A seat that was given away once is filled once: `try_fill` tells one of two
+//!   callers to bring a spare.
+//! - **SEATS-3** A spare leaves only while there are too many threads: if there is one too many,
+//!   one of two spares leaves.
 //! - **SEATS-4** A worker takes its seat back as often as it lost it.
-//! - **SEATS-5** After each change of its thread's slice a worker is told to change it back.
+//! - **SEATS-5** After each change of its thread's slice `attend` tells the worker to change it
+//!   back.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -46,8 +47,8 @@
 //! many goes on until it passes a point at which it may leave.
 //!
 //! # Lineage
-//! Ours. Go's `P` and the workers of seed 000, as a count: seats are alike, so no thread needs
-//! to know which one it has.
+//! Ours. Go's `P` and the workers of the sleep document (`docs/coverage.md`), reduced to a count:
+//! all seats are alike, so no thread needs to know which one it has.
 
 mod long;
 #[cfg(all(test, blitz_loom))]
@@ -80,12 +81,12 @@ impl Seats {
         Seats::default()
     }
 
-    /// A thread gives its seat away.
+    /// Gives the seat of the calling thread away.
     pub fn vacate(&self) {
         self.free.fetch_add(1, Relaxed); // O1
     }
 
-    /// A thread that gave its seat away runs again.
+    /// Takes a seat back for a thread that gave its own away and runs again.
     pub fn take_back(&self) {
         self.free.fetch_sub(1, Relaxed); // O1
     }
@@ -96,7 +97,7 @@ impl Seats {
         self.step_if(|free| free > 0, -1, broken(Step::SeatsFillOnce))
     }
 
-    /// Whether a thread is too many, and the caller leaves.
+    /// Returns true if there is a thread too many: then the caller leaves.
     #[must_use = "the caller has to leave"]
     pub fn try_leave(&self) -> bool {
         self.has_too_many() && self.step_if(|free| free < 0, 1, broken(Step::SeatsLeaveOnce))
@@ -142,7 +143,7 @@ pub struct Seat {
     thread: AtomicU32,
 }
 
-/// What a worker learns that is back from what it ran.
+/// What a worker learns when it comes back from what it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// Its seat was given away; now it has one again.
@@ -159,12 +160,12 @@ impl Seat {
         Seat::default()
     }
 
-    /// The current thread is the worker from now on.
+    /// Makes the current thread the worker from now on.
     pub fn sit_down(&self, thread: ThreadId) {
         self.thread.store(thread.to_bits(), Relaxed); // O3
     }
 
-    /// The thread that the worker is, or was last; `None` if it never had one.
+    /// The thread of this worker, now or last; `None` if it never had one.
     pub fn thread(&self) -> Option<ThreadId> {
         ThreadId::from_bits(self.thread.load(Relaxed)) // O3
     }
@@ -175,7 +176,8 @@ impl Seat {
         self.noted.load(Relaxed) != 0 // O2
     }
 
-    /// The worker is blocked: gives its seat away. Returns false if that was done already.
+    /// Gives away the seat of this worker, which is blocked. Returns false if that was done
+    /// already.
     pub fn lose(&self, seats: &Seats) -> bool {
         let before = if broken(Step::SeatsLoseOnce) {
             let before = self.noted.load(Relaxed);
@@ -191,13 +193,13 @@ impl Seat {
         first
     }
 
-    /// What the worker runs has run for long.
+    /// Notes that what the worker runs has run for long.
     pub fn note_long(&self) {
         self.noted.fetch_or(LONG, Relaxed); // O2
     }
 
-    /// The slice of the worker's thread was changed: the worker changes it back. Called after the
-    /// change, so that a worker that is back meanwhile learns of it the next time.
+    /// Notes that the slice of the worker's thread was changed, so that the worker changes it back.
+    /// Called after the change: a worker that came back meanwhile finds the note the next time.
     pub fn note_slice(&self) {
         self.noted.fetch_or(SLICE, Relaxed); // O2
     }
@@ -217,7 +219,7 @@ impl Seat {
         self.noted.load(Relaxed) & LOST != 0 // O2
     }
 
-    /// The worker is back from what it ran, and has a seat again.
+    /// Takes the notes for a worker that is back from what it ran, and gives it a seat again.
     #[cold]
     pub fn attend(&self, seats: &Seats) -> Noted {
         let noted = if broken(Step::SeatsAttendExchange) {

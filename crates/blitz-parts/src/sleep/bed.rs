@@ -21,13 +21,12 @@ pub struct Bed {
     /// The worker blocks in the driver, not on its word. Written by the worker before SLEEPING,
     /// read by the waker that takes it out of that.
     in_driver: AtomicBool,
-    /// The worker is no spare that rests. Only its own thread writes it, once it has begun.
+    /// The worker is not a resting spare. Only its own thread writes it, once it has begun.
     serves: atomic::AtomicBool,
     /// Rounds until sleepy; the worker's own, atomic only to be shareable.
     patience: AtomicU32,
-    /// What this worker last waited for happened in the driver: it did not sleep there in vain
-    /// until another worker had work for it. The worker's own, too, and atomic only to be
-    /// shareable.
+    /// Whether the worker's last sleep in the driver ended by an event there, not by another worker
+    /// that had work for it. The worker's own, too, and atomic only to be shareable.
     driver_pays: atomic::AtomicBool,
     stats: SleepStats,
 }
@@ -43,7 +42,7 @@ pub struct SleepStats {
     pub wakes_received: Counter,
     /// Times work was found in the yield phase.
     pub found_awake: Counter,
-    /// When another thread last made this worker's thread runnable, in ticks. By its waker.
+    /// When another thread last made this worker's thread runnable, in ticks. Written by the waker.
     pub woken_at: Counter,
     /// Times the jobs event counter stopped the worker from sleeping.
     pub caught_by_jec: Counter,
@@ -69,7 +68,7 @@ impl Bed {
         }
     }
 
-    /// Whether the worker is in service: it is no spare that rests.
+    /// Whether the worker is in service: it is not a resting spare.
     pub fn serves(&self) -> bool {
         self.serves.load(Relaxed)
     }
@@ -93,7 +92,7 @@ impl Bed {
         &self.stats
     }
 
-    /// Wakes the worker if it sleeps or is about to; says whether it did.
+    /// Wakes the worker if it sleeps or is about to; returns whether it did.
     pub fn notify(&self) -> bool {
         self.fulfil(self.core.notify())
     }
@@ -135,7 +134,7 @@ impl Bed {
         self.in_driver.load(prim::Relaxed)
     }
 
-    /// Where the worker is going to block: in the driver or on its word.
+    /// Sets where the worker is going to block: in the driver or on its word.
     pub(super) fn choose(&self, driver: bool) {
         self.in_driver.store(driver, prim::Relaxed);
     }
@@ -172,16 +171,16 @@ impl Bed {
 
     pub(super) fn found_while_awake(&self, patience_full: u32) {
         self.stats.found_awake.add(1);
-        // Waiting paid off: be as patient as the policy allows next time.
+        // Waiting paid off: next time wait as long as the policy allows.
         self.patience.store(patience_full, Relaxed);
     }
 
-    /// The worker was idle and found that something had happened in the driver. Own thread only.
+    /// Notes that the worker was idle and found an event in the driver. Own thread only.
     pub fn found_in_driver(&self) {
         self.driver_pays.store(true, Relaxed);
     }
 
-    /// Whether what comes next comes from the outside world, by experience.
+    /// Whether experience says that this worker's next work comes from the driver.
     pub(super) fn driver_pays(&self) -> bool {
         self.driver_pays.load(Relaxed)
     }

@@ -74,8 +74,8 @@ impl Counters {
         Counters { word: AtomicU64::new(0) }
     }
 
-    /// A word that always says that a worker is idle, and that every job is wanted: for deques that
-    /// must publish each.
+    /// A word that always says that a worker is idle and every job is wanted. For deques that must
+    /// publish every job.
     pub fn always_demanding() -> Counters {
         Counters { word: AtomicU64::new(ALWAYS) }
     }
@@ -86,21 +86,22 @@ impl Counters {
         Counts(self.word.load(Acquire))
     }
 
-    /// A reading that orders nothing: for a worker that has just put a task or a fork where others
-    /// can take it. What it may miss, the fences find (SLEEP-8, SLEEP-4).
+    /// A relaxed reading, for a worker that has just put a task or a fork where others can take it.
+    /// The fences make up for what it may miss (SLEEP-8, SLEEP-4).
     #[inline(always)]
     pub fn peek(&self) -> Counts {
         Counts(self.word.load(Relaxed))
     }
 
-    /// The worker starts to look for work; returns the reading before.
+    /// Counts a worker that starts to look for work; returns the reading before.
     pub fn add_inactive(&self) -> Counts {
         let old = Counts(self.word.fetch_add(ONE_INACTIVE, AcqRel)); // O12
         debug_assert!(old.inactive() < WORKERS_MAX);
         old
     }
 
-    /// The worker stops looking; returns the reading before, from which the cascade is decided.
+    /// Counts out a worker that stops looking; returns the reading before, which decides the
+    /// cascade.
     pub fn sub_inactive(&self) -> Counts {
         let old = Counts(self.word.fetch_sub(ONE_INACTIVE, Relaxed)); // O13
         debug_assert!(old.inactive() > 0, "inactive count below zero: {old:?}");
@@ -113,7 +114,7 @@ impl Counters {
         self.word.compare_exchange(seen.0, new, AcqRel, Relaxed).is_ok() // O3, O12
     }
 
-    /// One sleeper less: called by its waker, or by itself if it never slept.
+    /// Counts one sleeper less. Called by its waker, or by the worker itself if it never slept.
     pub fn sub_sleeping(&self) {
         let old = Counts(self.word.fetch_sub(ONE_SLEEPING, Relaxed)); // O13
         debug_assert!(old.sleeping() > 0, "sleeping count below zero: {old:?}");

@@ -1,17 +1,18 @@
-//! Which counters a worker reads after each fork: the pool's, or some that always want every job.
+//! Chooses the counters that a worker reads after each fork: the pool's, or a pair that always
+//! wants every job.
 
 use super::{Counters, Counts};
 use crate::prim::{AtomicPtr, Relaxed};
 use crossbeam_utils::CachePadded;
 
-/// Says to one worker whether another could use a job (SLEEP-13).
+/// Tells one worker whether another could use a job (SLEEP-13).
 #[derive(Debug)]
 pub struct Demand {
     counters: AtomicPtr<CachePadded<Counters>>,
 }
 
 impl Demand {
-    /// A demand that `counters` tell of.
+    /// A demand that is read from `counters`.
     ///
     /// # Safety
     /// 1. The counters outlive the demand.
@@ -19,7 +20,7 @@ impl Demand {
         Demand { counters: AtomicPtr::new(core::ptr::from_ref(counters).cast_mut()) }
     }
 
-    /// A reading that orders nothing, as [`Counters::peek`].
+    /// A relaxed reading, as [`Counters::peek`].
     #[inline(always)]
     pub fn peek(&self) -> Counts {
         let counters = self.counters.load(Relaxed); // O11
@@ -27,7 +28,7 @@ impl Demand {
         unsafe { &*counters }.peek()
     }
 
-    /// From some time on `counters` tell of the demand.
+    /// Makes the worker read the demand from `counters`, starting at some later moment.
     ///
     /// # Safety
     /// 1. The counters outlive the demand.

@@ -6,10 +6,9 @@ use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// What waits for the outside world on behalf of a pool's tasks: for sockets and timers.
+/// Waits for the outside world on behalf of a pool's tasks: for sockets and timers.
 ///
-/// `block`, `poll` and `dispatch` are called by one thread at a time, the one that has the
-/// [`DriverLease`].
+/// Only the thread that has the [`DriverLease`] calls `block`, `poll` and `dispatch`.
 pub trait Driver: Any + Send + Sync {
     /// Blocks until an event has to be dispatched, and returns true; or until `wake`, and returns
     /// false. It notes events and wakes no task.
@@ -30,11 +29,11 @@ pub trait Driver: Any + Send + Sync {
     /// While any waker is kept, `poll` and `block` return true.
     fn call_kept(&self) {}
 
-    /// Every worker but the one in `block` has just gone to sleep, or the last closure that may
-    /// block has ended while they sleep.
+    /// Called when every worker but the one in `block` has just gone to sleep, or when the last
+    /// closure that may block has ended while they sleep.
     fn pool_is_idle(&self) {}
 
-    /// The pool has ended: no worker calls `block` any more. Ends what waits.
+    /// Called when the pool has ended and no worker calls `block` any more. Ends all waits.
     fn shut_down(&self) {}
 }
 
@@ -65,7 +64,7 @@ const FREE: usize = 0;
 const NONE: usize = usize::MAX;
 const _: () = assert!(WORKERS_MAX < HOLDER);
 
-/// The pool's driver once there is one, which worker has the lease, and how often one had.
+/// The pool's driver once there is one, which worker has the lease, and how often workers had it.
 pub(super) struct DriverSlot {
     word: AtomicUsize,
     driver: OnceLock<Arc<dyn Driver>>,
@@ -76,7 +75,7 @@ impl DriverSlot {
         DriverSlot { word: AtomicUsize::new(NONE), driver: OnceLock::new() }
     }
 
-    /// There is a driver from now on; false if there was one.
+    /// Plugs a driver in; returns false if there was one already.
     pub(super) fn plug(&self, driver: Arc<dyn Driver>) -> bool {
         let first = self.driver.set(driver).is_ok();
         if first {
@@ -108,7 +107,7 @@ impl DriverSlot {
 
     /// How often a worker has had the lease, if there is a driver and none has it now.
     pub(super) fn visits_if_free(&self) -> Option<usize> {
-        // Visits are only compared with each other: nothing of the driver is used because of them.
+        // Visit counts are only compared with each other: they give no access to the driver.
         let word = self.word.load(Relaxed);
         (word & HOLDER == FREE).then_some(word / VISIT)
     }
@@ -135,7 +134,7 @@ pub struct DriverLease<'a> {
 
 impl Drop for DriverLease<'_> {
     fn drop(&mut self) {
-        // The checker's objects are gone once it has found what it was looking for.
+        // After a failure the checker's objects are gone.
         if !model_has_failed() {
             self.lease.word.store(self.visits.wrapping_add(VISIT), Release); // O9
         }

@@ -58,7 +58,7 @@ impl Driver for Window {
     }
 }
 
-/// Workers that run numbers, and see to events, until told to stop.
+/// Workers that run numbers and handle events until they are stopped.
 struct Rig {
     sleep: Sleep,
     window: Arc<Window>,

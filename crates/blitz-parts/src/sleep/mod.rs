@@ -1,6 +1,6 @@
 //! Decides when a worker sleeps and which worker a poster wakes.
 //!
-//! A posted job is never left while every worker that could run it sleeps.
+//! A posted job never stays behind while all workers that could run it sleep.
 //!
 //! # Who calls it
 //! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
@@ -13,17 +13,17 @@
 //! # State
 //! | where | bits | meaning | who sets | who clears |
 //! |---|---|---|---|---|
-//! | counters | sleeping, 0-15 | registered sleepers | the sleeper | its waker; itself if it never slept |
+//! | counters | sleeping, 0-15 | registered sleepers | the sleeper | its waker; the sleeper if it never slept |
 //! | counters | inactive, 16-31 | workers that run nothing | the worker | the worker |
 //! | counters | JEC, 32-63 | even: a worker is sleepy; odd: posted since | poster even→odd | sleeper odd→even |
 //! | parked | bit i | worker i may be SLEEPY or SLEEPING | worker i | worker i |
 //! | bed i | core word | see `latch` | worker i | notifiers |
-//! | lease | worker, 0-16 | the worker that waits in the driver, or may | that worker | that worker |
+//! | lease | worker, 0-16 | the worker that waits in the driver, or is allowed to | that worker | that worker |
 //! | lease | visits, the rest | how often a worker did | the worker that leaves | never |
 //! | bed i | in_driver | worker i blocks in the driver, not on its word | worker i | worker i |
 //! | stopping | flag | the pool ends | `stop` | never |
 //! | in_service | number | workers that may run work, resting spares not counted | the spare | the spare |
-//! | relief | state, 0-1; worker, the rest | off, at work, waiting in the driver | the relief worker | the same; its teller; the watch |
+//! | relief | state, 0-1; worker, the rest | off, at work, waiting in the driver | the relief worker | the same; its notifier; the watch |
 //! | demand i | which counters worker i reads after each fork | the pool's, or some that always want all | the thread that finds the heavy fence refused | never |
 //!
 //! # Transitions
@@ -53,9 +53,9 @@
 //!   leaves before it slept decrements it itself. No other thread does.
 //! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it
 //!   runs what it found; so one posted job's wake-up is never spent on another job.
-//! - **SLEEP-4** A worker that is not idle forks privately and only reads the counters relaxed; a
-//!   sleeper's heavy fence in step 4, and that of a worker that leaves the idle state beside
-//!   sleepers (O5), make that enough.
+//! - **SLEEP-4** A worker that is not idle forks privately and only reads the counters relaxed. Two
+//!   heavy fences make that enough: a sleeper's in step 4, and that of a worker that leaves the
+//!   idle state beside sleepers (O5).
 //! - **SLEEP-5** A worker that waits for a latch is woken when the latch is set.
 //! - **SLEEP-6** After `stop` every worker leaves or never enters sleep. A thread that sees the
 //!   pool stop sees what was done before `stop`.
@@ -70,19 +70,19 @@
 //!   (SLEEP-3).
 //! - **SLEEP-10** If there is a driver and every worker sleeps, one of them sleeps in the driver.
 //!   While a worker is on relief, the relief worker does.
-//! - **SLEEP-11** A worker that sleeps in the driver is woken like any other, and wakes itself if
-//!   something happens there.
-//! - **SLEEP-12** A worker that took the lease on its way to sleep gets it back awake, even if it
-//!   did not fall asleep: another worker that found the lease taken sleeps elsewhere, and the
-//!   holder has to announce that the lease is free.
-//! - **SLEEP-13** A worker whose [`Demand`] other counters tell of reads these, some time from then
-//!   on.
+//! - **SLEEP-11** A worker that sleeps in the driver is woken like any other, and also by an event
+//!   there.
+//! - **SLEEP-12** A worker that took the lease on its way to sleep still has it when it is awake,
+//!   even if it did not fall asleep: another worker that found the lease taken sleeps elsewhere,
+//!   and the holder has to announce that the lease is free.
+//! - **SLEEP-13** A worker whose [`Demand`] was switched to other counters reads those after some
+//!   time.
 //! - **SLEEP-14** A holder of the lease sees what the holders before it did in the driver, and what
 //!   was done before the driver was plugged in.
-//! - **SLEEP-15** A sleeper that finds every worker in service inactive is not mistaken, though
+//! - **SLEEP-15** If a sleeper finds every worker in service inactive, that is true, although
 //!   spares come and leave meanwhile.
-//! - **SLEEP-16** A relief worker that waits in the driver hears of every task of which it is told
-//!   after its last look.
+//! - **SLEEP-16** A relief worker that waits in the driver is woken for every task that it is
+//!   notified of after its last look.
 //! - **SLEEP-17** One worker is on relief at a time, and each relief ends once: by the worker, or
 //!   by the thread that sees that the worker does not come back.
 //!
@@ -97,27 +97,28 @@
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
 //! | O8 | lease freed when a driver is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
-//! | O9 | lease: taken, given back | AcqRel, Release | each other, O8 | SLEEP-14: what happened in the driver is seen to by one after the other |
+//! | O9 | lease: taken, given back | AcqRel, Release | each other, O8 | SLEEP-14: one holder after the other handles what happened in the driver |
 //! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: the waker that takes a worker out of SLEEPING knows where it blocks. A waker that reads a later sleep's choice is late: the sleep that it ended is over |
-//! | O11 | demand store, load | Relaxed | – | SLEEP-13: it says where to look, and both places are there as long as the worker; what an owner that reads it late does, `barrier` says (After a refusal) |
-//! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: it sees what each of them has put before it became so |
-//! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and a thread that acts on a count does so after a fence (O1, O2, O5, O7); one that counts less only looks more |
+//! | O11 | demand store, load | Relaxed | – | SLEEP-13: it only says where to look, and both places live as long as the worker; for an owner that reads it late see `barrier`, After a refusal |
+//! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: it sees what each of them put into queues before it became inactive |
+//! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and a thread that acts on a count does so after a fence (O1, O2, O5, O7); a thread that reads a count too low only looks more often |
 //! | O14 | `in_service`: up before the spare passes the counters, down after it has passed them; load after the sleeper has | Relaxed | O12, O5 | SLEEP-15: a sleeper behind the spare in the order of the counters sees it counted; a spare behind the sleeper sees the sleeper |
-//! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. What is waited for lies in queues of its own, and a worker that is notified has passed the driver |
+//! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. The tasks lie in queues of their own, and a worker that is notified has passed the driver |
 //! | O16 | fence after the relief's end, before looking for sleepers | SeqCst | O2 | SLEEP-10: a sleeper that leaves the driver to the relief worker is seen by the end of the relief |
 //!
-//! No fence is needed after waking, although a poster that finds a worker notified already leaves
-//! its job to that worker: before the worker blocks again it passes O2, and before it runs
-//! something O5.
+//! No fence is needed after waking, although a poster that finds a worker already notified leaves
+//! its job to that worker. The worker passes O2 before it blocks again, and O5 before it runs
+//! something.
 //!
 //! # What this does not do
-//! It looks at no queue itself (the caller passes the look), and it bounds no latency: policies do.
-//! There are no timeouts.
+//! It looks at no queue itself: the caller passes a closure that does. It bounds no latency:
+//! policies do. There are no timeouts.
 //!
 //! # Lineage
-//! Seeds 000 and 001 (JEC, packed counters, smart and cascade wake), as corrected by this project's
-//! models, with seed 002's futex instead of mutex and condition variable. Added: the asymmetric
-//! fence, the bitmap, the cascade that looks before it wakes, adaptive patience, the driver.
+//! The sleep and pool documents of `docs/coverage.md` (JEC, packed counters, smart and cascade
+//! wake), as corrected by this project's models, with the futex of the wake document instead of
+//! mutex and condition variable. Added: the asymmetric fence, the bitmap, the cascade that looks
+//! before it wakes, adaptive patience, the driver.
 
 mod bed;
 mod counters;
@@ -162,9 +163,9 @@ pub struct Sleep {
     slot: Arc<DriverSlot>,
     stopping: AtomicBool,
     policy: SleepPolicy,
-    /// At first; models know nothing else.
+    /// The setting at the start; models never change it.
     asymmetric: bool,
-    /// Workers use ordinary fences, now or from the start.
+    /// Whether workers use ordinary fences, now or from the start.
     symmetric: AtomicBool,
     searchers_max: usize,
     /// How many workers may run work: those that rest as spares are not counted.
@@ -193,7 +194,7 @@ impl Idle {
         }
     }
 
-    /// Whether the worker has announced to be sleepy: time to look in the most thorough way.
+    /// Whether the worker has announced that it is sleepy: then it looks in the most thorough way.
     pub fn is_sleepy(&self) -> bool {
         self.rounds > self.sleepy_at
     }
@@ -205,8 +206,8 @@ impl Idle {
     }
 
     /// Whether the worker should search the queues of all others: not if half of the workers do so
-    /// already, unless it is about to sleep. Then it has to search: a worker must take what the
-    /// last look shows.
+    /// already, unless it is about to sleep. A sleepy worker has to search, because it must take
+    /// what the last look shows.
     pub fn may_search(&self) -> bool {
         self.searches || self.is_sleepy()
     }
@@ -214,7 +215,7 @@ impl Idle {
 
 impl Sleep {
     /// No workers yet. `asymmetric`: workers fork privately and rely on SLEEP-4. `cores`: how many
-    /// threads really run at once; workers that look for work beyond that only disturb.
+    /// threads really run at once; workers that look for work beyond that number only disturb.
     pub fn new(policy: SleepPolicy, asymmetric: bool, cores: usize) -> Sleep {
         Sleep {
             counters: Arc::new(CachePadded::new(Counters::new())),
@@ -231,7 +232,7 @@ impl Sleep {
         }
     }
 
-    /// Has workers use ordinary fences from now on: the system refuses the heavy one (BARRIER-4).
+    /// Makes workers use ordinary fences from now on: the system refuses the heavy one (BARRIER-4).
     pub fn become_symmetric(&self) {
         self.symmetric.store(true, Relaxed);
     }
@@ -296,7 +297,7 @@ impl Sleep {
         self.stopping.load(Acquire)
     }
 
-    /// A spare worker comes into service, and looks for work first.
+    /// Takes a spare worker into service. It looks for work first.
     pub fn enter_service(&self, bed: &Bed) -> Idle {
         if !broken(Step::SleepEntersFirst) {
             self.in_service.fetch_add(1, Relaxed); // O14
@@ -309,7 +310,7 @@ impl Sleep {
         idle
     }
 
-    /// A worker that looks for work leaves the service. It has nothing that others might want. As
+    /// Takes a worker that looks for work out of service. It has no work that others might want. As
     /// in [`work_found`](Self::work_found), it wakes another if `more` work is left. Returns how
     /// many it woke.
     pub fn leave_service(&self, bed: &Bed, idle: Idle, more: impl Fn() -> bool) -> usize {
@@ -330,7 +331,7 @@ impl Sleep {
         self.in_service.load(Relaxed)
     }
 
-    /// The worker has run out of work.
+    /// Registers a worker that has run out of work.
     pub fn start_looking(&self, bed: &Bed) -> Idle {
         let before = self.counters.add_inactive();
         let searches = 2 * before.awake_but_idle() < self.in_service();
@@ -358,7 +359,7 @@ impl Sleep {
         }
     }
 
-    /// How many rounds a worker waits that starts to look beside `others`.
+    /// How many rounds a worker waits if it starts to look beside `others`.
     fn patience(&self, bed: &Bed, others: Counts) -> u32 {
         if others.awake_but_idle() < self.searchers_max {
             bed.patience()
@@ -367,8 +368,8 @@ impl Sleep {
         }
     }
 
-    /// The worker found work, or has another reason to stop looking. If others sleep and `more`
-    /// work is left, wakes one of them (SLEEP-3). Returns how many it woke.
+    /// Ends a worker's search because it found work or has another reason to stop. If others sleep
+    /// and `more` work is left, wakes one of them (SLEEP-3). Returns how many it woke.
     pub fn work_found(&self, bed: &Bed, idle: Idle, more: impl Fn() -> bool) -> usize {
         if idle.rounds > 0 {
             bed.found_while_awake(self.policy.sleepy_at);
@@ -390,8 +391,8 @@ impl Sleep {
 
     /// Whether there is more than the first look showed. A worker that has a public job pushes
     /// others behind it with a light fence and notifies no worker. If we took the public job, or
-    /// saw that it was taken, then that worker relies on us to see what is behind it: after a fence
-    /// that pairs with its own, and after we saw the public job gone.
+    /// saw that it was taken, then that worker relies on us to see what is behind it. So look after
+    /// a fence that pairs with its own, and after we saw the public job gone.
     fn more_in_private(&self, before: Counts, more: impl Fn() -> bool) -> bool {
         let private = self.is_asymmetric() && before.inactive() < self.in_service(); // O14
         if !private || broken(Step::SleepCascadeAgain) {
@@ -401,9 +402,9 @@ impl Sleep {
         more()
     }
 
-    /// One idle round: spin, yield, announce or sleep, by policy. `look` says whether there is any
-    /// work that the worker could take, or another reason not to sleep; it must see everything. A
-    /// worker that slept in the driver, or was about to, has the lease then: others may sleep
+    /// One idle round: spin, yield, announce or sleep, by policy. `look` returns whether there is
+    /// any work that the worker could take, or another reason not to sleep; it must see everything.
+    /// A worker that slept in the driver, or was about to, returns with the lease: others may sleep
     /// elsewhere because of it.
     pub fn no_work_found(
         &self,
@@ -437,7 +438,7 @@ impl Sleep {
         latch: Option<&JobLatch>,
         look: impl FnOnce() -> bool,
     ) -> Option<DriverLease<'_>> {
-        // Unless we really sleep, we only announce again: nothing says that waiting is in vain.
+        // Unless we really sleep, we only announce again: work may still come soon.
         idle.rounds = idle.sleepy_at;
         let parked = self.parked_bit(bed.index());
         let mark_first = broken(Step::SleepLatchAfterWord);
@@ -445,7 +446,8 @@ impl Sleep {
             return None;
         }
         let mut lease = None;
-        // 1 and 2; the word first, for the setter notifies it once it sees the latch marked.
+        // Steps 1 and 2. The word comes first, because the setter notifies it once it sees the
+        // latch marked.
         if bed.core().get_sleepy() {
             if !broken(Step::SleepBitFirst) {
                 parked.0.fetch_or(parked.1, Relaxed); // O4
@@ -491,8 +493,8 @@ impl Sleep {
         }
         let sees_work = look();
         if sees_work {
-            // It was not to be had a moment ago, so its owner is at it, and each attempt to sleep
-            // costs the owner more than the worker could take over: back to patience.
+            // The job could not be taken a moment ago, so its owner is running it. Each attempt to
+            // sleep costs the owner more than we could take over: be patient again.
             idle.rounds = 0;
         }
         let stay = sees_work || self.is_stopping();
@@ -518,14 +520,16 @@ impl Sleep {
         lease
     }
 
-    /// From now on the last sleeper waits in `driver`. False if there was one already.
+    /// Plugs in `driver`: from now on the last sleeper waits in it. Returns false if there was a
+    /// driver already.
     pub fn plug(&self, driver: Arc<dyn Driver>) -> bool {
         let first = self.slot.plug(driver);
         if first {
             if !broken(Step::SleepPlugFence) {
                 fence(SeqCst); // O8
             }
-            // If all sleep already, one has to move, be it one that takes no posted work.
+            // If all workers sleep already, one of them has to move, even one that takes no posted
+            // work.
             self.beds.iter().for_each(|bed| {
                 bed.notify();
             });
@@ -565,8 +569,8 @@ impl Sleep {
         self.slot.visits_if_free()
     }
 
-    /// Wakes a sleeper, when the worker that left the driver does not come back or does not get to
-    /// its tasks. A woken worker that finds no work sits down in the driver. Returns how many it
+    /// Wakes a sleeper, because the worker that left the driver does not come back or does not get
+    /// to its tasks. A woken worker that finds no work sleeps in the driver. Returns how many it
     /// woke.
     pub fn relieve(&self) -> usize {
         let woken = if self.counters.load().sleeping() > 0 { self.wake_any(1) } else { return 0 };
@@ -583,9 +587,9 @@ impl Sleep {
 
     /// Blocks until `latch` is set or the worker is notified, and looks for no work meanwhile.
     ///
-    /// The worker waits for descendants only. Not for workers that are counted as inactive. `more`
-    /// says whether there is work that others could take. Returns how many it woke, and the lease
-    /// if it was in the driver or about to be.
+    /// The worker waits for descendants only. A worker that is counted as inactive must not call
+    /// this. `more` returns whether there is work that others could take. Returns how many it woke,
+    /// and the lease if it was in the driver or about to be.
     pub fn wait_parked(
         &self,
         bed: &Bed,
@@ -606,8 +610,8 @@ impl Sleep {
                 self.counters.sub_parked();
             } else {
                 bed.park();
-                // Between our waker's decrement and ours we looked like a worker that looks for
-                // work; a poster may have relied on it.
+                // Between our waker's decrement and ours the counters showed us as looking for
+                // work; a poster may have relied on that.
                 woken = self.cascade(more);
             }
         }
@@ -615,16 +619,16 @@ impl Sleep {
         (woken, lease)
     }
 
-    /// Puts worker `index` on relief, unless another is: it serves the driver and tasks while
-    /// workers that have seats compute.
+    /// Puts worker `index` on relief, unless another worker is: it serves the driver and tasks
+    /// while workers with seats compute.
     ///
-    /// It is in service. While it waits, the counters do not count it as a sleeper, so no fork
-    /// takes it for a worker that wants jobs.
+    /// The worker is in service. While it waits, the counters do not count it as a sleeper, so that
+    /// no fork publishes jobs for it.
     pub fn begin_relief(&self, index: usize) -> bool {
         self.relief.begin(index)
     }
 
-    /// Worker `index` is on relief no more: it leaves, or another thread sees that it does not come
+    /// Ends the relief of worker `index`: it leaves, or another thread sees that it does not come
     /// back from what it runs. Returns false if it was not on relief, or waits.
     pub fn end_relief(&self, index: usize) -> bool {
         let ended = self.relief.end(index);
@@ -644,9 +648,9 @@ impl Sleep {
         self.relief.waits()
     }
 
-    /// Blocks the relief worker in the driver until something happens there, or it is told of a
-    /// task that `look` did not see. `None` if another worker sees to the driver, or the worker is
-    /// on relief no more.
+    /// Blocks the relief worker in the driver until something happens there, or until it is
+    /// notified of a task that `look` did not see. Returns `None` if another worker serves the
+    /// driver, or the relief has ended.
     pub fn wait_on_relief(
         &self,
         bed: &Bed,
@@ -658,8 +662,8 @@ impl Sleep {
         self.relief.wait(bed.index(), look, || driver.block()).then_some(lease)
     }
 
-    /// Tells the relief worker, if it waits, of a task that was just put where it looks. The caller
-    /// has fenced since. Returns whether it woke the worker.
+    /// Notifies the relief worker, if it waits, of a task that was just put where it looks. The
+    /// caller has fenced since. Returns whether it woke the worker.
     #[inline]
     pub fn tell_relief(&self) -> bool {
         self.relief.tell(|| {
@@ -669,8 +673,8 @@ impl Sleep {
         })
     }
 
-    /// Tells sleepers about `count` jobs that were just posted; `was_empty`: the queue they were
-    /// posted to held nothing before. Returns how many workers it woke.
+    /// Notifies sleepers of `count` jobs that were just posted. `was_empty`: their queue was empty
+    /// before. Returns how many workers it woke.
     pub fn new_jobs(&self, count: usize, was_empty: bool) -> usize {
         if !broken(Step::SleepPostFence) {
             fence(SeqCst); // O1
@@ -681,7 +685,7 @@ impl Sleep {
             return 0;
         }
         let wanted = if was_empty {
-            // Workers that look for work take the first ones without being told.
+            // Workers that look for work take the first ones without a notification.
             count.saturating_sub(seen.awake_but_idle())
         } else {
             count
@@ -692,9 +696,9 @@ impl Sleep {
     /// Wakes a sleeper for a task that the calling worker has just put where others can take it,
     /// unless a worker looks for work already (SLEEP-8). Returns how many workers it woke.
     ///
-    /// The jobs event counter stays as it is. It exists for what a public job hides: a private job
-    /// behind it that was never announced. Tasks that others can take are never private, so a last
-    /// look sees them, and each was announced.
+    /// The jobs event counter does not change. It exists for private jobs behind a public one,
+    /// which were never announced. Tasks that others can take are never private: a last look sees
+    /// them, and each was announced.
     #[inline]
     pub fn new_task(&self) -> usize {
         if self.is_asymmetric() {
@@ -709,8 +713,9 @@ impl Sleep {
         self.wake_any(1)
     }
 
-    /// Whether a worker is awake and looks for work: then what was just put where it looks needs no
-    /// wake-up (as in `new_task`). After a fence, or an exchange that is one.
+    /// Whether a worker is awake and looks for work. Then work that was just put where it looks
+    /// needs no wake-up (as in `new_task`). Call it after a fence, or after an exchange that acts
+    /// as one.
     #[inline]
     pub fn somebody_looks(&self) -> bool {
         self.counters.peek().awake_but_idle() > 0
@@ -766,7 +771,7 @@ impl Sleep {
         bed.notify();
     }
 
-    /// The pool ends: no worker sleeps any more (SLEEP-6).
+    /// Ends the pool: no worker sleeps any more (SLEEP-6).
     pub fn stop(&self) {
         self.stopping.store(true, Release); // O6
         if broken(Step::SleepStopWakes) {

@@ -139,9 +139,9 @@ impl Rig {
     }
 }
 
-/// Called in every turn of an idle loop: lets the others run once a few turns were in vain. Loom
-/// runs a thread that yields only when all others are stuck, so a yield any sooner would hide most
-/// of what can happen; and without one a loop that waits for others has no end.
+/// Called in every turn of an idle loop: lets the others run after a few turns that found nothing.
+/// Loom runs a thread that yields only when all others are stuck, so a yield any sooner would hide
+/// most of what can happen; and without one a loop that waits for others has no end.
 fn give_way(turns: &mut u32) {
     *turns += 1;
     if *turns > 3 {

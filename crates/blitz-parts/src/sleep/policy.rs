@@ -8,11 +8,11 @@ use std::time::Duration;
 pub struct SleepPolicy {
     /// Rounds that only tell the processor to pause.
     pub(super) spins: u32,
-    /// Round at which the worker announces to be sleepy; rounds before it yield.
+    /// Round at which the worker announces that it is sleepy; rounds before it yield.
     pub(super) sleepy_at: u32,
-    /// Below `sleepy_at`: a worker whose waiting was in vain yields half as often next time, down
-    /// to this; twice as often after a short sleep, and as long as ever after it found work while
-    /// awake.
+    /// If it is below `sleepy_at`, experience counts. A worker that waited for nothing yields half
+    /// as often next time, but at least this often. It yields twice as often after a short sleep,
+    /// and the full number of times after it found work while awake.
     pub(super) patience_min: u32,
 }
 
@@ -32,9 +32,9 @@ impl SleepPolicy {
         SleepPolicy { spins: tuning::LOW_LATENCY_SPINS, sleepy_at, patience_min: sleepy_at }
     }
 
-    /// As [`SleepPolicy::rayon`], but it spins for a moment first, for a fork that is there in less
-    /// time than a yield takes, and has as little patience as experience warrants: a pool that gets
-    /// one small job now and then goes back to sleep at once. The default.
+    /// As [`SleepPolicy::rayon`], but it spins for a moment first, since a fork may come in less
+    /// time than a yield takes. It also adapts how long it waits: a pool that gets one small job
+    /// now and then goes back to sleep at once. The default.
     #[must_use]
     pub fn adaptive() -> SleepPolicy {
         let spins = tuning::ADAPTIVE_SPINS;
@@ -50,8 +50,8 @@ impl SleepPolicy {
         self.patience_min < self.sleepy_at
     }
 
-    /// The patience of a worker that has slept this long. After a short sleep it had better stayed
-    /// awake, after a long one it had better slept at once.
+    /// The patience of a worker that has slept this long. After a short sleep it should have stayed
+    /// awake; after a long one it should have slept at once.
     pub(super) fn patience_after(self, patience: u32, slept: Duration) -> u32 {
         let yields = patience.saturating_sub(self.spins);
         if slept < tuning::SLEEP_SHORT {

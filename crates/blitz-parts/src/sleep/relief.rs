@@ -24,12 +24,12 @@ impl Relief {
         Relief(AtomicUsize::new(OFF))
     }
 
-    /// Worker `index` goes on relief, unless one is.
+    /// Puts worker `index` on relief, unless a worker is on relief already.
     pub(super) fn begin(&self, index: usize) -> bool {
         self.step(OFF, word(index, AT_WORK))
     }
 
-    /// Worker `index`, which is at work, is on relief no more. Returns false if it was not.
+    /// Ends the relief of worker `index`, which is at work. Returns false if it was not on relief.
     pub(super) fn end(&self, index: usize) -> bool {
         self.step(word(index, AT_WORK), OFF)
     }
@@ -48,8 +48,8 @@ impl Relief {
         is_waiting(self.0.load(Relaxed))
     }
 
-    /// Calls `block` until that says that something has happened, or the worker is told, unless
-    /// `look` finds something before. Returns false if the worker is on relief no more.
+    /// Calls `block` until it returns that something has happened, or until the worker is notified.
+    /// Does not block if `look` finds something. Returns false if the relief has ended.
     pub(super) fn wait(
         &self,
         index: usize,
@@ -67,7 +67,7 @@ impl Relief {
         while self.waits() {
             happened = happened || block();
             if happened {
-                // If the teller was faster the word is the same.
+                // If a notifier was faster, the word has this value already.
                 self.step(waiting, at_work);
             }
         }

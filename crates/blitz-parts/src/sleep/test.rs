@@ -240,7 +240,7 @@ fn sleep_5_a_latch_that_is_set_needs_no_sleep() {
 }
 
 /// Real workers, a queue that is a number, and a poster that waits for each of its jobs: most of
-/// the time everybody sleeps, so nearly every job needs a wake-up.
+/// the time all workers sleep, so nearly every job needs a wake-up.
 #[test]
 fn sleep_2_the_books_are_right_after_thousands_of_wake_ups() {
     const JOBS: usize = 3_000;

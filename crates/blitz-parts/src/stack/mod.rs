@@ -1,8 +1,8 @@
 //! Where the current thread's stack lies, and where in it the thread is.
 //!
 //! `bounds` asks the system and is slow; its caller keeps the answer. `pointer` is one instruction
-//! where the architecture is known. A local variable's address would do elsewhere, but not under
-//! AddressSanitizer, which may put local variables on the heap.
+//! where the architecture is known. Elsewhere it is the address of a local variable, which is wrong
+//! only under AddressSanitizer: that may put local variables on the heap.
 
 #[cfg(all(target_os = "linux", not(blitz_shuttle)))]
 mod linux;
@@ -60,7 +60,7 @@ mod tests {
         let (bounds, here) = thread.spawn(|| (bounds(), pointer())).unwrap().join().unwrap();
         if let Some(bounds) = bounds {
             assert!(bounds.contains(&here));
-            // But for the guard, which some libraries count as a part of it.
+            // Except for the guard, which some libraries count as a part of it.
             assert!(bounds.len() >= size - (64 << 10));
         }
     }

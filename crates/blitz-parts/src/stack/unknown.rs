@@ -1,4 +1,4 @@
-//! A system that is not asked.
+//! A system whose stack bounds are unknown.
 
 use core::ops::Range;
 

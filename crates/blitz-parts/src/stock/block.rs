@@ -1,21 +1,21 @@
-//! Blocks of memory, of which there is a class for each size.
+//! Blocks of memory, with one class for each size.
 
 use crate::prim::{self, AtomicU64};
 use crate::tuning::STOCK_CELL_MAX;
 use core::alloc::Layout;
 
-/// Sizes are multiples of this, and so is where a block begins. What holds something that asks for
-/// more goes to the allocator.
+/// Sizes and addresses of blocks are multiples of this. Types that need a larger alignment go to
+/// the allocator.
 pub(super) const GRAIN: usize = align_of::<AtomicU64>();
 
 /// One for each size up to the largest.
 pub(super) const CLASSES: usize = STOCK_CELL_MAX / GRAIN + 1;
 
-/// What a block in a stock begins with.
+/// The first words of a block in a stock.
 pub(super) struct Block {
     /// The next older one, or null.
     pub(super) below: *mut Block,
-    /// Of the first block of a bundle in the depot: the first of the next bundle, or null.
+    /// In the first block of a bundle in the depot: the first block of the next bundle, or null.
     pub(super) next_bundle: *mut Block,
 }
 
@@ -24,10 +24,10 @@ pub(super) const fn size_of_class(class: usize) -> usize {
     class * GRAIN
 }
 
-/// Gives blocks that hang together to the allocator; null for none.
+/// Gives a list of blocks to the allocator; `first` may be null.
 ///
 /// # Safety
-/// 1. They are the caller's, which gives them up, and of this class.
+/// 1. The blocks are the caller's, which gives them up, and they are of this class.
 pub(super) unsafe fn free_all(first: *mut Block, class: usize) {
     let mut at = first;
     while !at.is_null() {

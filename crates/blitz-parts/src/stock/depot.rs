@@ -1,4 +1,4 @@
-//! What stocks have too much of, for those that have none: bundles of blocks, behind one lock.
+//! Passes blocks from stocks that have too many to stocks that have none: bundles behind one lock.
 
 use super::block::{Block, CLASSES, free_all, size_of_class};
 use crate::tuning::{DEPOT_BYTES, STOCK_BUNDLE};
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 /// The depot of this process. Model checkers never see it: for them no stock is ever open.
 pub(super) static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
 
-/// Bundles of [`STOCK_BUNDLE`] blocks, which hang together by their `below`.
+/// Bundles of [`STOCK_BUNDLE`] blocks, linked by their `below`.
 pub(super) struct Depot {
     /// How many stocks are open.
     stocks: usize,
@@ -16,11 +16,11 @@ pub(super) struct Depot {
     room: usize,
     /// The first block of the newest bundle of each class, or null.
     tops: [*mut Block; CLASSES],
-    /// The class that had to go last.
+    /// The class that was evicted last.
     evicted: usize,
 }
 
-// SAFETY: no other owner has what is in the depot.
+// SAFETY: the depot is the only owner of its blocks.
 unsafe impl Send for Depot {}
 
 impl Depot {
@@ -28,12 +28,12 @@ impl Depot {
         Depot { stocks: 0, room: DEPOT_BYTES, tops: [null_mut(); CLASSES], evicted: 0 }
     }
 
-    /// One stock more is open.
+    /// Counts a stock that is opened.
     pub(super) fn open_stock(&mut self) {
         self.stocks += 1;
     }
 
-    /// One stock less; with the last one goes what is here.
+    /// Counts a stock that is closed. The last one frees all that is here.
     pub(super) fn close_stock(&mut self) {
         self.stocks -= 1;
         if self.stocks > 0 {
@@ -52,8 +52,8 @@ impl Depot {
         self.room >= bundle_bytes(class)
     }
 
-    /// Makes room for a bundle of a class at the expense of others, which take turns; says whether
-    /// there is some.
+    /// Makes room for a bundle of a class at the expense of other classes, which take turns.
+    /// Returns whether there is room.
     pub(super) fn make_room(&mut self, class: usize) -> bool {
         while !self.has_room(class) {
             let mut others = in_turn(self.evicted).filter(|other| *other != class);

@@ -1,31 +1,30 @@
-//! Memory of tasks and boxed jobs that have ended, kept by a worker's thread for those that it
-//! makes next.
+//! Keeps the memory of ended tasks and boxed jobs for those that the same worker makes next.
 //!
-//! Allocators keep a few blocks of each size for a thread (glibc's seven) and go to where all
-//! threads go for more; a worker makes and frees them by the thousand. What it frees it puts onto a
-//! stack of its own, one for each size, and takes from there without asking another thread. If one
-//! worker makes what another ends, that one's stock fills up while the first has none: then blocks
-//! go from one to the other in bundles, through a depot.
+//! Allocators keep a few blocks of each size for a thread (glibc keeps seven) and share the rest
+//! among all threads. A worker makes and frees blocks by the thousand. It puts the blocks that it
+//! frees onto its own stacks, one for each size, and takes new ones from there without
+//! synchronisation. If one worker makes what another ends, the stock of the second fills up while
+//! the first has none. Then blocks move from one to the other in bundles, through a depot.
 //!
 //! # Who calls it
-//! `task` and `job` for the memory of theirs. `blitz-core` [opens](Stock::open) the stock of a
-//! thread that becomes a worker; on any other thread, one that a pool adopts included, and after it
-//! was closed, memory comes from the allocator and goes back to it.
+//! `task` and `job`, for their memory. `blitz-core` [opens](Stock::open) the stock of a thread that
+//! becomes a worker. On any other thread, including one that a pool adopts, and after the stock was
+//! closed, memory comes from the allocator and goes back to it.
 //!
 //! # Invariants
-//! - **STOCK-1** A block is in one stock or in the depot at most, or with one task or job: what is
-//!   taken out is no longer in.
+//! - **STOCK-1** A block is in at most one place: in one stock, in the depot, or with one task or
+//!   job.
 //! - **STOCK-2** A block is used for the layout that it was allocated with, and no other.
 //! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`], the depot no more than
-//!   `DEPOT_BYTES`; what is beyond goes to the allocator: blocks of another size if there are many,
-//!   which may not be used any more. So that is what is hoarded at worst by threads that free what
-//!   others made and make nothing.
-//! - **STOCK-4** What is in a stock is freed when it is closed, and what is freed later goes to the
-//!   allocator. It is closed before the thread's locals are destroyed, whose destructors may free
-//!   some. What is in the depot is freed with the last stock.
+//!   `DEPOT_BYTES`; the rest goes to the allocator. If there are many blocks of another size, those
+//!   go first, since they may not be used any more. So these limits bound what threads hoard that
+//!   only free what others made.
+//! - **STOCK-4** Closing a stock frees its blocks; memory that is freed later goes to the
+//!   allocator. A stock is closed before the thread's locals are destroyed, because their
+//!   destructors may free blocks. The last stock frees the blocks of the depot.
 //!
 //! # What this does not do
-//! No thread takes from another's stock: a stock that is full gives. Model checkers and
+//! No thread takes from another thread's stock: a full stock gives blocks away. Model checkers and
 //! AddressSanitizer see each allocation, and each block that is freed: for them no stock is ever
 //! open ([`STOCKED`]).
 
@@ -46,7 +45,7 @@ use std::alloc::handle_alloc_error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 thread_local! {
-    // Nothing in it is dropped, so it is there as long as the thread.
+    // It needs no drop, so it lives as long as the thread.
     static BLOCKS: Blocks = const { Blocks::closed(&DEPOT) };
 }
 
@@ -58,11 +57,11 @@ struct Blocks {
     /// The newest block of each size, or null.
     tops: [Cell<*mut Block>; CLASSES],
     depot: &'static Mutex<Depot>,
-    /// Blocks to be had from the allocator, and to be given to it, before the depot is asked again:
-    /// it had none, or no room.
+    /// How many more blocks to take from the allocator, or to give to it, before asking the depot
+    /// again: last time the depot had no block, or no room.
     takes_in_vain: Cell<usize>,
     puts_in_vain: Cell<usize>,
-    /// The class that had to go last.
+    /// The class that was evicted last.
     evicted: Cell<usize>,
 }
 
@@ -70,7 +69,7 @@ struct Blocks {
 #[derive(Debug)]
 #[must_use = "a stock is open until this is dropped"]
 pub struct Stock {
-    /// Whether this one has opened it.
+    /// Whether this value has opened the stock.
     opened: bool,
     stays_here: PhantomData<*mut ()>,
 }
@@ -97,8 +96,7 @@ impl Drop for Stock {
     }
 }
 
-/// The memory of one kind of task or job: what an allocator has to know of it, and where it is
-/// kept.
+/// The memory of one kind of task or job: its layout, and the stack that keeps it.
 #[derive(Clone, Copy)]
 pub(crate) struct Kind {
     layout: Layout,
@@ -110,7 +108,7 @@ pub(crate) struct Kind {
 const UNKEPT: usize = CLASSES;
 
 impl Kind {
-    /// That of a `T`, which is at least as large as what stocks and the depot write into it.
+    /// The kind of a `T`, made at least as large as what stocks and the depot write into it.
     pub(crate) const fn of<T>() -> Kind {
         assert!(size_of::<T>() >= size_of::<Block>());
         let layout = Layout::new::<T>();
@@ -148,8 +146,8 @@ pub(crate) unsafe fn dealloc(memory: NonNull<u8>, kind: &'static Kind) {
     }
 }
 
-/// The same for a block for which there was no room. By itself, so that the way of most blocks is a
-/// short one.
+/// The same for a block for which there was no room. A function of its own, so that the usual path
+/// stays short.
 ///
 /// # Safety
 /// 1. As for [`dealloc`].
@@ -185,11 +183,11 @@ impl Blocks {
     }
 
     fn depot(&self) -> MutexGuard<'static, Depot> {
-        // No foreign code runs under the lock, but for the allocator's.
+        // No foreign code but the allocator runs under the lock.
         self.depot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says whether it was closed before.
+    /// Opens the stock; returns whether it was closed before.
     fn open(&self) -> bool {
         if self.is_open.replace(true) {
             return false;
@@ -219,7 +217,7 @@ impl Blocks {
         // SAFETY: what is on a stack is a block of the stock's own.
         let below = unsafe { (*block.as_ptr()).below };
         top.set(below);
-        // The next one will be written there.
+        // The next take reads this block.
         prim::prefetch(below);
         self.room.set(self.room.get() + size_of_class(class));
         Some(block)
@@ -228,7 +226,7 @@ impl Blocks {
     /// Puts a block onto the stack of its class, if it has one and there is room.
     ///
     /// # Safety
-    /// 1. The block is the caller's, which gives it up if the answer is yes, and its layout is that
+    /// 1. The block is the caller's, which gives it up if this returns true, and its layout is that
     ///    of the class.
     #[inline]
     unsafe fn put(&self, block: NonNull<Block>, class: usize) -> bool {
@@ -241,7 +239,7 @@ impl Blocks {
         true
     }
 
-    /// The same after there was no room: makes some.
+    /// The same after there was no room: makes room first.
     ///
     /// # Safety
     /// 1. As for [`put`](Blocks::put).
@@ -267,8 +265,8 @@ impl Blocks {
         Some(bundle)
     }
 
-    /// Makes room for a block of a class: gives others what there is too much of, or does without
-    /// what was not used for long. Says whether there is some now.
+    /// Makes room for a block of a class: gives a surplus to the depot, or evicts blocks that may
+    /// not be in use any more. Returns whether there is room now.
     fn make_room(&self, class: usize) -> bool {
         if !self.is_open.get() || !is_time(&self.puts_in_vain) {
             return false;
@@ -280,8 +278,8 @@ impl Blocks {
         made
     }
 
-    /// Gives the newest blocks of a class to the depot, if there are enough and `has_room` says
-    /// that there is room.
+    /// Gives the newest blocks of a class to the depot, if there are enough and `has_room` returns
+    /// true.
     fn give_bundle(&self, class: usize, has_room: impl FnOnce(&mut Depot, usize) -> bool) -> bool {
         if self.bundle(class).is_none() {
             return false;
@@ -292,9 +290,9 @@ impl Blocks {
         bundle.map(|bundle| unsafe { depot.put(bundle, class) }).is_some()
     }
 
-    /// Gives a bundle of another class to the depot, else to the allocator. What a thread frees it
-    /// makes again, while what fills the stock may be of another time; the classes take turns, so
-    /// that one that is used fills up again.
+    /// Gives a bundle of another class to the depot, else to the allocator. A thread usually makes
+    /// again what it has just freed, while the other blocks may be left over from earlier. The
+    /// classes take turns, so that a class in use fills up again.
     fn evict_for(&self, newcomer: usize) -> bool {
         let last = self.evicted.get();
         let mut classes = in_turn(last).filter(|class| *class != newcomer);

@@ -17,9 +17,9 @@ use core::task::{Context, Poll, Waker};
 /// The join side of a task: one per task. Dropping it lets the task go on; an output that is there
 /// already is dropped on the spot, and a panic that was not asked for is reported.
 ///
-/// It is one word, so that handles are moved in registers: a flag beside the pointer would be
-/// written as one byte and read with its neighbours, for which the processor waits until the byte
-/// is in the cache.
+/// It is one word, so that handles move in registers. A flag beside the pointer would be written as
+/// one byte and read together with its neighbours, and the processor would stall until that byte is
+/// in the cache.
 pub struct Join<T> {
     /// The task's header, plus [`TAKEN`] once the outcome has been given out.
     header: NonNull<Header>,
@@ -53,7 +53,7 @@ pub enum Failure {
 /// Why a task has no output, in its allocation: it panicked, or else was cancelled.
 pub(super) type Reason = Option<Box<Unheard>>;
 
-/// A panic that a join handle may ask for, and what to do with it if that is dropped.
+/// A panic for the join handle, and how to report it if the handle is dropped.
 pub(super) struct Unheard {
     pub(super) payload: Payload,
     pub(super) late: Option<LateReport>,
@@ -112,8 +112,8 @@ impl<T> Join<T> {
         unsafe { abort(self.header()) };
     }
 
-    /// Leaves a waker in the header, unless that of the same task is there. By itself, so that
-    /// polls of a handle whose task has ended save no registers for it.
+    /// Leaves a waker in the header, unless a waker of the same task is there. A function of its
+    /// own, so that polls of a handle whose task has ended save no registers for it.
     #[inline(never)]
     fn register(&mut self, waker: &Waker) -> JoinSlot {
         if self.as_header().state.load().has_join_waker() {
@@ -143,7 +143,7 @@ impl<T> Join<T> {
         registered
     }
 
-    /// Says that a waker is in the header, or takes it out if the task has ended.
+    /// Announces that a waker is in the header, or takes it out if the task has ended.
     fn announce_waker(&self) -> JoinSlot {
         let registered = self.as_header().state.set_join_waker();
         if registered == JoinSlot::Complete {
@@ -297,8 +297,8 @@ impl<T> Drop for Join<T> {
             // SAFETY: the reference is the handle's, which is being dropped.
             return unsafe { Header::release(self.header()) };
         }
-        // A task that is detached has most often just been made.
-        // SAFETY: the handle's reference keeps the task alive until it is given up.
+        // A detached task has usually just been made. SAFETY: the handle's reference keeps the task
+        // alive until it is given up.
         if !unsafe { &(*self.header().as_ptr()).state }.leave_new() {
             // SAFETY: the handle is being dropped, and has given nothing out.
             unsafe { self.leave() };

@@ -6,8 +6,8 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::Waker;
 
-/// A waker in one word, since every task has room for one: that of a task is the address of the
-/// task's header, any other is in a box.
+/// A waker in one word, since every task has room for one word. The waker of a task is the address
+/// of that task's header; any other waker is in a box.
 pub(super) struct JoinWaker {
     /// A header with a reference; or a boxed [`Waker`], plus [`BOXED`].
     word: NonNull<Header>,
@@ -19,7 +19,7 @@ const BOXED: usize = 1;
 const _: () = assert!(align_of::<Header>() > BOXED && align_of::<Waker>() > BOXED);
 
 impl JoinWaker {
-    /// One that wakes what `waker` does.
+    /// Makes one that wakes what `waker` wakes.
     #[inline]
     pub(super) fn of(waker: &Waker) -> JoinWaker {
         match waker::header_of(waker) {
@@ -37,14 +37,14 @@ impl JoinWaker {
         JoinWaker { word: waker.cast().map_addr(|address| address | BOXED) }
     }
 
-    /// Whether it is the waker of the same task: not of another waker, which is in a box. For a
-    /// thread that does not own the waker: meanwhile its owner may use it up, and the box with it.
+    /// Whether both are wakers of the same task; false for a waker in a box. For a thread that does
+    /// not own this waker: its owner may use it up meanwhile, and the box with it.
     #[inline]
     pub(super) fn is_of_same_task(&self, waker: &Waker) -> bool {
         waker::header_of(waker) == Some(self.word)
     }
 
-    /// Wakes, and is used up.
+    /// Wakes the task, and consumes the waker.
     #[inline]
     pub(super) fn wake(self) {
         let this = ManuallyDrop::new(self);

@@ -23,7 +23,8 @@ impl Place {
     /// ```
     #[inline]
     pub fn new(index: usize) -> Place {
-        // One more, so that a task without a place takes no more memory than one that has it.
+        // Stores one more than the index, so that `Option<Place>` takes no more memory than a
+        // `Place`.
         let place = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
         Place(place.expect("there are fewer than 2^32 - 1 places"))
     }

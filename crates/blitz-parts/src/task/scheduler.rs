@@ -9,9 +9,9 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 /// What a task needs from its runtime: a pointer, as a rule. Every task has a copy.
 ///
 /// # Safety
-/// 1. What a copy points to is alive until every task of it has ended, and the call that ended it
-///    has returned: that of [`Runnable::run`], of a `Runnable`'s drop, of
-///    [`Owned::close_and_cancel`]. It need not outlive wakers, join handles and other references.
+/// 1. What a copy points to is alive until each of its tasks has ended and the call that ended it
+///    has returned: [`Runnable::run`], the drop of a `Runnable`, or [`Owned::close_and_cancel`]. It
+///    need not outlive wakers, join handles and other references.
 /// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long, and is the same for
 ///    the same place; so is the one that [`settle`](Scheduler::settle) returns with the place.
 /// 3. No method unwinds.
@@ -41,13 +41,14 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 ///
 /// let queue = Queue { entries: Mutex::new(Vec::new()), owned: Owned::new() };
 /// let queue: &'static Queue = Box::leak(Box::new(queue));
-/// let (runnable, mut join) = task::new(async { 6 * 7 }, queue);
+/// let site = std::panic::Location::caller();
+/// let (runnable, mut join) = task::new(site, async { 6 * 7 }, queue);
 /// assert!(matches!(runnable.run(), Ran::Complete));
 /// assert!(matches!(join.try_take(), Some(Ok(42))));
 /// ```
 pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
-    /// Whether [`schedule`](Scheduler::schedule) runs nothing of the user's, no waker and no drop,
-    /// when a waker calls it. By default nothing is promised.
+    /// Whether [`schedule`](Scheduler::schedule) runs no user code, neither wakers nor drops, when
+    /// a waker calls it. By default nothing is promised.
     const ONLY_QUEUES: bool = false;
 
     /// Puts a task that a waker or an abort made runnable where it will be run. Called on any
@@ -58,23 +59,23 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// more than the queue after that has to keep the rest alive itself.
     fn schedule(&self, task: Runnable);
 
-    /// Whether the poll that has just left its task waiting has asked for another, on its own
-    /// thread: that is as good as a wake, without an exchange. Called on the thread that polled. By
-    /// default no poll does.
+    /// Whether the poll that has just left its task waiting has asked for another poll. That works
+    /// like a wake, without an exchange. Called on the thread that polled. By default it returns
+    /// false.
     fn has_yielded(&self) -> bool {
         false
     }
 
-    /// Where a task is kept that a poll has left waiting for the first time, if it has no place
-    /// yet, and the list of those that are kept there. Called on the thread that polled. By default
-    /// all are kept in one place.
+    /// Chooses the place of a task that waits for the first time and has none yet. Returns the
+    /// place and the list of the tasks that are kept there. Called on the thread that polled. By
+    /// default all tasks are kept in one place.
     fn settle(&self, _task: NonNull<Header>) -> (Place, &Owned) {
         let place = Place::new(0);
         (place, self.owned(place))
     }
 
-    /// The task that was just [settled](Scheduler::settle) in `place` does not wait there after
-    /// all: it was cancelled meanwhile, and ends. Called on the same thread.
+    /// Takes back the `place` of a task that was just [settled](Scheduler::settle): it was
+    /// cancelled meanwhile, and ends. Called on the same thread.
     fn unsettle(&self, _place: Place) {}
 
     /// The list of those tasks that are kept in `place`.
@@ -83,9 +84,9 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// Reports a panic of user code that no handle waits for.
     fn report_panic(&self, payload: Payload);
 
-    /// A task panicked and its join handle may be told; this is for the case that the handle is
-    /// dropped without having been asked. It must not need the scheduler to be alive. By default
-    /// such a panic is dropped: the panic hook has spoken.
+    /// Returns how to report a task's panic if its join handle is dropped without taking the
+    /// outcome. The report must not need the scheduler to be alive. By default such a panic is
+    /// dropped: the panic hook has reported it.
     fn late_report(&self) -> Option<LateReport> {
         None
     }

@@ -4,18 +4,18 @@ use super::state::Wake;
 use super::{Header, TaskRef};
 use core::fmt;
 
-/// A task has 255 shields, and no room for another.
+/// A task has 255 shields already, and no room for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooDeep;
 
 impl TaskRef {
-    /// One shield more. An abort takes effect when the last shield is removed.
+    /// Adds a shield. An abort takes effect when the last shield is removed.
     pub fn add_shield(&self) -> Result<(), TooDeep> {
         if self.as_header().state.add_shield() { Ok(()) } else { Err(TooDeep) }
     }
 
-    /// One shield less. If it was the last, and the task has been aborted meanwhile, it is
-    /// cancelled: at the end of the poll that it is in, or before it would be polled again.
+    /// Removes a shield. If it was the last, and the task has been aborted meanwhile, the task is
+    /// cancelled: at the end of its current poll, or before the next one.
     ///
     /// # Panics
     /// If there is none.

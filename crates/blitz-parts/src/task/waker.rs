@@ -6,7 +6,8 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
-/// One for all kinds of tasks, so that two wakers of a task are known as equal by their two words.
+/// One table for all kinds of tasks, so that comparing two words shows whether two wakers are
+/// equal.
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
 
 /// A waker that borrows the caller's reference.
@@ -27,8 +28,7 @@ pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     ours.then(|| unsafe { header(waker.data()) })
 }
 
-/// Whether `waker` wakes the task of `header`, itself: one that another future has put around it
-/// does not.
+/// Whether `waker` is the task's own waker, and not one that another future has wrapped around it.
 ///
 /// ```
 /// use core::{ptr::NonNull, task::Waker};
@@ -39,8 +39,8 @@ pub fn is_own(waker: &Waker, header: NonNull<Header>) -> bool {
     header_of(waker) == Some(header)
 }
 
-/// Whether a wake with `waker` only queues a task. Any other waker may run whatever its maker
-/// likes: it may block, call back, or panic.
+/// Whether a wake with `waker` only queues a task. Any other waker may run any code: it may block,
+/// call back, or panic.
 ///
 /// ```
 /// use core::task::Waker;

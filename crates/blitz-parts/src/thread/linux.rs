@@ -9,7 +9,7 @@ pub(super) fn current() -> i32 {
 
 /// The clock of a thread by its number, as `pthread_getcpuclockid` makes it.
 fn clock_of(thread: i32) -> libc::clockid_t {
-    /// Of one thread, and the time that it was on a processor.
+    /// Selects the clock of one thread that counts its time on a processor.
     const PER_THREAD_SCHED: libc::clockid_t = 4 | 2;
     (!thread << 3) | PER_THREAD_SCHED
 }
@@ -47,7 +47,7 @@ fn attributes(thread: i32) -> Option<libc::sched_attr> {
     (got == 0).then(|| unsafe { attributes.assume_init() })
 }
 
-/// As the kernel wants to be told.
+/// The size of the structure, which the kernel asks for.
 const SIZE: u32 = size_of::<libc::sched_attr>() as u32;
 
 pub(super) fn set_slice(thread: i32, slice: Option<Duration>) -> bool {
@@ -81,7 +81,7 @@ mod tests {
             wait.recv().unwrap();
         });
         let thread = told.recv().unwrap();
-        // It is on its way to the wait.
+        // The thread has not reached its wait yet.
         while !is_blocked(thread) {
             std::thread::yield_now();
         }

@@ -1,5 +1,4 @@
-//! What the system knows of a thread: whether it is blocked, and how long it may compute at a
-//! stretch.
+//! Asks the system whether a thread is blocked, and sets how long it may compute at a stretch.
 //!
 //! A thread that is blocked is not computing: it has used no processor time since the last look,
 //! and the system does not count it as ready to run. A thread that waits for a processor is not
@@ -39,7 +38,7 @@ impl ThreadId {
         u32::from_ne_bytes(self.0.to_ne_bytes())
     }
 
-    /// The same back; `None` for zero.
+    /// The inverse of [`to_bits`](ThreadId::to_bits); `None` for zero.
     pub fn from_bits(bits: u32) -> Option<ThreadId> {
         (bits != 0).then(|| ThreadId(i32::from_ne_bytes(bits.to_ne_bytes())))
     }
@@ -50,15 +49,15 @@ pub fn time_used(thread: ThreadId) -> Option<Duration> {
     system::time_used(thread.0)
 }
 
-/// Whether the thread is neither running nor ready to run: it waits in the system. Where the system
-/// does not say, whether it is blocked is told by [`time_used`] alone, and this says yes.
+/// Whether the thread is neither running nor ready to run: it waits in the kernel. Returns true
+/// where the system does not say; then only [`time_used`] shows whether a thread is blocked.
 pub fn is_blocked(thread: ThreadId) -> bool {
     system::is_blocked(thread.0)
 }
 
-/// Has `thread` compute for about `slice` at a stretch before other threads have their turn. The
-/// system prefers a thread with a shorter slice when it wakes. `None`: the slice of other threads.
-/// Returns whether the system does that.
+/// Lets `thread` compute for about `slice` at a stretch before other threads get their turn. The
+/// system prefers a thread with a shorter slice when it wakes. `None` stands for the default slice.
+/// Returns whether the system supports that.
 ///
 /// ```
 /// use blitz_parts::thread::{current, set_slice};

@@ -1,4 +1,4 @@
-//! A system that does not say, or a model, where a thread that makes no progress may be blocked or
+//! A system that does not say, or a model, in which a thread without progress may be blocked or
 //! not.
 
 use std::time::Duration;

@@ -1,12 +1,11 @@
-//! Which run a worker is in and what that run waits for: a thief that follows a trail takes nothing
-//! of a run that is over.
+//! Tracks which run a worker is in and what that run waits for. A thief that follows a trail takes
+//! no job of a run that is over.
 //!
 //! # Who calls it
 //! The worker whose trail it is: [`Trail::begin`], [`Trail::end`], [`Trail::wait_for`],
 //! [`Trail::end_wait`]. Workers that wait for a job follow its runner: [`Trail::is_still`] as the
-//! condition of a steal, [`Trail::next`] to the worker that the runner waits for in its turn.
-//! Thieves about to force private jobs into the open: [`Trail::is_stuck`]. Caller:
-//! `blitz-core/worker`.
+//! condition of a steal, [`Trail::next`] for the worker that the runner itself waits for. Thieves
+//! about to force private jobs into the open: [`Trail::is_stuck`]. Caller: `blitz-core/worker`.
 //!
 //! # State
 //! | word | meaning | who writes |
@@ -29,12 +28,12 @@
 //! ```
 //!
 //! # Invariants
-//! - **TRAIL-1** A job that is stolen from the worker's deque on condition that it
-//!   [is still](Trail::is_still) in a run was not pushed by a later run, nor by one inside of it
-//!   that has not ended.
-//! - **TRAIL-2** What [`Trail::next`] returns for a run is a runner that this run waits for, or has
-//!   waited for: never one that the worker waits for outside of the run, or in another one, be it
-//!   inside of this run and over.
+//! - **TRAIL-1** A thief that steals from the worker's deque on condition that the worker [is
+//!   still](Trail::is_still) in a run gets no job of a later run, nor of an inner run that has not
+//!   ended.
+//! - **TRAIL-2** [`Trail::next`] returns a runner that this run waits for, or has waited for. It
+//!   never returns one that the worker waits for outside of the run or in another run, not even in
+//!   an inner run that is over.
 //! - **TRAIL-3** A worker counts as stuck only if it has pushed nothing since a thief last asked.
 //!
 //! # Orderings
@@ -51,12 +50,12 @@
 //! | O9 | `run` store in `end` | Release | O4 | TRAIL-2: a follower that sees the outer run again does not see what the inner one waited for |
 //!
 //! # What this does not do
-//! A job that a run has left in the deque at its end, because no caller waits for it, counts as one
-//! of the run outside: whether that matters the follower's policy says. Numbers wrap around: a
+//! A job that a run leaves in the deque at its end, because no caller waits for it, counts as a job
+//! of the outer run. The follower's policy decides whether that matters. Numbers wrap around: a
 //! follower that sleeps for four billion runs of one worker may take another run for its own.
 //!
 //! # Lineage
-//! Leapfrogging (Wagner and Calder 1993): a worker that waits takes only jobs of the one that it
+//! Leapfrogging (Wagner and Calder 1993): a waiting worker takes only jobs of the worker that it
 //! waits for. The number of the run makes that a condition of the steal.
 
 #[cfg(all(test, blitz_loom))]
@@ -76,7 +75,7 @@ pub struct Trail {
     seen: AtomicU64,
 }
 
-/// What a trail said before a run began. Given back to [`Trail::end`].
+/// The state of a trail before a run began. Given back to [`Trail::end`].
 #[must_use = "a run that began has to end"]
 #[derive(Debug)]
 pub struct Outside {
@@ -107,7 +106,7 @@ impl Trail {
         Trail::default()
     }
 
-    /// A run begins; returns its number, which is not zero. Own thread only.
+    /// Begins a run; returns its number, which is not zero. Own thread only.
     #[inline]
     pub fn begin(&self) -> (u32, Outside) {
         let outside = Outside { run: self.run.load(Relaxed), wait: self.wait() }; // O7
@@ -124,7 +123,7 @@ impl Trail {
         (run, outside)
     }
 
-    /// The innermost run ends. Own thread only.
+    /// Ends the innermost run. Own thread only.
     #[inline]
     pub fn end(&self, outside: Outside) {
         self.run.store(outside.run, Release); // O9
@@ -150,13 +149,13 @@ impl Trail {
         Wait(self.waits_for.load(Relaxed)) // O7
     }
 
-    /// The worker waits for what `runner` runs. Own thread only.
+    /// Notes that the worker waits for what `runner` runs. Own thread only.
     pub fn wait_for(&self, runner: Runner) {
         let order = if broken(Step::TrailWaitRelease) { Relaxed } else { Release };
         self.waits_for.store(runner.to_bits(), order); // O3
     }
 
-    /// A wait is over; `outer`: what [`wait`](Trail::wait) had said before. Own thread only.
+    /// Ends a wait; `outer` is what [`wait`](Trail::wait) returned before it. Own thread only.
     pub fn end_wait(&self, outer: Wait) {
         let order = if broken(Step::TrailEndWaitRelease) { Relaxed } else { Release };
         self.waits_for.store(outer.0, order); // O3
@@ -169,13 +168,13 @@ impl Trail {
             return None;
         }
         let runner = Runner::from_bits(self.waits_for.load(Acquire))?; // O5
-        // A run inside may have begun and ended meanwhile, and the wait may be its own.
+        // An inner run may have begun and ended meanwhile, and the wait may belong to it.
         let is_same = broken(Step::TrailNextCounts) || self.begun.load(Relaxed) == begun; // O7
         (is_same && (broken(Step::TrailNextLooksAgain) || self.is_still(run))).then_some(runner)
     }
 
-    /// Whether the worker, which has pushed so many jobs by now, had pushed as many when a thief
-    /// last asked this: then it may sit in one of them.
+    /// Whether the worker has pushed nothing since a thief last called this: then it may sit in a
+    /// long job. `pushes` is the number of jobs that it has pushed by now.
     pub fn is_stuck(&self, pushes: u64) -> bool {
         self.seen.swap(pushes, Relaxed) == pushes // O7
     }

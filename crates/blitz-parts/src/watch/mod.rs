@@ -1,5 +1,5 @@
-//! Whether a thread watches over what a stuck worker leaves behind: if something is in use then the
-//! watch looks, or has been notified.
+//! Turns the watch thread on while a stuck worker could leave work behind. If something is in use,
+//! the watch looks at it, or has been notified.
 //!
 //! # Who calls it
 //! A worker that has put a task where only it looks, or has left the driver: [`Watch::need`] or
@@ -9,7 +9,7 @@
 //! # State
 //! | word | meaning | who sets | who clears |
 //! |---|---|---|---|
-//! | `on` | the watch looks, or was notified and will; or the pool needs none | the worker that needs it, by exchange; the watch | the watch, before its last look; the worker that could not start it |
+//! | `on` | the watch looks, or was notified and will look; or the pool needs no watch | the worker that needs it, by exchange; the watch | the watch, before its last look; the worker that could not start it |
 //! | `stopping` | the pool ends | `stop` | never |
 //! | `asymmetric` | workers pass only a compiler fence before they read `on` | – | the thread that finds the heavy fence refused |
 //! | `missed` | needs since the thread could not be started; 0 if it could | the worker that could not start it | the worker that could |
@@ -30,10 +30,10 @@
 //! # Invariants
 //! - **WATCH-1** If something is in use when [`Watch::need`] has returned, and its duty is done,
 //!   then the watch looks at it: it is on, or it is on its way and sees it in its last look.
-//! - **WATCH-2** Of all needs that find the watch off one has the duty to wake it.
+//! - **WATCH-2** Exactly one of the needs that find the watch off has the duty to wake it.
 //! - **WATCH-3** After `stop` the watch ends as soon as it is awake, and no need wakes it.
-//! - **WATCH-4** A watch that could not be started is off. Of the needs that follow, one in
-//!   [`WATCH_MISSED`] tries again.
+//! - **WATCH-4** A watch that could not be started is off. One in [`WATCH_MISSED`] of the later
+//!   needs tries again.
 //! - **WATCH-5** Once the system has refused the heavy fence the watch is not turned off any more.
 //!
 //! # Orderings
@@ -44,16 +44,16 @@
 //! | O3 | `on` exchange | Relaxed | itself | WATCH-2: exchanges of one word have one order |
 //! | O4 | `on` stores, loads | Relaxed | – | it carries no data: a watch that is turned on sees what the worker did before, at the latest behind O2 |
 //! | O5 | `stopping` store, loads | Relaxed | – | WATCH-3: the unpark that follows carries it to a watch that parks |
-//! | O6 | `missed` | Relaxed | – | a pace: one attempt more or less is no matter |
-//! | O7 | `asymmetric` store, load | Relaxed | – | a worker that reads it late is the case of WATCH-5 |
+//! | O6 | `missed` | Relaxed | – | it only sets the pace: one attempt more or less does not matter |
+//! | O7 | `asymmetric` store, load | Relaxed | – | WATCH-5 covers a worker that reads it late |
 //!
 //! # What this does not do
-//! It parks and starts no thread: results name the duty. It does not say how often the watch looks,
-//! nor what it does about what it finds.
+//! It parks and starts no thread: results name the duty. The caller decides how often the watch
+//! looks, and what it does then.
 //!
 //! # Lineage
 //! The store-fence-load pair of `sleep`, with the asymmetric fence of `barrier`, since the frequent
-//! side is each task that goes into a LIFO slot.
+//! side runs for each task that goes into a LIFO slot.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -82,7 +82,7 @@ pub struct Watch {
 pub enum Need {
     /// Nothing.
     Met,
-    /// To unpark the watch, or to start it and to say [whether that worked](Watch::has_started).
+    /// Unpark the watch, or start it and report [whether that worked](Watch::has_started).
     Wake,
 }
 
@@ -90,9 +90,9 @@ pub enum Need {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It looks after the workers.
+    /// Look at the workers.
     Look,
-    /// It parks until it is unparked, and asks again.
+    /// Park until unparked, and call `next` again.
     Park,
     /// It ends.
     End,
@@ -122,7 +122,7 @@ impl Watch {
         }
     }
 
-    /// The caller has just put something where the watch looks after it.
+    /// Asks for the watch: the caller has just put something where the watch looks.
     #[inline]
     pub fn need(&self) -> Need {
         // O1
@@ -162,8 +162,8 @@ impl Watch {
         if was_on { Need::Met } else { Need::Wake }
     }
 
-    /// The duty of [`Need::Wake`] was to start the watch; says whether that worked. If not there is
-    /// no watch until a later attempt.
+    /// Reports whether the start of the watch worked, which was the duty of [`Need::Wake`]. If it
+    /// did not, there is no watch until a later attempt.
     pub fn has_started(&self, started: bool) {
         self.missed.store(u32::from(!started), Relaxed); // O6
         if !started {
@@ -172,8 +172,8 @@ impl Watch {
         }
     }
 
-    /// The system refuses the heavy fence: from now on workers use an ordinary one. For those that
-    /// do not know that yet the watch is on, and stays so (WATCH-5).
+    /// Makes workers use an ordinary fence from now on, because the system refuses the heavy one.
+    /// The watch is turned on and stays on, for workers that do not know that yet (WATCH-5).
     pub fn become_symmetric(&self) -> Need {
         self.asymmetric.store(false, Relaxed); // O7
         self.need()
@@ -190,8 +190,8 @@ impl Watch {
         }
     }
 
-    /// The watch has found nothing in use for a while. Turns it off unless `in_use` finds something
-    /// now; returns whether it is off.
+    /// Turns off the watch, which has found nothing in use for a while, unless `in_use` finds
+    /// something now. Returns whether it is off.
     pub fn rest(&self, in_use: impl FnOnce() -> bool) -> bool {
         self.turns.take();
         self.on.store(false, Relaxed); // O4
@@ -209,7 +209,7 @@ impl Watch {
         !stays
     }
 
-    /// The pool ends. The caller then unparks the watch, if there is one.
+    /// Ends the watch with its pool. The caller then unparks the watch, if there is one.
     pub fn stop(&self) {
         self.stopping.store(true, Relaxed); // O5
     }

@@ -1,4 +1,4 @@
-//! One timer, as its owner sees it: it lies in the future that sleeps, and the wheel points to it.
+//! One timer. It lies in the future that sleeps, and the wheel points to it.
 
 use super::Wheel;
 use super::levels::Node;
@@ -28,7 +28,7 @@ pub enum Waiting {
     Closed,
 }
 
-/// A timer, in a wheel or not. Dropped, it leaves its wheel.
+/// A timer, in a wheel or not. Dropping it takes it out of its wheel.
 pub struct Entry {
     state: AtomicU32,
     /// The wheel that it is in, or was in last. The owner's only.
@@ -58,7 +58,7 @@ impl Entry {
         }
     }
 
-    /// What the entry does now. One that is fired stays so until its owner says otherwise.
+    /// The state of the entry now. A fired entry stays fired until its owner resets or cancels it.
     #[inline]
     pub fn state(&self) -> Waiting {
         // O3
@@ -70,8 +70,7 @@ impl Entry {
         }
     }
 
-    /// As [`Entry::state`]; if the entry waits, `waker` is called in the end in place of the one
-    /// before.
+    /// As [`Entry::state`]; if the entry waits, `waker` replaces the waker of the last poll.
     pub fn poll(self: Pin<&mut Self>, waker: &Waker) -> Waiting {
         let mut state = self.state();
         if state == Waiting::Yes {
@@ -97,8 +96,8 @@ impl Entry {
         self.as_ref().get_ref().leave();
     }
 
-    /// If the entry waits it goes on to wait in the same wheel, with the same waker, until `tick`,
-    /// and this is true. Otherwise it is idle then.
+    /// If the entry waits, makes it wait until `tick`, in the same wheel and with the same waker,
+    /// and returns true. Otherwise makes it idle.
     pub fn reset(self: Pin<&mut Self>, tick: u64) -> bool {
         let entry = self.as_ref().get_ref();
         let moved = entry.in_wheel(|wheel, timers| {
@@ -119,11 +118,12 @@ impl Entry {
         }
     }
 
-    /// The owner puts the entry, which is idle, into `wheel`, whose lock it holds.
+    /// Marks the idle entry as waiting in `wheel`. The caller is its owner and holds the wheel's
+    /// lock.
     #[inline]
     pub(super) fn begin(&self, wheel: &'static Wheel, waker: Waker) -> NonNull<Entry> {
         self.wheel.set(Some(wheel));
-        // SAFETY: the entry is idle, so the node is the owner's, and no other thread is asked.
+        // SAFETY: the entry is idle, so the node is the owner's alone.
         unsafe { self.node() }.waker = Some(waker);
         self.state.store(WAITING, Relaxed); // O4
         NonNull::from(self)

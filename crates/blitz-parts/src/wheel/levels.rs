@@ -1,5 +1,5 @@
-//! The slots: where an entry is by its tick, and what is due next. All of it under the wheel's
-//! lock.
+//! The slots of a wheel: finds an entry's slot by its tick, and the next tick that is due. All
+//! under the wheel's lock.
 
 use super::entry::Entry;
 use crate::prim::{Step, broken};
@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 const DIGIT: u32 = 6;
 const SLOTS: usize = 1 << DIGIT;
 
-/// What an entry is to its slot.
+/// An entry's links within its slot.
 pub(super) struct Node {
-    /// A slot's entries are a ring, the newest before the oldest. None while in no slot.
+    /// The entries of a slot form a ring, the newest before the oldest. `None` while in no slot.
     links: Option<Links>,
     tick: u64,
     pub(super) level: u8,
@@ -136,7 +136,7 @@ impl Levels {
     /// 1. As for [`place`](Levels::place).
     #[inline]
     unsafe fn place_above(&mut self, entry: NonNull<Entry>, tick: u64, coarseness: u64) {
-        // What is overdue goes where the wheel is.
+        // An overdue entry goes to the slot at which the wheel is.
         let tick = tick.max(self.elapsed);
         let digits = (tick ^ self.elapsed) | coarseness;
         let level = ((u64::BITS - 1 - digits.leading_zeros()) / DIGIT) as usize;
@@ -203,9 +203,10 @@ impl Levels {
         unsafe { set_after(links.before, links.after) };
     }
 
-    /// The slot whose entries come first: the one that is being cleared; else that of the lowest
-    /// level in use, for what is in a level comes before what is in those above; and there the
-    /// lowest, for slots before `elapsed` are empty (WHEEL-5).
+    /// The slot whose entries come first. It is the slot that is being cleared, if there is one.
+    /// Otherwise it is in the lowest level in use, because entries of a level come before those of
+    /// the levels above; and there it is the lowest slot in use, because slots before `elapsed` are
+    /// empty (WHEEL-5).
     fn first_slot(&self) -> Option<First> {
         if self.in_use == 0 {
             return None;
@@ -244,7 +245,7 @@ impl Levels {
             self.move_oldest(place);
         }
         let Some(first) = self.first_slot() else { return Ok(None) };
-        // Those of a slot of the lowest level are all due at once.
+        // The entries of a slot of the lowest level are all due at once.
         let Some(oldest) = self.oldest(first.place()).filter(|_| first.level > 0) else {
             return Ok(Some(first.soonest));
         };
@@ -268,15 +269,15 @@ impl Levels {
         Ok(self.first())
     }
 
-    /// The search goes on at `after`, which comes behind the entry that it was at. Behind the
-    /// newest it has seen all.
+    /// Moves the search on to `after`, the entry behind the one that it was at. Behind the newest
+    /// entry it has seen all.
     #[cold]
     fn pass(&mut self, after: NonNull<Entry>) {
         let Some(search) = &mut self.search else { return };
         let slot = &mut self.levels[search.place.level as usize].slots[search.place.slot as usize];
         search.at = after;
         if slot.oldest == Some(after) {
-            // Those that came meanwhile came behind, and were seen.
+            // Entries that came meanwhile are behind the others, and were seen.
             slot.soonest = slot.soonest.max(search.least);
             self.search = None;
         }
@@ -286,7 +287,7 @@ impl Levels {
         self.levels[place.level as usize].slots[place.slot as usize].oldest
     }
 
-    /// The wheel is at `now`, or as far as it can be without moving entries.
+    /// Moves the wheel to `now`, or as far as it can go without moving entries.
     #[inline]
     pub(super) fn forward(&mut self, now: u64) {
         if now > self.elapsed {
@@ -321,8 +322,8 @@ impl Levels {
         false
     }
 
-    /// From now on the entries of this slot, at whose first tick the wheel is, move to lower
-    /// levels.
+    /// Begins to move the entries of this slot to lower levels. The wheel is at the slot's first
+    /// tick.
     fn begin_clearing(&mut self, place: Place) {
         self.clearing = Some(place);
         self.coarseness =
@@ -341,7 +342,7 @@ impl Levels {
         unsafe { self.place_above(entry, tick, FINEST) };
     }
 
-    /// Moves the wakers of `max` entries to `woken`; says whether there may be more.
+    /// Moves the wakers of `max` entries to `woken`; returns whether there may be more.
     pub(super) fn close(&mut self, max: usize, woken: &mut VecDeque<Waker>) -> bool {
         for _ in 0..max {
             let Some(entry) = self.first_slot().and_then(|first| self.oldest(first.place())) else {
@@ -370,7 +371,7 @@ impl Levels {
     }
 }
 
-/// What an entry is to its slot.
+/// An entry's links within its slot.
 ///
 /// # Safety
 /// 1. The entry waits, and the wheel's lock is held.

@@ -1,7 +1,7 @@
 //! A lock for a few instructions at a time: one exchange to take it, one store to give it back.
 //!
-//! A wheel's lock is taken twice per timer, nearly always by one thread, so that case is the one to
-//! make fast. A thread that finds it taken yields soon: the holder may have lost its core.
+//! A wheel's lock is taken twice per timer, nearly always by one thread, so that case must be fast.
+//! A thread that finds it taken yields soon: the holder may have lost its core.
 
 use crate::prim::{
     Acquire, AtomicBool, Relaxed, Release, Step, Witness, broken, spin_loop, yield_now,
@@ -61,8 +61,8 @@ impl<T> Lock<T> {
         }
     }
 
-    /// For a thread that takes the lock again at once: yields if another one waits for it, which
-    /// would find it taken nearly each time.
+    /// For a thread that takes the lock again at once: yields if another thread waits for the lock,
+    /// which would otherwise find it taken nearly every time.
     pub(super) fn give_way(&self) {
         if self.wanted.load(Relaxed) {
             self.wanted.store(false, Relaxed);

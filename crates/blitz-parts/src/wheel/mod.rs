@@ -18,9 +18,9 @@
 //!
 //! The wheel has eleven levels of 64 slots; a slot of level `n` is `64^n` ticks long, so every tick
 //! of 64 bits has a place. `elapsed` is where the wheel is: an entry is in the level of the highest
-//! of its digits, to base 64, that differs from those of `elapsed`. So all that is in one level
-//! comes before all that is in the next one, and the first slot that is in use, which two bitmaps
-//! name, holds what is due first.
+//! of its digits, to base 64, that differs from those of `elapsed`. So all entries of one level
+//! come before all entries of the next one. Two bitmaps lead to the first slot in use, which holds
+//! the entries that are due first.
 //!
 //! When the wheel reaches the first tick of a slot above level 0, the driver clears that slot: it
 //! moves the entries to lower levels, a few at a time, and lets go of the lock in between. Until
@@ -36,8 +36,8 @@
 //!
 //! # Invariants
 //! - **WHEEL-1** No entry is fired before its tick.
-//! - **WHEEL-2** `expire(now)` fires every entry whose tick is not after `now`, unless it says that
-//!   there is more.
+//! - **WHEEL-2** `expire(now)` fires every entry whose tick is not after `now`, unless it returns
+//!   that there is more.
 //! - **WHEEL-3** Entries are fired in the order of their ticks; those of one tick in the order in
 //!   which they came.
 //! - **WHEEL-4** Each WAITING entry is in one slot, which is in use; only the lock's holder touches
@@ -51,7 +51,7 @@
 //!   and not if it was cancelled before. None is called, cloned or dropped under the lock.
 //! - **WHEEL-8** `earliest` is not after the tick of any entry, and a thread that lowers it
 //!   notifies the wheel's [`OnEarlier`].
-//! - **WHEEL-9** A closed wheel takes no entry. Its memory stays a wheel's for ever, so that one
+//! - **WHEEL-9** A closed wheel takes no entry. Its memory stays a wheel for ever, so that an owner
 //!   that finds its entry WAITING may take the lock, whatever has happened to the wheel since.
 //! - **WHEEL-10** A slot that is being cleared is the first slot until it is empty: `elapsed` is
 //!   its `soonest` and no entry is due before; no entry in a lower level came after one that is
@@ -104,7 +104,7 @@ use std::sync::Arc;
 
 /// Notified when a wheel has got an earlier first timer.
 pub trait OnEarlier: Send + Sync {
-    /// Something is due at `tick`, and nothing of this wheel before.
+    /// Called when a timer is due at `tick` and no other timer of this wheel before.
     fn is_earlier(&self, tick: u64);
 }
 
@@ -121,7 +121,7 @@ struct Timers {
     on_earlier: Option<Arc<dyn OnEarlier>>,
 }
 
-/// What a closed wheel says to a new timer.
+/// The error of a timer that is put into a closed wheel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed;
 
@@ -147,7 +147,7 @@ impl Earlier {
 }
 
 impl Wheel {
-    /// A wheel for ever, closed.
+    /// Creates a closed wheel, which is never freed.
     fn new() -> Wheel {
         let timers = Timers { levels: Levels::new(), on_earlier: None };
         Wheel { earliest: Earliest::new(), timers: Lock::new(timers) }
@@ -159,8 +159,8 @@ impl Wheel {
         timers.on_earlier = Some(on_earlier);
     }
 
-    /// Puts `entry`, which is in no wheel afterwards but this one, where it is fired at `tick`.
-    /// `now` is some recent tick, at which the wheel may be by now.
+    /// Puts `entry` into this wheel, to be fired at `tick`, and takes it out of any other wheel.
+    /// `now` is some recent tick, to which the wheel may move.
     ///
     /// # Errors
     /// If the wheel is closed; then the entry is idle.
@@ -227,8 +227,8 @@ impl Wheel {
         self.earliest.get()
     }
 
-    /// When something is due: exactly, where [`Wheel::earliest`] may be too early. Looks at each
-    /// entry of a slot, in as many turns as it takes.
+    /// Returns exactly when the first timer is due, while [`Wheel::earliest`] may be too early.
+    /// Looks at each entry of a slot, in as many turns as it takes.
     pub fn next(&self) -> u64 {
         loop {
             {

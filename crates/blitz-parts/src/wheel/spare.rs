@@ -1,6 +1,5 @@
-//! Wheels that were closed, for the next one that is opened: a wheel's memory is never freed, so
-//! that an entry may name its wheel without keeping it alive. There are as many as were ever open
-//! at once.
+//! Keeps closed wheels for reuse. A wheel's memory is never freed, so that an entry may point to
+//! its wheel without keeping it alive. There are as many wheels as were ever open at once.
 
 use super::{OnEarlier, Wheel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 
-/// Remembers the last tick that it was told.
+/// Remembers the last tick of which it was notified.
 #[derive(Default)]
 struct Told(AtomicU64, AtomicUsize);
 
@@ -22,7 +22,7 @@ impl OnEarlier for Told {
     }
 }
 
-/// Says who it is.
+/// A waker that records its number.
 struct Named(usize, Arc<Mutex<Vec<usize>>>);
 
 impl Wake for Named {
@@ -345,7 +345,7 @@ fn wheel_12_the_search_for_the_next_tick_goes_on_beside_others() {
     for timer in 0..999 {
         twins.insert(timer, 100_000 + timer as u64);
     }
-    // The first one was the soonest, of which the slot still knows.
+    // The first one was the soonest, and the slot still remembers it.
     twins.cancel(0);
     let mut turns = 0;
     let next = || twins.wheel.lock().levels.next(MAX).ok();
@@ -403,7 +403,7 @@ fn wheel_12_a_wheel_is_closed_in_turns() {
     wheel.give_back();
 }
 
-/// A million timers of one tick, of which half leave, then half of the rest, and so on, while the
+/// A million timers of one tick. Half of them leave, then half of the rest, and so on, while the
 /// driver is at them.
 #[test]
 fn wheel_10_half_after_half_leaves_a_slot_that_is_being_cleared() {

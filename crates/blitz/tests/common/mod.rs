@@ -102,7 +102,7 @@ pub struct Tally {
     dropped: Arc<AtomicUsize>,
 }
 
-/// Tells its [`Tally`] when it is dropped.
+/// Notifies its [`Tally`] when it is dropped.
 #[derive(Debug)]
 pub struct Token(Arc<AtomicUsize>);
 

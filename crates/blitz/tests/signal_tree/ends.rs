@@ -68,7 +68,7 @@ fn signalled_tasks_that_nobody_polled_end_with_their_runtime() {
     });
 }
 
-/// Spawns through a handle until told to stop.
+/// Spawns through a handle until the test stops it.
 fn spawn_until(handle: &Handle, tally: &Tally, stop: &AtomicBool) {
     while !stop.load(SeqCst) {
         let token = tally.token();

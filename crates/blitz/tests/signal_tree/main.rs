@@ -62,7 +62,7 @@ fn wait_until_empty(runtime: &Runtime) {
     assert_eq!(signal.signals, signal.taken_own + signal.taken_elsewhere);
 }
 
-/// Something that tasks are told by others, with numbers.
+/// Numbers that tasks send to each other.
 #[derive(Default)]
 struct Bell {
     rung: AtomicU64,

@@ -1,4 +1,4 @@
-//! Local sets, on whatever thread the operation is called.
+//! Local sets, on the thread that calls the operation.
 
 use super::run::future;
 use super::stage::{Ctx, Outcome, Stop, ticketed};

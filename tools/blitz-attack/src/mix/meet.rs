@@ -1,4 +1,5 @@
-//! Tasks that meet in channels and locks of `blitz::sync`. Each meeting is between tasks that await.
+//! Tasks that meet in channels and locks of `blitz::sync`. Each meeting is between tasks that
+//! await.
 
 use super::stage::{Ctx, Outcome, Stop, ticketed};
 use crate::ledger::Kind;

@@ -1,4 +1,5 @@
-//! The random mix: round after round, each made of a seed, until the time is up or something breaks.
+//! The random mix: round after round, each made of a seed, until the time is up or something
+//! breaks.
 
 mod curtain;
 mod io;
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How often the mix says how far it is.
+/// How often the mix prints its progress.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// Rounds after which as many descriptors are open as ever will be.
 const WARM_UP: u64 = 20;
@@ -108,8 +109,8 @@ fn folder() -> std::io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Planned panics are the program's business, and would fill the screen; so is that of a `join_all` which
-/// the end of its runtime interrupts.
+/// Planned panics are the program's business, and would fill the screen; so is that of a `join_all`
+/// which the end of its runtime interrupts.
 fn silence_planned_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

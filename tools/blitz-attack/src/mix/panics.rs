@@ -1,5 +1,5 @@
-//! Panics in every kind of closure and future: each arrives where the documentation says, and what ran
-//! beside it comes to its end.
+//! Panics in every kind of closure and future: each arrives where the documentation says, and what
+//! ran beside it comes to its end.
 
 use super::stage::{Ctx, Outcome, Stop, text_of, ticketed};
 use crate::ledger::Kind;

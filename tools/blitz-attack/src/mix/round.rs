@@ -1,4 +1,5 @@
-//! One round: builds the runtimes of a plan, lets the actors play, ends each runtime, closes the books.
+//! One round: builds the runtimes of a plan, lets the actors play, ends each runtime, closes the
+//! books.
 
 use super::curtain;
 use super::jobs::entered;

@@ -7,7 +7,7 @@ use crate::plan::op::{Child, Op};
 /// Runs `op` on the current thread, whichever that is.
 pub fn run(ctx: &Ctx, op: &Child) -> Outcome {
     if op.awaits() {
-        // Spawns are told from awaited ones: they are joined here.
+        // Spawned ones, unlike awaited ones, are joined here.
         return match &**op {
             Op::All(children) => children.iter().map(|child| run(ctx, child)).sum(),
             Op::Spawn(spawn) => {

@@ -29,18 +29,18 @@ pub struct Arena {
     pub handle: Handle,
     /// None once the runtime is about to end.
     runtime: Mutex<Option<Arc<Runtime>>>,
-    /// How many panics the runtime's handler is told of for certain.
+    /// How many panics the runtime's handler certainly gets.
     pub strays_certain: AtomicU64,
-    /// How many more it may be told of.
+    /// How many more it may get.
     pub strays_possible: AtomicU64,
-    /// How many it was told of.
+    /// How many it got.
     pub strays_seen: Arc<AtomicU64>,
     /// On each of its threads the handler of the start and that of the end panic.
     handlers_panic: bool,
 }
 
 impl Arena {
-    /// The most panics that the runtime's handler was told of. Once the runtime has ended.
+    /// The number of panics that the runtime's handler got, once the runtime has ended.
     #[must_use]
     pub fn strays_most(&self) -> u64 {
         let metrics = self.handle.metrics();
@@ -161,7 +161,7 @@ impl Ctx {
         self.stage.ledger.complain(text.into());
     }
 
-    /// The runtime's panic handler is told of a panic, if `certain` for sure.
+    /// Notes that the runtime's panic handler may get a panic; if `certain`, it must.
     pub fn expect_stray(&self, certain: bool) {
         let arena = &self.stage.arenas[self.home];
         let count = if certain { &arena.strays_certain } else { &arena.strays_possible };
@@ -181,7 +181,7 @@ impl Ctx {
         }
     }
 
-    /// Compares what came of `op` with what should.
+    /// Compares the result of `op` with the expected one.
     pub fn expect(&self, op: &Op, outcome: Outcome) -> Outcome {
         match outcome {
             Ok(value) if value != op.value() => {
@@ -211,7 +211,8 @@ impl Ctx {
             Err(error) => {
                 let payload = error.into_panic();
                 if payload.is::<Planned>() && self.is_ending() {
-                    // A waker of the program's own that panics, dropped with a task that is cancelled.
+                    // A waker of the program's own that panics, dropped with a task that is
+                    // cancelled.
                     return Err(Stop);
                 }
                 let text = text_of(&*payload);

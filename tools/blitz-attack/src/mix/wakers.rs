@@ -70,7 +70,8 @@ async fn through(ctx: &Ctx, kind: WakerKind) -> Result<(), super::stage::Stop> {
         let inner = cx.waker().clone();
         let passing = Passing { inner, kind, ctx: ctx.clone(), _ticket: ctx.ticket(Kind::Thing) };
         let waker = Waker::from(Arc::new(passing));
-        // It drops the waker of the last poll, and so its panic is ours; ours may be the last reference, too.
+        // It drops the waker of the last poll, and so its panic is ours; ours may be the last
+        // reference, too.
         let polled = catch_unwind(AssertUnwindSafe(|| {
             std::pin::Pin::new(&mut handle).poll(&mut Context::from_waker(&waker))
         }));

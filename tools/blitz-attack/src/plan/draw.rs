@@ -1,8 +1,8 @@
 //! Draws operations that are legal where they stand, so that a hang or a wrong value is a defect.
 //!
-//! Each operation waits only for what it has started itself, and tasks that meet others await them: that
-//! is what the documentation of `block_on` asks for. Closures on threads for blocking wait for no other
-//! such closure, for there may be one thread only.
+//! Each operation waits only for work that it has started itself, and tasks that meet others await
+//! them: the documentation of `block_on` asks for that. Blocking closures wait for no other such
+//! closure, because there may be only one thread.
 
 use super::may_wait_while_blocking;
 use super::op::{
@@ -50,8 +50,8 @@ pub struct Draw<'a> {
     pub settings: &'a [Settings],
     /// How many operations may still be drawn.
     pub budget: usize,
-    /// A worker of one runtime waits for the end of another: what is left there must not wait for a job that
-    /// may lie below that very call on the worker's stack.
+    /// A worker of one runtime waits for the end of another. Work that is left there must not wait
+    /// for a job that may lie below that very call on the worker's stack.
     pub isolated: bool,
 }
 

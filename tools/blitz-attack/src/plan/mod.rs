@@ -12,8 +12,9 @@ use settings::{Settings, Threads};
 /// Whether a closure on a thread for blocking may wait for the pool of `settings`.
 #[must_use]
 pub fn may_wait_while_blocking(settings: &Settings) -> bool {
-    // With few threads such a closure may wait for a job below one that waits for the closure's thread:
-    // `spawn_blocking` documents it. And a clock that stands does not move while such a closure runs.
+    // With few threads such a closure may wait for a job below one that waits for the closure's
+    // thread: `spawn_blocking` documents it. And a clock that stands does not move while such a
+    // closure runs.
     settings.threads != Threads::Paused && settings.blocking_threads == 512
 }
 

@@ -158,7 +158,7 @@ pub enum TimerKind {
     InTime,
     /// `interval`.
     Interval,
-    /// Many sleeps at once, half of which are dropped.
+    /// Many sleeps at once; half of them are dropped.
     Many,
     /// A sleep that is reset.
     Reset,

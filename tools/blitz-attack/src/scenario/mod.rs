@@ -1,4 +1,4 @@
-//! Programs that have broken the pool, or must not: each states what it wants in a few lines.
+//! Programs that have broken the pool, or must not. Each is a few lines long.
 
 mod ends;
 mod filters;

@@ -23,7 +23,7 @@ pub const ALL: &[Scenario] = &[
     },
 ];
 
-/// Blocks in `wake` until it is told to go on.
+/// Blocks in `wake` until the test lets it go on.
 struct Blocks {
     begun: AtomicBool,
     go: Mutex<mpsc::Receiver<()>>,

@@ -97,7 +97,8 @@ fn quota_text(quota: Option<Quota>) -> String {
     )
 }
 
-/// The variables are for the default pool; one for which something is chosen ignores the variable for it.
+/// The variables are for the default pool; one for which something is chosen ignores the variable
+/// for it.
 fn variable(value: Option<&str>, error: Option<&str>) -> String {
     match (value, error) {
         (None, _) => "not set".to_owned(),

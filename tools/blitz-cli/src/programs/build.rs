@@ -42,9 +42,10 @@ fn cargo(folder: &Path) -> Command {
     command
 }
 
-/// Has every inner loop begin on a cache line. Where loops come to lie depends on the size of the core in front of
-/// them, and one that straddles two lines takes up to twice as long: the sorts of numbers in order differed by a
-/// factor of 1.6 between the cores, in either direction, with the same instructions.
+/// Has every inner loop begin on a cache line. Where loops come to lie depends on the size of the
+/// core in front of them, and one that straddles two lines takes up to twice as long: the sorts of
+/// numbers in order differed by a factor of 1.6 between the cores, in either direction, with the
+/// same instructions.
 fn loops_on_cache_lines() -> Vec<String> {
     if env::consts::ARCH != "x86_64" {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! From the ticks of events to times.
+//! Converts the ticks of events to times.
 
 #![forbid(unsafe_code)]
 
@@ -13,12 +13,12 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// A trace of the `last` while is taken.
+    /// Starts a trace that covers `last`.
     pub(super) fn now(last: Duration) -> Clock {
         Clock { now: ticks::refine(), last }
     }
 
-    /// How many ticks ago something happened, of which the lower bits are known.
+    /// How many ticks ago an event was. Only the lower bits of its ticks are known.
     pub(super) fn age(&self, ticks: u64) -> u64 {
         let unknown = u64::BITS - Event::BITS;
         self.now.ticks.wrapping_sub(ticks) << unknown >> unknown

@@ -1,4 +1,4 @@
-//! From a wake to the poll that it caused.
+//! Connects each wake to the poll that it caused.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What is left of the trace points without `tracing`.
+//! Empty trace points, without the feature `tracing`.
 
 #![forbid(unsafe_code)]
 

@@ -25,24 +25,24 @@ use std::task::{Context, Poll};
 /// # Ok(()) }) }
 /// ```
 ///
-/// Several tasks may [`accept`](TcpListener::accept) at once. If the process has no more
-/// descriptors that is an error of `accept`, and the connection waits: let some time pass, or close
+/// Several tasks may [`accept`](TcpListener::accept) at once. If the process has no descriptor
+/// left, `accept` returns an error and the connection stays queued: let some time pass, or close
 /// something, before the next try.
 #[derive(Debug)]
 pub struct TcpListener {
     io: Registration<mio::net::TcpListener>,
-    /// What io_uring is at, if that is used.
+    /// The operation of io_uring, if that is used.
     accepting: Accepting,
 }
 
 descriptor!(TcpListener);
 
 impl TcpListener {
-    /// Listens on the first of the addresses that can be bound; port 0 has the system choose one.
+    /// Listens on the first of the addresses that can be bound. For port 0 the system chooses one.
     /// The address may have been in use a moment ago (`SO_REUSEADDR`).
     ///
     /// # Errors
-    /// If none can be bound: why the last one could not.
+    /// The error of the last address, if none can be bound.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<TcpListener> {
         first_that_works(addr, |address| async move {
             TcpListener::of(mio::net::TcpListener::bind(address)?)
@@ -59,8 +59,8 @@ impl TcpListener {
     /// If the future is dropped no connection is lost.
     ///
     /// # Errors
-    /// What the system says, for instance that there are too many open files; and if the runtime
-    /// has ended.
+    /// If the system reports an error, for instance that there are too many open files, or if the
+    /// runtime has ended.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         if let Some(uring) = driver::uring_for_sockets() {
             if let Some(accepted) = self.accepting.next(uring, self.as_fd()).await {
@@ -72,7 +72,8 @@ impl TcpListener {
         Ok((TcpStream::of(stream)?, address))
     }
 
-    /// As [`accept`](TcpListener::accept), to be polled. Only the newest task that polls is woken.
+    /// As [`accept`](TcpListener::accept), as a poll function. Only the newest task that polls is
+    /// woken.
     ///
     /// # Errors
     /// As [`accept`](TcpListener::accept).
@@ -88,15 +89,15 @@ impl TcpListener {
         })
     }
 
-    /// The address that it listens on.
+    /// Returns the address that it listens on.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.get().local_addr()
     }
 
-    /// A listener of the standard library as one of Blitz's. It is made non-blocking.
+    /// Converts a listener of the standard library. Makes it non-blocking.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -115,11 +116,12 @@ impl TcpListener {
         TcpListener::of(mio::net::TcpListener::from_std(listener))
     }
 
-    /// The listener as one of the standard library; it stays non-blocking.
+    /// Converts it to a listener of the standard library. It stays non-blocking.
     ///
     /// With io_uring, a dropped [`accept`](TcpListener::accept) leaves an operation behind that may
-    /// have taken a connection meanwhile. A listener of the standard library cannot hold it: it is
-    /// closed. To have it, call [`poll_accept`](TcpListener::poll_accept) before.
+    /// have taken a connection meanwhile. A listener of the standard library cannot hold that
+    /// connection, so it is closed. To get it, call [`poll_accept`](TcpListener::poll_accept)
+    /// first.
     ///
     /// # Errors
     /// If the system refuses.
@@ -130,7 +132,7 @@ impl TcpListener {
     /// How many hops a packet may take (`IP_TTL`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn ttl(&self) -> io::Result<u32> {
         self.io.get().ttl()
     }
@@ -144,7 +146,7 @@ impl TcpListener {
     }
 }
 
-/// What io_uring has accepted, as a stream of the current runtime.
+/// Makes a stream of the current runtime of a connection that io_uring has accepted.
 fn of_uring(accepted: io::Result<(OwnedFd, SocketAddr)>) -> io::Result<(TcpStream, SocketAddr)> {
     let (stream, address) = accepted?;
     Ok((TcpStream::from_std(stream.into())?, address))

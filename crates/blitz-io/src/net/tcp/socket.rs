@@ -1,4 +1,4 @@
-//! Sockets that have options before they have a purpose.
+//! Sockets whose options are set before they listen or connect.
 
 use super::{TcpListener, TcpStream};
 use crate::net::options;
@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// A TCP socket that neither listens nor is connected yet, to set options before it does.
+/// A TCP socket that neither listens nor is connected yet. Set its options first.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -34,7 +34,7 @@ macro_rules! option {
         #[doc = concat!("What was set for: ", $what, ".")]
         ///
         /// # Errors
-        /// If the system does not say.
+        /// If the system reports an error.
         pub fn $get(&self) -> io::Result<$kind> {
             self.socket.$of_system()
         }
@@ -122,16 +122,15 @@ impl TcpSocket {
         "for how long a close waits for what was not sent yet (`SO_LINGER`)"
     );
 
-    /// How much the system keeps of what is to be sent (`SO_SNDBUF`). Some systems say more than
-    /// was set.
+    /// Returns the size of the send buffer (`SO_SNDBUF`). Some systems return more than was set.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn send_buffer_size(&self) -> io::Result<usize> {
         self.socket.send_buffer_size()
     }
 
-    /// Sets how much the system keeps of what is to be sent.
+    /// Sets the size of the send buffer.
     ///
     /// # Errors
     /// If the system refuses.
@@ -139,16 +138,15 @@ impl TcpSocket {
         self.socket.set_send_buffer_size(bytes)
     }
 
-    /// How much the system keeps of what was received (`SO_RCVBUF`). Some systems say more than was
-    /// set.
+    /// Returns the size of the receive buffer (`SO_RCVBUF`). Some systems return more than was set.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn recv_buffer_size(&self) -> io::Result<usize> {
         self.socket.recv_buffer_size()
     }
 
-    /// Sets how much the system keeps of what was received.
+    /// Sets the size of the receive buffer.
     ///
     /// # Errors
     /// If the system refuses.
@@ -159,7 +157,7 @@ impl TcpSocket {
     /// Returns the interface that the socket is bound to (`SO_BINDTODEVICE`).
     ///
     /// # Errors
-    /// If the system does not say; systems other than Linux do not.
+    /// If the system does not say; only Linux does.
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
         options::device(self)
     }
@@ -179,27 +177,27 @@ impl TcpSocket {
         options::bind_device(self, interface)
     }
 
-    /// The address that the socket is bound to.
+    /// Returns the address that the socket is bound to.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let address = self.socket.local_addr()?;
         address.as_socket().ok_or_else(|| io::Error::other("the socket has no internet address"))
     }
 
-    /// The error that the system has for this socket, if there is one; it has none afterwards.
+    /// Takes the pending error of this socket (`SO_ERROR`), if there is one.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.socket.take_error()
     }
 
-    /// Gives the socket an address; port 0 has the system choose one.
+    /// Binds the socket to an address. For port 0 the system chooses one.
     ///
     /// # Errors
-    /// If the address cannot be had.
+    /// If the address cannot be bound.
     pub fn bind(&self, addr: SocketAddr) -> io::Result<()> {
         self.socket.bind(&addr.into())
     }
@@ -207,7 +205,7 @@ impl TcpSocket {
     /// Connects.
     ///
     /// # Errors
-    /// What the system says; and if the runtime has ended.
+    /// If the system reports an error, or if the runtime has ended.
     pub async fn connect(self, addr: SocketAddr) -> io::Result<TcpStream> {
         match self.socket.connect(&addr.into()) {
             Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => {
@@ -218,10 +216,10 @@ impl TcpSocket {
         TcpStream::connecting(mio::net::TcpStream::from_std(self.socket.into())).await
     }
 
-    /// Waits for connections; the system keeps up to `backlog` of them.
+    /// Listens for connections; the system queues up to `backlog` of them.
     ///
     /// # Errors
-    /// What the system says; and if the runtime has ended.
+    /// If the system reports an error, or if the runtime has ended.
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
         self.socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
         TcpListener::of(mio::net::TcpListener::from_std(self.socket.into()))

@@ -63,7 +63,7 @@ impl TcpStream {
     /// Connects to the first of the addresses that answers.
     ///
     /// # Errors
-    /// If none does: why the last one did not; and if the runtime has ended.
+    /// The error of the last address, if none answers; or if the runtime has ended.
     pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<TcpStream> {
         first_that_works(addr, |address| async move {
             TcpStream::connecting(mio::net::TcpStream::connect(address)?).await
@@ -75,7 +75,7 @@ impl TcpStream {
         Ok(TcpStream { io: driver::watch(stream)? })
     }
 
-    /// Waits until a connection that was begun is there, or has failed.
+    /// Waits until a connection attempt has succeeded or failed.
     pub(super) async fn connecting(stream: mio::net::TcpStream) -> io::Result<TcpStream> {
         let stream = TcpStream::of(stream)?;
         loop {
@@ -98,7 +98,7 @@ impl TcpStream {
         }
     }
 
-    /// A stream of the standard library as one of Blitz's. It is made non-blocking.
+    /// Converts a stream of the standard library. Makes it non-blocking.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -119,7 +119,7 @@ impl TcpStream {
         TcpStream::of(mio::net::TcpStream::from_std(stream))
     }
 
-    /// The stream as one of the standard library; it stays non-blocking.
+    /// Converts it to a stream of the standard library. It stays non-blocking.
     ///
     /// # Errors
     /// If the system refuses.
@@ -127,7 +127,7 @@ impl TcpStream {
         Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
     }
 
-    /// Waits until there is something to read and copies it; the next read gets it again.
+    /// Waits for data and copies it without consuming it; the next read gets it again.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -144,12 +144,12 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// What the system says; and if the runtime has ended.
+    /// If the system reports an error, or if the runtime has ended.
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.io(Interest::READABLE, |stream| stream.peek(buf)).await
     }
 
-    /// As [`peek`](TcpStream::peek), to be polled. Only the newest task that polls is woken.
+    /// As [`peek`](TcpStream::peek), as a poll function. Only the newest task that polls is woken.
     ///
     /// # Errors
     /// As [`peek`](TcpStream::peek).
@@ -161,15 +161,15 @@ impl TcpStream {
         self.io.poll_io(cx, Interest::READABLE, |stream| transfer::peek(stream, buf))
     }
 
-    /// The address on this side.
+    /// Returns the local address.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.get().local_addr()
     }
 
-    /// The address on the other side.
+    /// Returns the peer's address.
     ///
     /// # Errors
     /// If the stream is not connected any more.
@@ -180,14 +180,14 @@ impl TcpStream {
     /// Whether small writes go out at once (`TCP_NODELAY`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn nodelay(&self) -> io::Result<bool> {
         self.io.get().nodelay()
     }
 
-    /// Sets whether small writes go out at once, rather than wait for more.
+    /// Sets whether small writes go out at once (`TCP_NODELAY`).
     ///
-    /// A protocol of requests and answers wants that.
+    /// Protocols of requests and answers should set it.
     ///
     /// # Errors
     /// If the system refuses.
@@ -195,17 +195,17 @@ impl TcpStream {
         self.io.get().set_nodelay(nodelay)
     }
 
-    /// Whether what comes is acknowledged at once (`TCP_QUICKACK`).
+    /// Whether received data is acknowledged at once (`TCP_QUICKACK`).
     ///
     /// # Errors
-    /// If the system does not say; systems other than Linux do not.
+    /// If the system does not say; only Linux does.
     pub fn quickack(&self) -> io::Result<bool> {
         options::quickack(self)
     }
 
-    /// Sets whether what comes is acknowledged at once, rather than with the next answer.
+    /// Sets whether received data is acknowledged at once, rather than with the next answer.
     ///
-    /// The system may go back on it later, so set it again after each read for which it matters.
+    /// The system may reset it later, so set it again after each read for which it matters.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -222,16 +222,16 @@ impl TcpStream {
         options::set_quickack(self, quickack)
     }
 
-    /// For how long a close waits for what was not sent yet (`SO_LINGER`).
+    /// Returns how long a close waits for unsent bytes (`SO_LINGER`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         SockRef::from(self).linger()
     }
 
-    /// Sets for how long a close waits for what was not sent yet. Zero: it does not wait, and
-    /// resets the connection. More than zero blocks the thread that drops the stream.
+    /// Sets how long a close waits for unsent bytes. With zero it does not wait, and resets the
+    /// connection. More than zero blocks the thread that drops the stream.
     ///
     /// # Errors
     /// If the system refuses.
@@ -252,7 +252,7 @@ impl TcpStream {
     /// How many hops a packet may take (`IP_TTL`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn ttl(&self) -> io::Result<u32> {
         self.io.get().ttl()
     }

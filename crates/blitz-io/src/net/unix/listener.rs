@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 
 /// A Unix socket that waits for connections.
 ///
-/// Dropped, it leaves its path behind; remove the file before it is bound again.
+/// Dropping it leaves its path behind; remove the file before you bind it again.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -33,7 +33,7 @@ pub struct UnixListener {
 descriptor!(UnixListener);
 
 impl UnixListener {
-    /// Listens at `path`, where nothing must be yet.
+    /// Listens at `path`, which must not exist yet.
     ///
     /// # Errors
     /// If the path cannot be bound.
@@ -58,15 +58,16 @@ impl UnixListener {
     /// If the future is dropped no connection is lost.
     ///
     /// # Errors
-    /// What the system says, for instance that there are too many open files; and if the runtime
-    /// has ended.
+    /// If the system reports an error, for instance that there are too many open files, or if the
+    /// runtime has ended.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         let (stream, address) =
             self.io.io(Interest::READABLE, |listener| listener.accept()).await?;
         Ok((UnixStream::of(stream)?, address))
     }
 
-    /// As [`accept`](UnixListener::accept), to be polled. Only the newest task that polls is woken.
+    /// As [`accept`](UnixListener::accept), as a poll function. Only the newest task that polls is
+    /// woken.
     ///
     /// # Errors
     /// As [`accept`](UnixListener::accept).
@@ -78,23 +79,23 @@ impl UnixListener {
         })
     }
 
-    /// The address that it listens at.
+    /// Returns the address that it listens at.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.get().local_addr()
     }
 
-    /// The error that the system has for this socket, if there is one; it has none afterwards.
+    /// Takes the pending error of this socket (`SO_ERROR`), if there is one.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.get().take_error()
     }
 
-    /// A listener of the standard library as one of Blitz's. It is made non-blocking.
+    /// Converts a listener of the standard library. Makes it non-blocking.
     ///
     /// # Errors
     /// If the system refuses, or if the runtime has ended.
@@ -103,7 +104,7 @@ impl UnixListener {
         UnixListener::of(mio::net::UnixListener::from_std(listener))
     }
 
-    /// The listener as one of the standard library; it stays non-blocking.
+    /// Converts it to a listener of the standard library. It stays non-blocking.
     ///
     /// # Errors
     /// If the system refuses.

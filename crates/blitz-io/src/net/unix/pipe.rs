@@ -38,7 +38,7 @@ pub fn pipe() -> io::Result<(Sender, Receiver)> {
     Ok((Sender::watched(sender)?, Receiver::watched(receiver)?))
 }
 
-/// How a pipe with a path, a FIFO, is opened.
+/// Options for opening a FIFO, a pipe with a path.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -70,8 +70,8 @@ impl OpenOptions {
 
     /// Opens for both directions, so that neither end waits for the other.
     ///
-    /// The receiver then sees no end when the last sender goes. Linux allows it; other systems need
-    /// not.
+    /// The receiver then sees no end when the last sender is closed. Linux allows it; other systems
+    /// may not.
     pub fn read_write(&mut self, value: bool) -> &mut OpenOptions {
         self.read_write = value;
         self
@@ -86,7 +86,8 @@ impl OpenOptions {
     /// Opens the end that reads. A sender need not be there yet.
     ///
     /// # Errors
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if it is no pipe, or what the system says.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if it is no pipe, or if the system reports an
+    /// error.
     pub fn open_receiver<P: AsRef<Path>>(&self, path: P) -> io::Result<Receiver> {
         let file = self.open(FileOptions::new().read(true).write(self.read_write), path)?;
         Receiver::of(file.into(), !self.unchecked)
@@ -96,7 +97,7 @@ impl OpenOptions {
     ///
     /// # Errors
     /// `ENXIO` if no receiver is there, [`InvalidInput`](io::ErrorKind::InvalidInput) if it is no
-    /// pipe, or what the system says.
+    /// pipe, or if the system reports an error.
     pub fn open_sender<P: AsRef<Path>>(&self, path: P) -> io::Result<Sender> {
         let file = self.open(FileOptions::new().write(true).read(self.read_write), path)?;
         Sender::of(file.into(), !self.unchecked)
@@ -108,13 +109,14 @@ impl OpenOptions {
     }
 }
 
-/// The end of a pipe that writes: [`AsyncWrite`]. Dropped, the receiver sees the end.
+/// The end of a pipe that writes: [`AsyncWrite`]. The receiver sees the end when this is dropped.
 #[derive(Debug)]
 pub struct Sender {
     io: Registration<system::Sender>,
 }
 
-/// The end of a pipe that reads: [`AsyncRead`]. It ends when no process has the other end any more.
+/// The end of a pipe that reads: [`AsyncRead`]. It reads the end when no process has a sender any
+/// more.
 #[derive(Debug)]
 pub struct Receiver {
     io: Registration<system::Receiver>,
@@ -122,7 +124,7 @@ pub struct Receiver {
 
 descriptor!(Sender, Receiver);
 
-/// What both ends have. The last arguments are which access it needs, and for what.
+/// The methods of both ends. The last arguments are the access that an end needs, and its name.
 macro_rules! end {
     ($End:ident, $interest:expr, $other_access:expr, $for_what:literal) => {
         impl $End {
@@ -147,11 +149,11 @@ macro_rules! end {
                 $End::watched(end)
             }
 
-            /// A file that is a pipe as one of Blitz's ends. It is made non-blocking.
+            /// Converts a file that is a pipe. Makes it non-blocking.
             ///
             /// # Errors
-            /// [`InvalidInput`](io::ErrorKind::InvalidInput) if it is no pipe, or open for the
-            /// other direction only; and if the runtime has ended.
+            /// [`InvalidInput`](io::ErrorKind::InvalidInput) if it is not a pipe, or open for the
+            /// other direction only; or if the runtime has ended.
             pub fn from_file(file: File) -> io::Result<$End> {
                 $End::of(file.into(), true)
             }
@@ -180,7 +182,7 @@ macro_rules! end {
                 $End::of(fd, false)
             }
 
-            /// Waits until something of `interest` is worth an attempt, and says what.
+            /// Waits until something of `interest` is worth an attempt, and returns what.
             ///
             /// # Errors
             /// If the runtime that the pipe was made in has ended.
@@ -188,11 +190,10 @@ macro_rules! end {
                 self.io.ready(interest).await.map(|sight| sight.ready())
             }
 
-            /// Calls `attempt`, which does something with the descriptor itself, unless it is known
-            /// that it would block.
+            /// Calls `attempt`, which uses the descriptor itself, unless it is known to block.
             ///
             /// # Errors
-            /// What `attempt` returns, or that it would block.
+            /// The error of `attempt`, or that it would block.
             pub fn try_io<R>(&self, attempt: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
                 let mut attempt = Some(attempt);
                 self.io.try_io($interest, |_| match attempt.take() {
@@ -201,7 +202,7 @@ macro_rules! end {
                 })
             }
 
-            /// The descriptor, no longer watched. It is made blocking.
+            /// Stops watching the descriptor, makes it blocking, and returns it.
             ///
             /// # Errors
             /// If the system refuses.
@@ -211,7 +212,7 @@ macro_rules! end {
                 Ok(end.into())
             }
 
-            /// The descriptor, no longer watched. It stays non-blocking.
+            /// Stops watching the descriptor and returns it. It stays non-blocking.
             ///
             /// # Errors
             /// If the system refuses.
@@ -234,7 +235,8 @@ impl Sender {
         self.ready(Interest::WRITABLE).await.map(drop)
     }
 
-    /// As [`writable`](Self::writable), to be polled. Only the newest task that polls is woken.
+    /// As [`writable`](Self::writable), as a poll function. Only the newest task that polls is
+    /// woken.
     ///
     /// # Errors
     /// If the runtime that the pipe was made in has ended.
@@ -242,7 +244,7 @@ impl Sender {
         self.io.poll_ready(cx, Interest::WRITABLE).map_ok(drop)
     }
 
-    /// Writes as much as there is room for, unless there is none; returns how much.
+    /// Writes as much as there is room for, without waiting; returns how many bytes.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -254,13 +256,13 @@ impl Sender {
     /// ```
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or another error of the
+    /// system.
     pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, |mut end| end.write(buf))
     }
 
-    /// As [`try_write`](Self::try_write), from several buffers, of which the system takes 1,024 at
-    /// once.
+    /// As [`try_write`](Self::try_write), from several buffers; the system takes 1,024 at once.
     ///
     /// # Errors
     /// As [`try_write`](Self::try_write).
@@ -279,7 +281,8 @@ impl Receiver {
         self.ready(Interest::READABLE).await.map(drop)
     }
 
-    /// As [`readable`](Self::readable), to be polled. Only the newest task that polls is woken.
+    /// As [`readable`](Self::readable), as a poll function. Only the newest task that polls is
+    /// woken.
     ///
     /// # Errors
     /// If the runtime that the pipe was made in has ended.
@@ -287,7 +290,7 @@ impl Receiver {
         self.io.poll_ready(cx, Interest::READABLE).map_ok(drop)
     }
 
-    /// Reads what is there, unless nothing is; 0 means that no sender is left.
+    /// Reads what is there without waiting; 0 means that no sender is left.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -300,7 +303,8 @@ impl Receiver {
     /// ```
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing is there, or what the system says.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing is there, or another error of the
+    /// system.
     pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, |mut end| end.read(buf))
     }
@@ -329,7 +333,7 @@ impl AsyncRead for Receiver {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         // A short read does not mean that there is no more: a sender may write packets
-        // (`O_DIRECT`), of which a read brings one.
+        // (`O_DIRECT`), and a read returns one packet.
         let attempt = |end: &system::Receiver| transfer::read(end, buf);
         self.io.poll_io(cx, Interest::READABLE, attempt).map_ok(drop)
     }
@@ -359,12 +363,12 @@ impl AsyncWrite for Sender {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Nothing is kept back here: what was written is the system's.
+        // Nothing is buffered here: written bytes are with the system.
         Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A pipe has no end but that of its descriptor.
+        // A pipe only ends when its descriptor is closed.
         Poll::Ready(Ok(()))
     }
 }

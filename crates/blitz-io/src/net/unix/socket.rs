@@ -1,4 +1,4 @@
-//! Sockets that have an address before they have a purpose.
+//! Sockets that are bound before they listen or connect.
 
 use super::{UnixDatagram, UnixListener, UnixStream};
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 
-/// A Unix socket that neither listens nor is connected yet, to bind it or to set options first.
+/// A Unix socket that neither listens nor is connected yet. Bind it or set options first.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -50,7 +50,7 @@ impl UnixSocket {
         Ok(UnixSocket { socket, kind })
     }
 
-    /// Gives the socket an address: `path`, where nothing must be yet.
+    /// Binds the socket to `path`, which must not exist yet.
     ///
     /// # Errors
     /// If the path cannot be bound.
@@ -58,10 +58,10 @@ impl UnixSocket {
         self.socket.bind(&SockAddr::unix(path)?)
     }
 
-    /// Waits for connections; the system keeps up to `backlog` of them.
+    /// Listens for connections; the system queues up to `backlog` of them.
     ///
     /// # Errors
-    /// If the socket is for packets, or what the system says; and if the runtime has ended.
+    /// If the socket is for packets, if the system reports an error, or if the runtime has ended.
     pub fn listen(self, backlog: u32) -> io::Result<UnixListener> {
         self.must_be(Type::STREAM, "a socket for packets cannot listen: use UnixSocket::datagram")?;
         self.socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;

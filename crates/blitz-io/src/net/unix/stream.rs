@@ -45,8 +45,8 @@ impl UnixStream {
     /// Connects to the listener at `path`.
     ///
     /// # Errors
-    /// If no socket listens there, or, as [`WouldBlock`](io::ErrorKind::WouldBlock), if too many
-    /// wait there already; and if the runtime has ended.
+    /// If no socket listens there; [`WouldBlock`](io::ErrorKind::WouldBlock) if too many
+    /// connections wait there already; or if the runtime has ended.
     pub async fn connect<P: AsRef<Path>>(path: P) -> io::Result<UnixStream> {
         UnixStream::connecting(mio::net::UnixStream::connect(path)?).await
     }
@@ -82,7 +82,7 @@ impl UnixStream {
         Ok(UnixStream { io: driver::watch(stream)? })
     }
 
-    /// A stream of the standard library as one of Blitz's. It is made non-blocking.
+    /// Converts a stream of the standard library. Makes it non-blocking.
     ///
     /// # Errors
     /// If the system refuses, or if the runtime has ended.
@@ -91,7 +91,7 @@ impl UnixStream {
         UnixStream::of(mio::net::UnixStream::from_std(stream))
     }
 
-    /// The stream as one of the standard library; it stays non-blocking.
+    /// Converts it to a stream of the standard library. It stays non-blocking.
     ///
     /// # Errors
     /// If the system refuses.
@@ -99,18 +99,18 @@ impl UnixStream {
         Ok(std::os::fd::OwnedFd::from(self.io.into_inner()?).into())
     }
 
-    /// The address on this side.
+    /// Returns the local address.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.get().local_addr()
     }
 
-    /// The address on the other side.
+    /// Returns the peer's address.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.get().peer_addr()
     }
@@ -127,7 +127,7 @@ impl UnixStream {
     /// ```
     ///
     /// # Errors
-    /// If the system does not say; systems other than Linux do not.
+    /// If the system does not say; only Linux does.
     pub fn peer_cred(&self) -> io::Result<UCred> {
         UCred::of(self)
     }

@@ -14,10 +14,10 @@ const WORKERS: usize = 3;
 struct Crowd {
     signals: Bitmap,
     ran: Arc<Vec<AtomicUsize>>,
-    /// Of each task: something that is written before it is signalled.
+    /// For each task: a word that is written before the task is signalled.
     written: Arc<Vec<AtomicUsize>>,
     left: AtomicUsize,
-    /// Of each worker: whether it lies in its bed.
+    /// For each worker: whether it lies in its bed.
     beds: Mutex<[bool; WORKERS]>,
     woken: Condvar,
 }

@@ -91,7 +91,8 @@ fn bitmap_12_one_that_goes_round_meets_tasks_of_all_partitions() {
     busy.iter().for_each(|&number| assert_eq!(arena.signal(tasks.give(number)), Told::Nobody));
     let (own, round) = (Cursor::default(), Cursor::default());
     for turn in 0..3 * busy.len() {
-        // Of three workers the first is always at work, and so is always signalled what it takes.
+        // The first of three workers is always at work, and what it takes is signalled again each
+        // time.
         let mine = tasks.take(arena.signals.take_own(&own, 0, 3).task.unwrap());
         assert_eq!(mine, busy[turn % 2]);
         assert_eq!(arena.signal(tasks.give(mine)), Told::Nobody);

@@ -1,4 +1,4 @@
-//! The LIFO slot, which no sleeper looks into: what is evicted from it, and what is taken from it.
+//! The LIFO slot, which no sleeper looks into: tasks that are evicted from it or taken from it.
 
 use super::Crew;
 use crate::compose::Event;
@@ -34,8 +34,7 @@ fn canary_an_eviction_without_the_light_fence() {
     canary(&[Step::BarrierLight], Some(3), eviction);
 }
 
-/// Worker 0 has a task in its slot and does not get to it: the watch takes it, or worker 0 after
-/// all.
+/// Worker 0 has a task in its slot and is late to run it: the watch or worker 0 takes it.
 fn rescue() {
     let crew = Crew::new(2);
     let worker = crew.start(1);

@@ -1,8 +1,7 @@
-//! Tasks move from one queue to another while a worker falls asleep: on their way no last look sees
-//! them.
+//! Tasks move between queues while a worker falls asleep. No last look sees them on their way.
 //!
-//! In each model worker 0 gets two tasks of which the first waits for the second. What it takes
-//! them from is out of the sleeper's sight, so that worker 0 always gets both.
+//! In each model worker 0 gets two tasks, and the first waits for the second. The sleeper does not
+//! see where worker 0 takes them from, so worker 0 always gets both.
 
 use super::Crew;
 use crate::compose::Event;
@@ -18,7 +17,7 @@ fn first_waits_for_second() -> [Runnable; 2] {
     [second.waiting_task(), second.task()]
 }
 
-/// A ring with the two tasks and two more, so that half of it are the two.
+/// A ring with the two tasks and two more, so that the two are half of it.
 fn someones_ring() -> Ring<4> {
     let ring = Ring::new();
     for task in first_waits_for_second().into_iter().chain([task(|| ()), task(|| ())]) {
@@ -85,8 +84,8 @@ fn canary_a_batch_without_the_sleepers_fence() {
     canary(&[Step::SleepLookFence], Some(4), a_busy_worker_takes_a_batch);
 }
 
-/// Worker 0 counts as looking for work, so no worker is woken for what it puts into its ring, until
-/// it goes to run what it has found.
+/// Worker 0 counts as looking for work. So no worker is woken for the tasks in its ring until
+/// worker 0 goes to run the one that it found.
 fn a_searcher_steals() {
     let crew = Crew::new(2);
     let ring = someones_ring();
@@ -101,7 +100,7 @@ fn a_searcher_steals() {
 #[test]
 fn sleep_3_a_searcher_that_stole_wakes_another() {
     check(5_500, Some(4), a_searcher_steals);
-    // Nor does this rest on what the searcher told while it was one.
+    // This does not rest on what the searcher announced while it searched, either.
     check_without(Step::SleepTaskWakes, 5_500, Some(4), a_searcher_steals);
 }
 
@@ -128,8 +127,8 @@ fn canary_a_searcher_keeps_its_batch_to_itself() {
 }
 
 /// Worker 1 may look for work before anything is there and register as a sleeper after worker 0 has
-/// put two tasks into its ring, has taken the first and sits in a leaf. With private jobs the event
-/// counter is needed for this; but each task is told of.
+/// put two tasks into its ring, has taken the first and sits in a leaf. With private jobs this
+/// needs the event counter; but each task is announced.
 fn the_first_goes_before_the_sleeper_registers() {
     let crew = Crew::new(2);
     let sleeper = crew.start_once(1);

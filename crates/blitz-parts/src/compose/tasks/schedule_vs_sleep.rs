@@ -57,9 +57,9 @@ fn sleep_8_tasks_that_overflow_are_found() {
     check(14_000, Some(2), local_overflow);
 }
 
-/// Worker 2 sleeps, worker 1 looks. Worker 0 puts two tasks into its ring, of which the first waits
-/// for the second, and wakes no worker if it sees worker 1 look. Worker 1 takes the first and must
-/// see the second, to wake worker 2 for it.
+/// Worker 2 sleeps, worker 1 looks. Worker 0 puts two tasks into its ring, and the first waits for
+/// the second. It wakes no worker if it sees worker 1 look. Worker 1 takes the first and must see
+/// the second, to wake worker 2 for it.
 fn the_taker_passes_on() {
     let crew = Crew::new(3);
     let sleeper = crew.start_once(2);

@@ -4,8 +4,8 @@ use super::Crew;
 use crate::compose::Event;
 use crate::prim::{Step, canary, check, thread};
 
-/// The task is run, or cancelled by the thread that has it: the worker, the thread that ends the
-/// pool, or the poster.
+/// The task runs, or the thread that has it cancels it: the worker, the thread that ends the pool,
+/// or the poster.
 fn stop_against_a_task_from_outside() {
     let crew = Crew::new(1);
     let worker = crew.start(0);

@@ -1,5 +1,5 @@
-//! Parking a thread that polls a future by itself: a wake-up before, during or after the decision
-//! to block is never missed.
+//! Parks a thread that polls a future by itself. It misses no wake-up, whether that comes before,
+//! during or after the decision to block.
 //!
 //! # Who calls it
 //! `park`: the thread inside `block_on`, outside of every pool. `unpark`: its waker, any thread.
@@ -33,7 +33,8 @@
 //! One thread parks at a time. There are no timeouts.
 //!
 //! # Lineage
-//! Seed 003's ParkState, with an exchange where it had a store, and without its timeout.
+//! The ParkState of the tasks document (`docs/coverage.md`), with an exchange where it had a store,
+//! and without its timeout.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -59,9 +60,9 @@ impl Parker {
         Parker { word: AtomicU32::new(UNPARKED) }
     }
 
-    /// Blocks until `unpark` is called, or was since the last `park`. Spins for a moment first,
-    /// where that has been good so far: what is waited for is often there sooner than a thread
-    /// falls asleep.
+    /// Blocks until `unpark` is called, or returns at once if it was called since the last `park`.
+    /// Spins for a moment first if that has paid off so far: the event often comes sooner than a
+    /// thread falls asleep.
     pub fn park(&self) {
         if habit::spin_until(|| self.word.load(Relaxed) == NOTIFIED) {
             return self.leave();

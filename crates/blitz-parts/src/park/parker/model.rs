@@ -4,7 +4,7 @@ use super::Parker;
 use crate::prim::{AtomicBool, Relaxed, Step, canary, check, thread};
 use std::sync::Arc;
 
-/// A waiter that sets a flag's worth of work apart: it may go on only when it sees the flag.
+/// A waiter that goes on only when it sees a flag, and a waker that sets the flag.
 fn one_wakes() {
     let parker = Arc::new(Parker::new());
     let flag = Arc::new(AtomicBool::new(false));
@@ -20,8 +20,8 @@ fn one_wakes() {
     waker.join().unwrap();
 }
 
-/// Two wakers, each with something of its own; the waiter looks again after each return, as one
-/// that polls a future does.
+/// Two wakers, each with its own flag. The waiter looks again after each return, as a thread that
+/// polls a future does.
 fn two_wake() {
     let parker = Arc::new(Parker::new());
     let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
