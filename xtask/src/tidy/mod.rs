@@ -1,4 +1,4 @@
-//! Rules of this house that no compiler checks. Also a test, so `cargo test` says what CI would say.
+//! Rules of this repository that no compiler checks. They also run as a test in `cargo test`.
 
 mod atomics;
 mod cfgs;
@@ -16,6 +16,7 @@ mod parts;
 mod threads;
 mod tokio;
 mod unsafety;
+mod words;
 
 pub use direction::{draw, graphs};
 pub use manifests::rust_version;
@@ -33,7 +34,7 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Where rules leave what they find.
+/// Collects the findings of rules.
 pub struct Report {
     rule: &'static str,
     pub findings: Vec<Finding>,
@@ -59,11 +60,16 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ),
     ("threads", "blitz-core takes locks, threads and time from prim.rs", threads::check),
     ("tokio", "in blitz-io two files name Tokio: what is borrowed, what is shown", tokio::check),
-    ("cfg", "platforms and the model checker are told apart in few files", cfgs::check),
+    ("cfg", "only few files depend on the platform or on the model checker", cfgs::check),
     ("unsafe", "unsafe stays in blitz-parts and in listed files of blitz-core", unsafety::check),
     ("direction", "calls go down inside of a crate, by the table in order.rs", direction::check),
     ("ecosystem", "docs/crates.md says what the programs of ecosystem/ show", ecosystem::check),
     ("links", "relative links in Markdown files lead somewhere", links::check),
+    (
+        "words",
+        "comments name actors, have at most 100 columns and number no document",
+        words::check,
+    ),
     ("leftovers", "no todo!, unimplemented!, dbg!; no sleeping in tests", leftovers::check),
     ("manifests", "every manifest inherits lints, licence and rust-version", manifests::check),
 ];
