@@ -1,0 +1,72 @@
+//! The metrics of several pools as one text.
+//!
+//! Readers want each family once, with its samples in one place. So the samples of later pools go
+//! behind those of the first.
+
+/// Merges texts in the format of Prometheus or OpenMetrics.
+pub(crate) fn merge(texts: &[String]) -> String {
+    let mut families: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
+    let mut is_open = false;
+    for text in texts {
+        let mut current = None;
+        for line in text.lines() {
+            if line == "# EOF" {
+                is_open = true;
+                continue;
+            }
+            match line.strip_prefix("# ").and_then(|comment| comment.split(' ').nth(1)) {
+                Some(name) => {
+                    let known = families.iter().position(|(own, ..)| *own == name);
+                    let at = known.unwrap_or_else(|| {
+                        families.push((name, Vec::new(), Vec::new()));
+                        families.len() - 1
+                    });
+                    if !families[at].1.contains(&line) {
+                        families[at].1.push(line);
+                    }
+                    current = Some(at);
+                }
+                None => {
+                    let at = current.unwrap_or_else(|| {
+                        families.push(("", Vec::new(), Vec::new()));
+                        families.len() - 1
+                    });
+                    current = Some(at);
+                    families[at].2.push(line);
+                }
+            }
+        }
+    }
+    let mut merged = String::new();
+    for (_, comments, samples) in &families {
+        for line in comments.iter().chain(samples) {
+            merged.push_str(line);
+            merged.push('\n');
+        }
+    }
+    if is_open {
+        merged.push_str("# EOF\n");
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merge;
+
+    #[test]
+    fn each_family_appears_once() {
+        let text = |pool: &str| {
+            format!(
+                "# HELP a What a is.\n# TYPE a counter\na{{pool=\"{pool}\"}} 1\n\
+                 # HELP b What b is.\n# TYPE b gauge\nb{{pool=\"{pool}\"}} 2\n# EOF\n"
+            )
+        };
+        assert_eq!(
+            merge(&[text("x"), text("y")]),
+            "# HELP a What a is.\n# TYPE a counter\na{pool=\"x\"} 1\na{pool=\"y\"} 1\n\
+             # HELP b What b is.\n# TYPE b gauge\nb{pool=\"x\"} 2\nb{pool=\"y\"} 2\n# EOF\n"
+        );
+        assert_eq!(merge(&[]), "");
+    }
+}

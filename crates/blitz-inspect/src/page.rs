@@ -1,0 +1,75 @@
+//! The server of the process: one, for all pools.
+
+use crate::pools::{Pools, Source};
+use crate::server::{Limits, Page, Server};
+use crate::settings::Inspect;
+use crate::socket;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// All that listens in this process.
+#[derive(Default)]
+struct Listening {
+    pages: Vec<Page>,
+    socket: Option<PathBuf>,
+    tried_socket: bool,
+}
+
+struct Process {
+    pools: Pools,
+    server: Server,
+    listening: Mutex<Listening>,
+}
+
+fn process() -> &'static Process {
+    static PROCESS: OnceLock<Process> = OnceLock::new();
+    PROCESS.get_or_init(|| {
+        let pools = Pools::default();
+        let server = Server::new(pools.clone(), Limits::default());
+        Process { pools, server, listening: Mutex::default() }
+    })
+}
+
+/// Shows a pool on the page of this process, which is started if it is not there yet.
+///
+/// The page stays until the process ends. Settings with the same address mean the same page; a
+/// token is then the first one's.
+///
+/// # Errors
+/// If the page cannot be served at the address. The pool is shown to tools nevertheless.
+pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Result<Option<Page>> {
+    let process = process();
+    let address = settings.socket_addr()?;
+    process.pools.add(settings.name.as_deref().unwrap_or(name), source);
+    let mut listening = process.listening.lock().unwrap_or_else(PoisonError::into_inner);
+    if !listening.tried_socket {
+        listening.tried_socket = true;
+        listening.socket = match (socket::listen(&process.server), address) {
+            (Ok(path), _) => Some(path),
+            (Err(error), None) => return Err(error),
+            // The page does not need it.
+            (Err(_), Some(_)) => None,
+        };
+    }
+    let Some(asked) = address else { return Ok(None) };
+    if let Some(page) = listening.pages.iter().find(|page| page.asked == asked) {
+        return Ok(Some(page.clone()));
+    }
+    let page = process.server.open(settings)?;
+    listening.pages.push(page.clone());
+    Ok(Some(page))
+}
+
+/// Returns where the pages of this process are: none, unless a pool asked for one.
+#[must_use]
+pub fn pages() -> Vec<Page> {
+    process().listening.lock().unwrap_or_else(PoisonError::into_inner).pages.clone()
+}
+
+/// Returns the Unix socket at which tools of the same user find this process.
+#[must_use]
+pub fn tool_socket() -> Option<PathBuf> {
+    let listening = process().listening.lock().unwrap_or_else(PoisonError::into_inner);
+    listening.socket.as_deref().map(Path::to_owned)
+}

@@ -1,0 +1,103 @@
+//! The pools that are shown, by name.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a pool says about itself. Each answer is read while the pool works, or hangs: nothing here
+/// may wait for a worker.
+///
+/// Texts of JSON are the fields of an object, without its braces; the server adds its own.
+pub trait Source: Send + Sync {
+    /// Whether the pool has ended.
+    fn is_over(&self) -> bool;
+    /// The fields of `/api/v1/summary`.
+    fn summary(&self) -> String;
+    /// The fields of `/api/v1/workers`.
+    fn workers(&self) -> String;
+    /// The fields of `/api/v1/tasks`, with `limit` tasks at most.
+    fn tasks(&self, limit: usize) -> String;
+    /// The fields of `/api/v1/stalls`.
+    fn stalls(&self) -> String;
+    /// The fields of `/api/v1/explain`.
+    fn explain(&self) -> String;
+    /// The fields of `/api/v1/probe`, which polls tasks to see where they wait.
+    fn probe(&self) -> String;
+    /// The fields of `/api/v1/timeline`: the last `seconds` for the page.
+    fn timeline(&self, seconds: f64) -> String;
+    /// The last `seconds` in the format of a tool.
+    fn trace(&self, seconds: f64, format: TraceFormat) -> Vec<u8>;
+    /// Metrics as text, with the label `pool`.
+    fn metrics(&self, pool: &str, per_worker: bool, format: MetricsFormat) -> String;
+}
+
+/// Formats of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceFormat {
+    /// Perfetto's.
+    Perfetto,
+    /// JSON, as Chrome and the Firefox Profiler read it.
+    Chrome,
+}
+
+/// Formats of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricsFormat {
+    /// Text 0.0.4.
+    Prometheus,
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+}
+
+/// The pools that a server shows. Clones share them.
+#[derive(Clone, Default)]
+pub struct Pools(Arc<Mutex<Vec<Shown>>>);
+
+#[derive(Clone)]
+struct Shown {
+    name: Arc<str>,
+    source: Arc<dyn Source>,
+}
+
+impl Pools {
+    /// Shows a pool under `name`, or `name-2` and so on if another pool has the name. Returns the
+    /// name.
+    pub fn add(&self, name: &str, source: Arc<dyn Source>) -> Arc<str> {
+        let mut pools = self.lock();
+        pools.retain(|shown| !shown.source.is_over());
+        let is_free = |name: &str| pools.iter().all(|shown| &*shown.name != name);
+        let mut numbered = (2..).map(|number| format!("{name}-{number}"));
+        let free = if is_free(name) { None } else { numbered.find(|name| is_free(name)) };
+        let name: Arc<str> = free.as_deref().unwrap_or(name).into();
+        pools.push(Shown { name: name.clone(), source });
+        name
+    }
+
+    /// The names of those that have not ended, the oldest first.
+    pub(crate) fn names(&self) -> Vec<Arc<str>> {
+        self.alive().into_iter().map(|shown| shown.name).collect()
+    }
+
+    /// The pool of this name, or the oldest one.
+    pub(crate) fn find(&self, name: Option<&str>) -> Option<(Arc<str>, Arc<dyn Source>)> {
+        let mut alive = self.alive().into_iter();
+        let found = alive.find(|shown| name.is_none_or(|name| *shown.name == *name));
+        found.map(|shown| (shown.name, shown.source))
+    }
+
+    /// All that have not ended. Those that have are forgotten.
+    fn alive(&self) -> Vec<Shown> {
+        let mut pools = self.lock();
+        pools.retain(|shown| !shown.source.is_over());
+        pools.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Shown>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Pools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pools").field(&self.names()).finish()
+    }
+}

@@ -1,0 +1,205 @@
+//! Accepts clients and answers them, on threads of its own: a pool that hangs does not matter.
+
+use crate::connection::{Connection, PATIENCE, Socket};
+use crate::gate::{Gate, Pass};
+use crate::guard::Guard;
+use crate::head::Head;
+use crate::pools::Pools;
+use crate::response::{Response, Status};
+use crate::route::{Answer, Snapshots, answer};
+use crate::settings::Inspect;
+use crate::token::Token;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+use std::time::Duration;
+
+/// How much a server does at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Clients of one listener at a time; others are told to come back.
+    pub connections: usize,
+    /// Of these, how many may have a stream of events.
+    pub streams: usize,
+    /// How long a client may take to send its request, and to take each 64 KiB of the answer.
+    pub patience: Duration,
+    /// How long it takes from one event of a stream to the next.
+    pub beat: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { connections: 16, streams: 8, patience: PATIENCE, beat: Duration::from_secs(1) }
+    }
+}
+
+/// Where the pools of this process can be looked at.
+///
+/// ```no_run
+/// for page in blitz_inspect::pages() {
+///     println!("{}", page.url());
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// What was asked for, which may have port 0.
+    pub(crate) asked: SocketAddr,
+    address: SocketAddr,
+    token: Option<Token>,
+}
+
+impl Page {
+    /// Returns the address for browsers, with the token, if there is one, behind `#`: browsers
+    /// do not send that part.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let address = self.address;
+        let address = match address.ip().is_unspecified() {
+            true if address.is_ipv4() => SocketAddr::from(([127, 0, 0, 1], address.port())),
+            _ => address,
+        };
+        match &self.token {
+            Some(token) => format!("http://{address}/#token={}", token.reveal()),
+            None => format!("http://{address}/"),
+        }
+    }
+
+    /// Returns the address at which the server listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// Serves pools at any number of addresses. Clones are the same server.
+#[derive(Clone, Debug)]
+pub struct Server {
+    pools: Pools,
+    limits: Limits,
+    snapshots: Snapshots,
+}
+
+impl Server {
+    /// Makes a server that listens nowhere yet.
+    #[must_use]
+    pub fn new(pools: Pools, limits: Limits) -> Server {
+        Server { pools, limits, snapshots: Snapshots::new(limits.patience) }
+    }
+
+    /// Serves the page as `settings` say, until the process ends.
+    ///
+    /// # Errors
+    /// If there is no address, if it cannot be used, or if other machines can reach it and there is
+    /// no token.
+    pub fn open(&self, settings: &Inspect) -> io::Result<Page> {
+        let Some(asked) = settings.socket_addr()? else {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "there is no address for a page"));
+        };
+        let (hosts, token) = (settings.hosts.clone(), settings.token.clone());
+        let address = self.listen(asked, |own| Guard::tcp(own, hosts, token.clone()))?;
+        Ok(Page { asked, address, token })
+    }
+
+    /// Listens at a TCP address until the process ends. `guard` is told which address it became.
+    fn listen(
+        &self,
+        address: SocketAddr,
+        guard: impl FnOnce(SocketAddr) -> Guard,
+    ) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address).map_err(|error| {
+            let why = format!("the page cannot be served at {address}: {error}");
+            io::Error::new(error.kind(), why)
+        })?;
+        let own = listener.local_addr()?;
+        self.accept(move || listener.accept().map(|(socket, _)| socket), guard(own))?;
+        Ok(own)
+    }
+
+    /// Starts a thread that takes clients from `next`.
+    pub(crate) fn accept<S: Socket>(
+        &self,
+        mut next: impl FnMut() -> io::Result<S> + Send + 'static,
+        guard: Guard,
+    ) -> io::Result<()> {
+        let server = self.clone();
+        let (places, streams) =
+            (Gate::new(self.limits.connections), Gate::new(self.limits.streams));
+        let accepts = move || {
+            loop {
+                match next() {
+                    Ok(socket) => server.admit(socket, &places, &streams, &guard),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    // No descriptor is left, for example: wait for one, and do not spin.
+                    Err(_) => thread::sleep(Duration::from_millis(100)),
+                }
+            }
+        };
+        thread::Builder::new().name("blitz-inspect".to_owned()).spawn(accepts).map(drop)
+    }
+
+    fn admit<S: Socket>(&self, socket: S, places: &Gate, streams: &Gate, guard: &Guard) {
+        let connection = Connection::new(socket, self.limits.patience);
+        let Some(pass) = places.try_enter() else {
+            return turn_away(connection);
+        };
+        let (server, streams, guard) = (self.clone(), streams.clone(), guard.clone());
+        let serves = move || server.serve(connection, &streams, &guard, pass);
+        // If the system starts no thread, the client and its place are dropped.
+        drop(thread::Builder::new().name("blitz-inspect-c".to_owned()).spawn(serves));
+    }
+
+    fn serve<S: Socket>(
+        &self,
+        mut connection: Connection<S>,
+        streams: &Gate,
+        guard: &Guard,
+        _place: Pass,
+    ) {
+        let bytes = match connection.read_head() {
+            Ok(bytes) => bytes,
+            Err(status) => return connection.answer(&Response::refusal(status, reason(status))),
+        };
+        let answer = match Head::parse(&bytes) {
+            Ok(head) => answer(&self.pools, &self.snapshots, guard, &head),
+            Err(status) => Answer::Once(Response::refusal(status, reason(status))),
+        };
+        match answer {
+            Answer::Once(response) => connection.answer(&response),
+            Answer::Stream(pool) => match streams.try_enter() {
+                Some(_stream) => self.stream(connection, &pool),
+                None => {
+                    connection.answer(&Response::refusal(Status::Busy, "too many pages are open"))
+                }
+            },
+        }
+    }
+
+    /// Writes what the pool does once per beat, until the client is gone or the pool has ended.
+    fn stream<S: Socket>(&self, mut connection: Connection<S>, pool: &str) {
+        let mut written = connection.write(Response::events().head().as_bytes());
+        while written.is_ok() {
+            let Some(events) = self.snapshots.events(&self.pools, pool) else {
+                drop(connection.write(b"event: ended\ndata: {}\n\n"));
+                return;
+            };
+            written = connection.write(events.as_bytes());
+            thread::sleep(self.limits.beat);
+        }
+    }
+}
+
+/// Says that all places are taken, in as much time as a full buffer takes.
+fn turn_away<S: Socket>(mut connection: Connection<S>) {
+    let response = Response::refusal(Status::Busy, "too many clients");
+    let text = response.head() + &String::from_utf8_lossy(response.body());
+    drop(connection.write(text.as_bytes()));
+}
+
+fn reason(status: Status) -> &'static str {
+    match status {
+        Status::Timeout => "the request took too long",
+        Status::HeadTooLarge => "the head of the request is longer than 8 KiB",
+        Status::BodyTooLarge => "no request here has a body",
+        _ => "this is no request that is understood here",
+    }
+}

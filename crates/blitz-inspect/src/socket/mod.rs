@@ -1,0 +1,11 @@
+//! The Unix socket for tools, where the system has such.
+
+#[cfg(not(unix))]
+mod other;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+pub(crate) use other::listen;
+#[cfg(unix)]
+pub(crate) use unix::listen;
