@@ -15,13 +15,15 @@ pub use base::{BuildError, JoinError, TryCurrentError};
 pub use blitz_parts::sleep::SleepPolicy;
 pub use door::builder::{Builder, PoolBuilder};
 pub use door::current::{current_num_workers, current_worker_has_jobs, current_worker_index};
-pub use door::current::{dump, metrics, scheduler, trace, unfinished};
+pub use door::current::{dump, metrics, scheduler, tasks, trace, unfinished};
 pub use door::diagnostics::{Diagnostics, diagnostics};
 pub use door::driver;
 pub use door::dump::{Dump, SignalDump, TaskDump, WorkerDump};
 pub use door::exposition::Exposition;
 pub use door::global::{build_global, global, global_or_build};
 pub use door::handle::{EnterGuard, Handle};
+#[cfg(feature = "inspect")]
+pub use door::inspect::{Inspect, Page, Token, pages, tool_socket};
 #[doc(hidden)]
 pub use door::jobs::enter;
 pub use door::jobs::{broadcast, spawn_broadcast};
@@ -34,6 +36,7 @@ pub use door::metrics::{PoolMetrics, WorkerMetrics};
 pub use door::pool::{Pool, Runtime};
 #[doc(hidden)]
 pub use door::task_builder::{Builder as TaskBuilder, name as task_name};
+pub use door::task_info::{TaskInfo, TaskList, TaskState};
 pub use door::task_metrics::{SignalMetrics, TaskMetrics};
 pub use door::tasks::{block_in_place, block_on, spawn, spawn_blocking, try_spawn};
 pub use door::threads::ThreadBuilder;

@@ -27,6 +27,12 @@ impl Counter {
         self.0.fetch_add(n, Relaxed);
     }
 
+    /// Adds `n` from any thread and returns the value before: no two calls return the same.
+    #[inline]
+    pub fn take_shared(&self, n: u64) -> u64 {
+        self.0.fetch_add(n, Relaxed)
+    }
+
     /// Sets the value. Only the counter's one writer may call it.
     #[inline]
     pub fn set(&self, value: u64) {

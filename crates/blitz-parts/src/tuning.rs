@@ -3,87 +3,87 @@
 use crate::prim::MODELLED;
 use core::time::Duration;
 
-/// Slots for the public items of a fresh deque: half a page, which few programs outgrow, for forks
+/// Slots for the public items of a fresh deque: half a page. Few programs outgrow it, since forks
 /// become public a few at a time. Two under the model checker, so that a third item grows the
 /// buffer.
 pub const DEQUE_SLOTS: usize = if MODELLED { 2 } else { 256 };
 
-/// Slots up to which a deque keeps its rings when it is empty; with those that it outgrew before
-/// they take 256 KiB at most. Larger ones are freed when the owner gets sleepy: for 8 million jobs
-/// they are 127 MiB. To make them again costs some nanoseconds for each of the jobs that fill them,
-/// of which there are at least half as many as slots. Four under the model checker, so that a ring
-/// for three items is not a large one and one for five is.
+/// Slots up to which an empty deque keeps its rings. Together with the smaller rings that they
+/// replaced they take at most 256 KiB. Larger rings are freed when the owner gets sleepy: for 8
+/// million jobs they take 127 MiB. Allocating them again costs some nanoseconds for each job that
+/// fills them. Four under the model checker, so that a ring for three items is not large and a ring
+/// for five is.
 pub const DEQUE_KEEPS: usize = if MODELLED { 4 } else { 16_384 };
 
-/// How often an owner that frees large rings yields to a thief that still reads one, which takes a
-/// few instructions unless the thief has lost its core. After that the rings stay until the owner
-/// gets sleepy again.
+/// How often an owner that frees large rings yields to a thief that still reads one. Such a read
+/// takes a few instructions unless the thief has lost its core. After that the rings stay until the
+/// owner gets sleepy again.
 pub const SHRINK_TURNS: u32 = if MODELLED { 0 } else { 16 };
 
-/// Idle rounds in which a worker yields before it announces that it gets sleepy (seed 000/001);
-/// none under the model checker, which sees more if the worker goes to sleep at once.
+/// Idle rounds in which a worker yields before it announces that it is sleepy (sleep and pool
+/// documents); none under the model checker, which sees more if the worker goes to sleep at once.
 pub const ROUNDS_UNTIL_SLEEPY: u32 = if MODELLED { 0 } else { 32 };
 
 /// Idle rounds between two looks into the driver: a look is a system call, a round a yield or less.
 pub const ROUNDS_PER_DRIVER_POLL: u32 = if MODELLED { 2 } else { 16 };
 
-/// Rounds between the announcement and the attempt to sleep (seed 000/001: one more yield); none
-/// under the model checker, where it would only multiply the interleavings.
+/// Rounds between the announcement and the attempt to sleep (sleep and pool documents: one more
+/// yield); none under the model checker, where it would only multiply the interleavings.
 pub const ROUNDS_AFTER_SLEEPY: u32 = if MODELLED { 0 } else { 1 };
 
-/// Spin rounds of the low-latency policy (seed 002).
+/// Spin rounds of the low-latency policy (wake document).
 pub const LOW_LATENCY_SPINS: u32 = 64;
 
-/// Round at which the low-latency policy sleeps (seed 002).
+/// Round at which the low-latency policy sleeps (wake document).
 pub const LOW_LATENCY_ROUNDS: u32 = 256;
 
 /// Spins of an owner that waits for a thief forcing exposure before it yields its core. The thief
 /// is inside a barrier of 1-14 us, or was preempted there.
 pub const FORCE_WAIT_SPINS: u32 = 64;
 
-/// Jobs that a worker keeps private after a publication in vain, at first and at most. The first is
-/// what a loop over a few items pushes; the last makes the vain ones cheap, while a thief that
-/// stays awake for it forces a job of one that has stopped pushing.
+/// How many jobs a worker keeps private after it published jobs that no thief took, at first and at
+/// most. The first number is what a loop over a few items pushes. The second makes useless
+/// publications rare. A thief that is awake forces a job of a worker that has stopped pushing.
 pub const BACKOFF_MIN: u32 = if MODELLED { 1 } else { 8 };
 /// See [`BACKOFF_MIN`].
 pub const BACKOFF_MAX: u32 = if MODELLED { 2 } else { 256 };
 
-/// Spins of a worker that finds its fork stolen, before it looks for something else to do: a small
-/// one is done sooner, and a worker that counts as idle meanwhile would be offered parts of that
-/// very fork.
+/// Spins of a worker that finds its fork stolen, before it looks for other work. A small fork is
+/// done sooner, and a worker that counts as idle meanwhile would be offered parts of that very
+/// fork.
 pub const STOLEN_SPINS: u32 = 64;
 
 /// How long a foreign thread spins for its result before it blocks: a sleep and wake-up would
-/// dominate jobs shorter than this. Longer would keep a core busy that a worker just woken needs:
-/// the kernel then queues it behind its waker.
+/// dominate jobs shorter than this. A longer spin would keep a core busy that a freshly woken
+/// worker needs: the kernel then queues that worker behind its waker.
 pub const FOREIGN_PATIENCE: Duration = Duration::from_micros(10);
 
 /// How long a foreign thread then yields for its result before it blocks, while no other thread
-/// takes the core: as long as a sleep has to be to be worth it (see [`SLEEP_SHORT`]). A worker that
-/// is done when the thread blocks has to wake it on the core of an idle worker, and their system
-/// calls get into each other's way: the wake-up interrupts the other core with its run queue
-/// locked, which takes 20 us on a virtual machine, and the idle worker waits for that lock in a
-/// yield. A parallel loop over 100,000 numbers, called from outside, 2 workers on 2 virtual
-/// processors, mean of 8 processes: 39.0 us without, 27.5 us with it, and 35.9 us on Rayon's core.
+/// takes the core: as long as a sleep must last to pay off (see [`SLEEP_SHORT`]). A worker that
+/// finishes after the thread has blocked has to wake it on the core of an idle worker, and their
+/// system calls collide: the wake-up interrupts the other core with its run queue locked, which
+/// takes 20 us on a virtual machine, and the idle worker waits for that lock in a yield. A parallel
+/// loop over 100,000 numbers, called from outside, 2 workers on 2 virtual processors, mean of 8
+/// processes: 39.0 us without, 27.5 us with it, and 35.9 us on Rayon's core.
 pub const FOREIGN_YIELDS: Duration = SLEEP_SHORT;
 
-/// A yield that takes this long has let a thread that computes have the core, and not just other
-/// threads that yield, as long as there are not tens of them. Such yields do not count, since the
-/// thread is in no other's way: an empty tree of depth 15, called from outside, as above: 112 us if
-/// they do, 86 us if they do not.
+/// A yield that takes this long gave the core to a thread that computes, not just to other threads
+/// that yield (unless there are tens of them). Such yields do not count towards the limit, since
+/// the thread blocks no other. An empty tree of depth 15, called from outside, as above: 112 us if
+/// they count, 86 us if they do not.
 pub const YIELD_SHARED: Duration = Duration::from_micros(20);
 
-/// How long a foreign thread yields with all of that: what is not done by then may take for ever.
-/// Others have the core for most of it.
+/// How long a foreign thread yields in total: a job that is not done by then may take for ever.
+/// Other threads have the core for most of that time.
 pub const FOREIGN_YIELDS_MAX: Duration = Duration::from_millis(1);
 
 /// A yield that takes this long has cost a time slice: the core went to a thread that has nothing
 /// to do with the pool.
 pub const YIELD_HARM: Duration = Duration::from_micros(500);
 
-/// Waits that a foreign thread spends without yields after one that did harm, at first and at most:
-/// a slice of some milliseconds, by which one call is late, is then a few microseconds per call,
-/// and hardly any while the load lasts.
+/// How many waits a foreign thread spends without yields after a harmful one, at first and at most.
+/// One call that is late by a slice of some milliseconds then costs a few microseconds per call,
+/// and hardly anything while the load lasts.
 pub const HARM_PAUSE_MIN: u32 = 256;
 /// See [`HARM_PAUSE_MIN`].
 pub const HARM_PAUSE_MAX: u32 = 65_536;
@@ -91,8 +91,8 @@ pub const HARM_PAUSE_MAX: u32 = 65_536;
 /// Failures in a row after which a foreign thread stops spinning, or yielding: one may be chance.
 pub const SPIN_CREDIT: u32 = 3;
 
-/// Waits that a foreign thread then spends without before it tries once more, at first and at most:
-/// a try that fails costs [`FOREIGN_PATIENCE`], or [`FOREIGN_YIELDS`], so at most a few per cent.
+/// How many waits it then spends without them before it tries once more, at first and at most. A
+/// try that fails costs [`FOREIGN_PATIENCE`], or [`FOREIGN_YIELDS`], so at most a few per cent.
 pub const SPIN_PAUSE_MIN: u32 = 16;
 /// See [`SPIN_PAUSE_MIN`].
 pub const SPIN_PAUSE_MAX: u32 = 256;
@@ -101,15 +101,15 @@ pub const SPIN_PAUSE_MAX: u32 = 256;
 pub const FOREIGN_SPINS: u32 = 32;
 
 /// Rounds in which an adaptive idle worker spins before it yields: half a microsecond beside few
-/// others, about as long as one yield. A fork that comes meanwhile it takes at once, where it would
-/// not notice inside of the system call. Two workers on 2 virtual processors, medians of 9
-/// processes in turns, without and with: pick-up of a fork 0.81 and 0.24 us, an empty tree of depth
-/// 10 3.2 and 2.6 us; the CPU time of one small job per ms is about a twentieth more. With 8 a call
-/// from outside still meets a yield, 32 bring no more.
+/// others, about as long as one yield. It takes a fork that comes meanwhile at once; inside of the
+/// system call it would not notice it. Two workers on 2 virtual processors, medians of 9 processes
+/// in turns, without and with: pick-up of a fork 0.81 and 0.24 us, an empty tree of depth 10 3.2
+/// and 2.6 us; the CPU time of one small job per ms is about a twentieth more. With 8 a call from
+/// outside still meets a yield, 32 bring no more.
 pub const ADAPTIVE_SPINS: u32 = if MODELLED { 0 } else { 16 };
 
-/// Fewest yields of an adaptive idle worker: about 5 us, no more than the sleep that follows costs,
-/// in which a job that comes soon after the last is still picked up without a wake-up.
+/// Fewest yields of an adaptive idle worker: about 5 us, no more than the sleep that follows costs.
+/// A job that comes in this time is still picked up without a wake-up.
 pub const PATIENCE_MIN: u32 = 8;
 
 /// Yields of a worker that waits for descendants only, before it parks: as patient as a worker that
@@ -124,61 +124,60 @@ pub const LEAPFROG_HOPS: usize = 8;
 /// together about as much as yielding for that long.
 pub const SLEEP_SHORT: Duration = Duration::from_micros(50);
 
-/// Polls of a worker between two rounds of maintenance (seed 003).
+/// Polls of a worker between two rounds of maintenance (tasks document).
 pub const BUDGET_PER_TICK: u32 = if MODELLED { 8 } else { 128 };
 
 /// Units of cooperative budget that a task has per poll: as many as the worker has polls per tick.
 pub const BUDGET_PER_POLL: u32 = 128;
 
-/// How long a task in the global queue should wait at most while a worker has others (seed 003).
+/// How long a task in the global queue should wait at most while a worker has others (tasks
+/// document).
 pub const QUEUE_LATENCY_TARGET: Duration = Duration::from_millis(1);
 
 /// How long a task that another thread woke or spawned should wait while a worker has others of its
-/// own. Every interval of seed 003 the worker looks everywhere; in between it only reads the length
-/// of the queue, which costs so little that it may do that 20 times as often.
+/// own. Once per interval of the tasks document the worker looks everywhere. In between it only
+/// reads the length of the queue, which is so cheap that it may do that 20 times as often.
 pub const FOREIGN_LATENCY_TARGET: Duration = Duration::from_micros(50);
 
-/// Fewest and most polls between two looks at the global queue (seed 003).
+/// Fewest and most polls between two looks at the global queue (tasks document).
 pub const INTERVAL_MIN: u32 = if MODELLED { 2 } else { 8 };
 /// See [`INTERVAL_MIN`].
 pub const INTERVAL_MAX: u32 = if MODELLED { 4 } else { 255 };
 
-/// What a poll is taken to last before one was measured: the default row of seed 003's table.
+/// The assumed length of a poll before one was measured: the default row of the table in the tasks
+/// document.
 pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
 
 /// One poll in this many is timed: two readings of the clock cost as much as three short polls. The
 /// interval is not computed more often than that, and one slow poll in the sample makes it short.
 pub const POLLS_PER_SAMPLE: u32 = if MODELLED { 4 } else { 128 };
 
-/// Entries for which a queue keeps its memory when it is emptied: what an ordinary burst needs. The
-/// memory of a longer one goes with its last entries: to make it again costs little beside as many
-/// of them. Chains of tasks, rows of wakers, of a worker's mail, of jobs in their order, of
+/// Entries for which an emptied queue keeps its memory: what an ordinary burst needs. The memory of
+/// a longer queue is freed with its last entries: allocating it again costs little compared with
+/// that many entries. Used for chains of tasks, rows of wakers, a worker's mail, jobs in order,
 /// closures that may block, and the table of descriptors.
 pub const CHAIN_KEEPS: usize = 4_096;
 
-/// Eighths of its stack that a waiting thread leaves free when it begins a job that has nothing to
-/// do with what it waits for: half. What it begins may need a frame of some hundred KiB, and may
-/// wait in its turn.
+/// Eighths of its stack that a waiting thread leaves free when it begins an unrelated job: half.
+/// That job may need a frame of some hundred KiB, and may wait in turn.
 pub const STACK_LEFT_BY_STRANGERS: usize = 4;
 
-/// Eighths that it leaves free when it has nothing to do but an older job of its own deque, which
-/// may be what it waits for. More than for tasks: jobs that each wait for a task must leave room
-/// for the tasks.
+/// Eighths that it leaves free when it begins an older job of its own deque, which may be the one
+/// it waits for. More than for tasks: jobs that each wait for a task must leave room for the tasks.
 pub const STACK_LEFT_BY_OLDER: usize = 3;
 
-/// Eighths that it leaves free when it begins a task or a job from outside, which may be what it
-/// waits for. So jobs that fill the stack as far as they may leave room for the tasks that they
-/// wait for.
+/// Eighths that it leaves free when it begins a task or a job from outside, which may be the one it
+/// waits for. So jobs that fill the stack up to their limit leave room for the tasks that they wait
+/// for.
 pub const STACK_LEFT_BY_NEEDED: usize = 2;
 
-/// Eighths that it leaves free when it begins a job that no other thread could run, as a
-/// broadcast's. Newer jobs of its own and descendants of what it waits for it begins in any case:
-/// they nest as the program does.
+/// Eighths that it leaves free when it begins a job that no other thread could run, such as a
+/// broadcast's. There is no limit for newer jobs of its own and for descendants of what it waits
+/// for: they nest as the program does.
 pub const STACK_LEFT_BY_MAIL: usize = 1;
 
-/// How large a stack is taken to be where neither the system nor the pool's settings tell: what the
-/// smallest default of a common system is, that of macOS for threads that the standard library does
-/// not make.
+/// The assumed size of a stack where neither the system nor the pool's settings say. It is the
+/// smallest default of a common system: macOS, for threads that the standard library does not make.
 pub const STACK_ASSUMED: usize = 512 << 10;
 
 /// Polls of a local set's tasks in one turn: half of a worker's tick, because a turn is one poll
@@ -189,38 +188,38 @@ pub const LOCAL_POLLS_PER_TURN: u32 = BUDGET_PER_TICK / 2;
 /// this.
 pub const WATCH_PERIOD: Duration = Duration::from_millis(1);
 
-/// The same while workers are through many polls between two looks; then a task is late by up to
-/// this and [`WATCH_PERIOD`]. On a virtual machine a look cost 38 us, 3.5 % of a busy server's time
-/// once per millisecond. Longer would save more, but a worker that gets stuck shall hold others up
-/// for two or three milliseconds at most.
+/// The same while workers finish many polls between two looks; then a task is late by up to this
+/// and [`WATCH_PERIOD`]. On a virtual machine a look cost 38 us, 3.5 % of a busy server's time once
+/// per millisecond. A longer period would save more, but a stuck worker should hold others up for
+/// at most two or three milliseconds.
 pub const WATCH_PERIOD_MAX: Duration = Duration::from_millis(2);
 
-/// Polls of a worker between two looks from which on it does not seem to get stuck: a server whose
-/// tasks take more than 30 us each has fewer.
+/// A worker with this many polls between two looks does not seem to get stuck. A server whose tasks
+/// take more than 30 us each has fewer.
 pub const WATCH_BRISK_POLLS: u64 = 32;
 
-/// Looks at empty LIFO slots after which the watch sleeps until one is used again: seldom enough
-/// that waking it is no cost, soon enough that an idle pool is quiet at once.
+/// Looks at empty LIFO slots after which the watch sleeps until one is used again. It is large
+/// enough that waking the watch is rare, and small enough that an idle pool is quiet at once.
 pub const WATCH_LOOKS_IDLE: u32 = if MODELLED { 2 } else { 16 };
 
-/// How often the watch is needed between two attempts to start its thread, once one has failed: an
-/// attempt costs as much as hundreds of polls, and workers may need the watch after each.
+/// How often workers ask for the watch between two attempts to start its thread, once one has
+/// failed. An attempt costs as much as hundreds of polls, and workers may ask after each poll.
 pub const WATCH_MISSED: u32 = if MODELLED { 2 } else { 1_024 };
 
-/// Threads for closures that block, by default: blocked threads cost memory only, and a closure
-/// that has to wait for one may be what another waits for.
+/// Default limit of threads for closures that block. Blocked threads cost memory only, and other
+/// closures may wait for one that has no thread yet.
 pub const BLOCKING_THREADS_MAX: usize = 512;
 
 /// How long such a thread waits for more by default: starting one costs some 50 us, keeping one a
 /// stack.
 pub const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Tasks in the global queue from which on `try_spawn` refuses more (seed 003).
+/// Length of the global queue at which `try_spawn` refuses more tasks (tasks document).
 pub const QUEUE_CAPACITY: usize = 65_536;
 
 /// Bytes of ended tasks' and jobs' memory that a worker keeps: some ten thousand small ones, so
-/// that a burst of so many costs two thirds of what it costs with the allocator. It is what a
-/// worker hoards at worst.
+/// that a burst of so many costs two thirds of what it costs with the allocator. A worker hoards no
+/// more than this.
 pub const STOCK_BYTES: usize = 1 << 20;
 
 /// Bytes of ended tasks' and jobs' memory on the way from one worker to another: as much as a
@@ -231,48 +230,49 @@ pub const DEPOT_BYTES: usize = STOCK_BYTES;
 /// matter.
 pub const STOCK_BUNDLE: usize = 64;
 
-/// Bytes of the largest task or job whose memory is kept: beside what a larger one does, an
-/// allocation is little.
+/// Bytes of the largest task or job whose memory is kept: for a larger one an allocation costs
+/// little in comparison.
 pub const STOCK_CELL_MAX: usize = 512;
 
-/// Slots of a worker's ring of tasks (seed 003). Four under the model checker: a fifth push
+/// Slots of a worker's ring of tasks (tasks document). Four under the model checker: a fifth push
 /// overflows, and a thief gets more than one.
 pub const RING_SLOTS: usize = if MODELLED { 4 } else { 256 };
 
-/// Slots of a worker's batch buffer: tasks from the global queue that it took in one go (seed 003).
+/// Slots of a worker's batch buffer: tasks from the global queue that it took in one go (tasks
+/// document).
 pub const BATCH_SLOTS: usize = if MODELLED { 2 } else { 32 };
 
 /// Fewest tasks that a worker takes from the global queue at once, if there are so many: one lock
-/// should not serve one task (seed 003).
+/// should not serve one task (tasks document).
 pub const GLOBAL_BATCH_MIN: usize = 4;
 
-/// Most tasks that a worker takes from the global queue at once: what it cannot run soon, others
-/// should (seed 003).
+/// Most tasks that a worker takes from the global queue at once: other workers should run what it
+/// cannot run soon (tasks document).
 pub const GLOBAL_BATCH_MAX: usize = 64;
 
 /// Tasks that a worker takes from its LIFO slot in a row before it looks into its ring: two tasks
-/// that wake each other must not keep the others waiting (seed 003).
+/// that wake each other must not keep the others waiting (tasks document).
 pub const LIFO_POLLS_MAX: u32 = 3;
 
-/// Events that one wait in the driver can bring (seed 003: completions per poll); more come with
-/// the next one. Their tasks fill a ring of 256, and the table of descriptors is locked while they
-/// are looked up.
+/// Events that one wait in the driver can bring (tasks document: completions per poll); the next
+/// wait brings more. Their tasks fill a ring of 256, and the table of descriptors is locked while
+/// they are looked up.
 pub const IO_EVENTS_MAX: usize = 256;
 
-/// The part of a worker's interval, which is about a millisecond of polls, that the tasks of one
-/// visit to the driver may take before another worker is woken for them. In 30 us a sleeper has
-/// hardly begun, and waking it costs both sides as much. TCP echo, 64 connections, 2 workers, futex
-/// wake-ups and yields per 1,000 requests: 7.4 and 66 if each visit that wakes two tasks wakes a
-/// worker, too; 3.7 and 26 with this; 1.9 and 10 with an eighth, which leaves work to one worker
-/// that two would be done with sooner.
+/// The fraction (one in this many) of a worker's interval that the tasks of one visit to the driver
+/// may take before another worker is woken for them. The interval is about a millisecond of polls.
+/// In 30 us a sleeper has hardly begun, and waking it costs both sides as much. TCP echo, 64
+/// connections, 2 workers, futex wake-ups and yields per 1,000 requests: 7.4 and 66 if each visit
+/// that wakes two tasks wakes a worker, too; 3.7 and 26 with this; 1.9 and 10 with an eighth, which
+/// leaves work to one worker that two would finish sooner.
 pub const DRIVER_TASKS_PART: usize = 32;
 
-/// Spins of a thread that finds a wheel's lock taken before it yields its core: its holder is done
-/// in less, unless it has lost its own.
+/// Spins of a thread that finds a wheel's lock taken, before it yields its core. The holder is done
+/// in less time, unless it has lost its own core.
 pub const WHEEL_SPINS: u32 = if MODELLED { 0 } else { 64 };
 
-/// Levels of a timer wheel of 64 slots each: what it takes for ticks of 64 bits. Two under the
-/// model checker, whose stacks are small.
+/// Levels of a timer wheel, with 64 slots each: enough for ticks of 64 bits. Two under the model
+/// checker, whose stacks are small.
 pub const WHEEL_LEVELS: usize = if MODELLED { 2 } else { 11 };
 
 /// The unit of the timer wheel: it makes a timer late by less than this. With a shorter tick,
@@ -283,14 +283,14 @@ pub const WHEEL_LEVELS: usize = if MODELLED { 2 } else { 11 };
 pub const TICK: Duration = Duration::from_micros(1);
 
 /// How late a timer may fire, by default, to fire together with others. A worker that blocks until
-/// a timer is due and gets up costs some 13 us of CPU on a virtual machine. Programming the
+/// a timer is due, and wakes, costs some 13 us of CPU on a virtual machine. Programming the
 /// hardware's timer alone takes 3 us of these. 10,000 sleeps of 1 to 100 ms at once on two workers:
 /// p50 of the lateness, and CPU time per sleep, with 0: 15 us and 6.9 us; 20: 20 and 4.7; 50: 35
 /// and 3.4; 100: 64 and 3.3; 1,000: 540 and 1.3. In the same runs smol took 16 us and 9.7 us, Tokio
 /// 1.1 ms and 2.1 us.
 pub const TIMER_SLACK: Duration = Duration::from_micros(40);
 
-/// The most that this may be.
+/// The largest slack that is allowed.
 pub const TIMER_SLACK_MAX: Duration = Duration::from_secs(1);
 
 /// Timers that are fired, moved or looked at under a wheel's lock before others may have it: a few
@@ -298,8 +298,8 @@ pub const TIMER_SLACK_MAX: Duration = Duration::from_secs(1);
 /// under the model checker, which then sees every half-done state.
 pub const TIMERS_AT_ONCE: usize = if MODELLED { 1 } else { 64 };
 
-/// How late an interval's tick may be and not count as missed: more than timers and a busy worker
-/// explain.
+/// How late an interval's tick may be without counting as missed: more than timers and a busy
+/// worker explain.
 pub const TICK_LATENESS: Duration = Duration::from_millis(5);
 
 /// Attempts to send to a socket whose queue is full, with other tasks going first, before the
@@ -321,7 +321,7 @@ pub const DIR_ENTRIES_BATCH: usize = 64;
 /// model checker.
 pub const SIGNALS_PER_LEAF: usize = if MODELLED { 2 } else { 64 };
 
-/// Tasks behind one that a worker takes with it from its part of the signal tree: enough that the
+/// How many further tasks a worker takes at once from its part of the signal tree: enough that the
 /// exchange, and the cache line that it takes from setters, cost little per task. No more than fit
 /// into half of a ring.
 pub const SIGNAL_BATCH: usize = if MODELLED { 1 } else { 32 };
@@ -340,11 +340,11 @@ pub const STOCK_MAX: usize = if MODELLED { 2 } else { 256 };
 /// workers. Each costs a stack while it is there.
 pub const SPARES_MIN: usize = if MODELLED { 2 } else { 32 };
 
-/// How often a thread looks whether the tasks of a pool that ends go on ending: about as often as
-/// the watch looks at workers.
+/// How often a thread checks that the tasks of an ending pool make progress: about as often as the
+/// watch looks at workers.
 pub const END_PERIOD: Duration = Duration::from_millis(1);
 
-/// The same after looks in vain.
+/// The same after checks without progress.
 pub const END_PERIOD_MAX: Duration = Duration::from_millis(100);
 
 /// How many threads at most cancel tasks beside workers that are blocked at the end: each may be
@@ -375,8 +375,8 @@ pub const WATCH_LOOKS_LONG: u32 = 512;
 /// Processor time between two looks of the watch: a stuck worker that used this much computes.
 pub const WATCH_COMPUTES: Duration = Duration::from_micros(500);
 
-/// Calls for relief, about one per look of the watch, after which another spare is called: the one
-/// that was called does not come.
+/// Calls for relief, about one per look of the watch, after which another spare is called because
+/// the first one does not come.
 pub const RELIEF_CALLS: u32 = 100;
 
 /// Looks of the watch in which a stuck worker was ready to run, after which it counts as computing
@@ -391,25 +391,29 @@ pub const WATCH_LOOKS_DOZED: u32 = if MODELLED { 4 } else { 20 };
 /// that time, a spare takes a seat although the workers compute.
 pub const WATCH_LOOKS_HOGGED: u32 = if MODELLED { 4 } else { 100 };
 
-/// Bytes of the recorder of one worker: 16,384 frequent and 4,096 rare events. At the busiest that
-/// the modes below allow, that is about an eighth of a second of polls; as a rule it is seconds. A
-/// program in random schedules records nothing: each access would be a step of it.
+/// Bytes of the recorder of one worker: 16,384 frequent and 4,096 rare events. At the highest rate
+/// that the modes below allow, they hold about an eighth of a second of polls; usually they hold
+/// seconds. A program in random schedules records nothing: each access would be a step of it.
 pub const TRACE_MEMORY: usize = if MODELLED { 0 } else { 320 << 10 };
 
-/// From this mean on the begin, the end and the wake of each poll are recorded. That is three
-/// readings of the cycle counter, about 10 ns each, and twice as much for the events and the type:
-/// 0.7 %.
+/// If polls take at least this long on average, the begin, the end and the wake of each are
+/// recorded. That is three readings of the cycle counter, about 10 ns each, and twice as much for
+/// the events and the type: 0.7 %.
 pub const TRACE_POLL_WHOLE: Duration = Duration::from_micros(8);
 
-/// From this mean on the end of each poll is recorded, which is the begin of the next: one reading,
-/// 0.6 %. Below it one poll in [`POLLS_PER_SAMPLE`] is.
+/// If polls take at least this long on average, the end of each is recorded, which is the begin of
+/// the next: one reading, 0.6 %. Below this, one poll in [`POLLS_PER_SAMPLE`] is recorded.
 pub const TRACE_POLL_END: Duration = Duration::from_micros(4);
 
-/// Of jobs that are shorter than [`TRACE_POLL_WHOLE`] on average, one in this many is recorded: a
-/// job that is not a private fork takes about 60 ns at least, and recording one 50.
+/// If jobs are shorter than [`TRACE_POLL_WHOLE`] on average, one in this many is recorded. A job
+/// that is not a private fork takes at least about 60 ns; recording it takes 50 ns.
 pub const JOBS_PER_SAMPLE: u32 = if MODELLED { 4 } else { 64 };
 
-/// Types of tasks that a worker counts by themselves. All others it counts together.
+/// Tasks that are read under the lock of a list at once, less than ten microseconds: so a worker
+/// whose task joins or leaves the list hardly notices a reader.
+pub const LIST_PART: usize = if MODELLED { 1 } else { 64 };
+
+/// How many types of tasks a worker counts separately. It counts all others together.
 pub const TYPES_MAX: usize = 1_000;
 
 /// After so many looks at the same poll or job, a millisecond each, the watch counts a stall.

@@ -1,4 +1,4 @@
-//! A pool of one's own: jobs in the background, errors as values, and a look at the workers.
+//! A private pool: jobs in the background, errors as values, and a look at the workers.
 
 use std::error::Error;
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pool = blitz::Pool::builder()
         .workers(3)
         .thread_name(|index| format!("background-{index}"))
-        .panic_handler(|_| eprintln!("a job that nobody waits for panicked"))
+        .panic_handler(|_| eprintln!("a detached job panicked"))
         .build()?;
     let handles: Vec<_> = (1..=20u64)
         .map(|block| {

@@ -1,11 +1,11 @@
-//! The ways in which a task ends early: by an abort, with its set, with its runtime. Each drops the
-//! future, and what the future holds cleans up after itself.
+//! The ways in which a task ends early: by an abort, with its set, with its runtime. Each of them
+//! drops the future, and the values in the future clean up.
 
 use blitz::sync::mpsc;
 use blitz::{JoinSet, Runtime};
 use std::future::pending;
 
-/// Says when it is dropped.
+/// Reports when it is dropped.
 struct Resource {
     name: &'static str,
     released: mpsc::UnboundedSender<&'static str>,
@@ -18,9 +18,9 @@ impl Drop for Resource {
     }
 }
 
-/// Holds a resource for ever; says that it has it.
+/// Holds a resource for ever; reports that it has it.
 async fn hold(resource: Resource, held: mpsc::UnboundedSender<&'static str>) {
-    held.send(resource.name).expect("somebody waits for this");
+    held.send(resource.name).expect("the receiver waits for this");
     pending::<()>().await;
 }
 

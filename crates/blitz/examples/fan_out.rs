@@ -1,4 +1,4 @@
-//! Many tasks at once, results as they come: a `JoinSet`, one of whose tasks fails.
+//! Many tasks at once, results as they come: a `JoinSet` in which one task fails.
 
 use blitz::JoinSet;
 use blitz::sync::Semaphore;
@@ -24,7 +24,7 @@ async fn main() {
     for question in 0..100 {
         let permits = permits.clone();
         set.spawn(async move {
-            let _permit = permits.acquire().await.expect("nobody closes the semaphore");
+            let _permit = permits.acquire().await.expect("the semaphore stays open");
             ask(question).await
         });
     }

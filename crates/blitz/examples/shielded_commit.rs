@@ -1,4 +1,4 @@
-//! A commit that an abort does not tear apart: `shield` puts the abort off until both halves are
+//! A commit that an abort does not tear apart: `shield` delays the abort until both halves are
 //! written.
 
 use blitz::sync::{Notify, oneshot};
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 struct Accounts(Arc<Mutex<(i64, i64)>>);
 
 impl Accounts {
-    /// Moves `amount` from the first to the second; in between it waits for a word from elsewhere.
+    /// Moves `amount` from the first to the second; in between it waits for a notification.
     async fn transfer(&self, amount: i64, begun: oneshot::Sender<()>, go_on: Arc<Notify>) {
         self.0.lock().expect("not poisoned").0 -= amount;
-        begun.send(()).expect("somebody waits for the begin");
+        begun.send(()).expect("the caller waits for the begin");
         go_on.notified().await;
         self.0.lock().expect("not poisoned").1 += amount;
     }

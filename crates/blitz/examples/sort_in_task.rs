@@ -29,7 +29,7 @@ async fn main() {
     let sorter = blitz::spawn(async move {
         while let Some(mut numbers) = inbox.recv().await {
             quicksort(&mut numbers);
-            responses.send(numbers).await.expect("somebody waits for the numbers");
+            responses.send(numbers).await.expect("the receiver waits for the numbers");
         }
     });
     let sender = blitz::spawn(async move {

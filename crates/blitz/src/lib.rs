@@ -1,9 +1,9 @@
 //! One pool for parallel and async Rust.
 //!
-//! One set of worker threads runs jobs, closures that compute ([`join`], [`scope`], [`spawn_cpu`]),
-//! and tasks, futures that wait ([`spawn`], [`block_on`]), for each other or for the outside world
-//! ([`net`], [`time`], [`fs`], [`process`], [`signal`]). A fork that no thief takes costs a few
-//! nanoseconds, and an idle pool costs nothing.
+//! One set of worker threads runs two kinds of work. Jobs are closures that compute ([`join`],
+//! [`scope`], [`spawn_cpu`]). Tasks are futures that wait ([`spawn`], [`block_on`]) for each other
+//! or for the outside world ([`net`], [`time`], [`fs`], [`process`], [`signal`]). A fork that no
+//! thief takes costs a few nanoseconds, and an idle pool costs nothing.
 //!
 //! ```
 //! fn sum(numbers: &[u64]) -> u64 {
@@ -73,9 +73,9 @@
 //! | wait until all tasks of a kind have ended | [`task::TaskTracker`] |
 //! | start tasks that cannot be sent | [`spawn_local`] in a [`LocalSet`] |
 //! | compute without keeping the task's worker | [`spawn_cpu`], whose handle can be awaited |
-//! | call what blocks | [`spawn_blocking`] |
+//! | call a function that blocks | [`spawn_blocking`] |
 //! | cancel a task | [`JoinHandle::abort`], [`AbortHandle`] |
-//! | finish what was begun, even if cancelled | [`task::shield`] |
+//! | finish a section even if the task is cancelled | [`task::shield`] |
 //! | let other tasks go first | [`task::yield_now`], [`task::consume_budget`] |
 //! | give a task values of its own | [`task_local!`] |
 //! | pass values between tasks | [`sync`] |
@@ -85,20 +85,20 @@
 //! | start other programs | [`process::Command`] |
 //! | wait for Ctrl+C, or for other signals | [`signal::ctrl_c`], [`signal::unix::signal()`] |
 //! | end servers and tasks in order | [`shutdown::Shutdown`] |
-//! | wait for time to pass, or not for too long | [`time::sleep`], [`time::timeout`], [`time::interval`] |
-//! | say how late timers may be | [`Builder::timer_slack`] |
-//! | have many things happen, each in its time | [`time::DelayQueue`] |
-//! | test what takes time without waiting | [`time::pause`], [`Builder::start_paused`] |
+//! | sleep, limit a wait, tick | [`time::sleep`], [`time::timeout`], [`time::interval`] |
+//! | set how late timers may be | [`Builder::timer_slack`] |
+//! | keep many values until their deadlines | [`time::DelayQueue`] |
+//! | test timeouts without waiting | [`time::pause`], [`Builder::start_paused`] |
 //! | refuse tasks rather than queue without end | [`try_spawn`] |
 //!
 //! | for either | call |
 //! |---|---|
-//! | have workers of one's own | [`Runtime::builder`], [`Pool::builder`] |
-//! | reach them from anywhere | [`Runtime::handle`], [`Handle::current`], [`Handle::enter`] |
-//! | know where one is | [`current_worker_index`], [`current_num_workers`] |
+//! | build a pool with its own workers | [`Runtime::builder`], [`Pool::builder`] |
+//! | reach a pool from anywhere | [`Runtime::handle`], [`Handle::current`], [`Handle::enter`] |
+//! | ask which worker this thread is | [`current_worker_index`], [`current_num_workers`] |
 //! | set up or look at the global pool | [`PoolBuilder::build_global`], [`global`] |
 //! | use crates that need a Tokio runtime | `Builder::tokio_guest`, with the feature `tokio-guest` |
-//! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::trace`], [`region`], [`diagnostics()`] |
+//! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::tasks`], [`Pool::trace`], [`region`], [`diagnostics()`] |
 //!
 //! # One type, three ways to call
 //! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for
@@ -122,15 +122,16 @@
 //! | [`current_worker_index`](Pool::current_worker_index) | [`current_worker_index`](Handle::current_worker_index) | [`current_worker_index`] |
 //! | [`scheduler`](Pool::scheduler) | [`scheduler`](Handle::scheduler) | [`scheduler()`] |
 //! | [`metrics`](Pool::metrics), [`dump`](Pool::dump) | [`metrics`](Handle::metrics), [`dump`](Handle::dump) | [`metrics()`], [`dump()`] |
+//! | [`tasks`](Pool::tasks) | [`tasks`](Handle::tasks) | [`tasks()`] |
 //! | [`trace`](Pool::trace) | [`trace`](Handle::trace) | [`trace()`] |
 //! | [`unfinished`](Pool::unfinished) | [`unfinished`](Handle::unfinished) | [`unfinished()`] |
 //! | [`enter`](Pool::enter) | [`enter`](Handle::enter) | |
 //! | [`handle`](Pool::handle) | `clone` | [`Handle::current`] |
 //!
-//! The current pool of the free functions is the one that was entered or that the current thread
-//! works for, else the global one, which has as many workers as `BLITZ_WORKERS` says or as there
-//! are cores. If that is needed and cannot be built they panic: call [`global`] at start-up to get
-//! the error as a value.
+//! Free functions use the current pool: the one that was entered, or that the current thread works
+//! for, else the global one. The global pool has `BLITZ_WORKERS` workers, or one per core. If it is
+//! needed and cannot be built, the functions panic: call [`global`] at start-up to get the error as
+//! a value.
 //!
 //! # Panics
 //! A panic in a closure or a task goes to the caller that waits for it: that of `join`, `scope`,
@@ -169,7 +170,8 @@ pub use blitz_macros::{main, test};
 // Channels, locks and other meeting points of tasks.
 #[doc(no_inline)]
 pub use tokio::sync;
-// Waiting for several futures in one task; `join!` is in `macros`, for here that is a function.
+// Waiting for several futures in one task; `join!` is in `macros`, because `join` is a function
+// here.
 #[cfg(feature = "macros")]
 #[doc(no_inline)]
 pub use tokio::{pin, select, try_join};
@@ -178,10 +180,23 @@ pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, shutdown, signa
 // Looking inside.
 pub use blitz_core::{
     Diagnostics, Dump, Exposition, Histogram, MarkKind, PoolMetrics, SignalDump, SignalMetrics,
-    SliceKind, StateTimes, TaskDump, TaskMetrics, Trace, TraceMark, TraceMetrics, TraceSlice,
-    TraceTrack, TypeMetrics, Unfinished, WorkerDump, WorkerMetrics, diagnostics, dump, metrics,
-    region, scheduler, trace, unfinished,
+    SliceKind, StateTimes, TaskDump, TaskInfo, TaskList, TaskMetrics, TaskState, Trace, TraceMark,
+    TraceMetrics, TraceSlice, TraceTrack, TypeMetrics, Unfinished, WorkerDump, WorkerMetrics,
+    diagnostics, dump, metrics, region, scheduler, tasks, trace, unfinished,
 };
+
+/// A page that shows pools to browsers and tools: see [`Builder::inspect`].
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(1).inspect("127.0.0.1:0").build()?;
+/// println!("look inside at {}", blitz::inspect::pages()[0].url());
+/// # drop(pool);
+/// # Ok::<(), blitz::BuildError>(())
+/// ```
+#[cfg(feature = "inspect")]
+pub mod inspect {
+    pub use blitz_core::{Inspect, Page, Token, pages, tool_socket};
+}
 
 mod attributes;
 pub mod runtime;
@@ -204,8 +219,8 @@ pub mod macros {
 /// tokio-util's items under the same paths, without a guest: `tokio_util::` becomes
 /// `blitz::util::`.
 ///
-/// [`CancellationToken`](util::sync::CancellationToken) is tokio-util's own. The others are those
-/// of [`task`] and [`time`]: tokio-util's spawn and sleep with Tokio.
+/// [`CancellationToken`](util::sync::CancellationToken) is tokio-util's own. The others come from
+/// [`task`] and [`time`], because tokio-util's own spawn and sleep need Tokio.
 ///
 /// ```
 /// use blitz::util::sync::CancellationToken;
@@ -244,12 +259,14 @@ pub mod util {
     }
 }
 
-/// Items that the attributes expand to; not for people.
+/// Items that the attributes expand to; not part of the public API.
 #[doc(hidden)]
 pub mod __macros {
     pub use crate::attributes::{run, with_guest};
 }
 
+#[cfg(doctest)]
+mod guide;
 #[cfg(doctest)]
 mod misuse;
 

@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors, with advice.
 
 #![forbid(unsafe_code)]
 
@@ -37,6 +37,10 @@ enum BuildErrorKind {
     Guest {
         source: io::Error,
     },
+    #[cfg(feature = "inspect")]
+    Inspect {
+        source: io::Error,
+    },
 }
 
 impl BuildError {
@@ -65,38 +69,47 @@ impl BuildError {
         BuildError { kind: BuildErrorKind::Guest { source } }
     }
 
-    /// A setting, in the builder or in the environment, cannot be used.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn inspect(source: io::Error) -> BuildError {
+        match source.kind() {
+            io::ErrorKind::InvalidInput => BuildError::config(source.to_string()),
+            _ => BuildError { kind: BuildErrorKind::Inspect { source } },
+        }
+    }
+
+    /// Whether a setting, in the builder or in the environment, cannot be used.
     #[must_use]
     pub fn is_invalid_config(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Config(_))
     }
 
-    /// The system would not start a thread; [`io_error`](BuildError::io_error) says why.
+    /// Whether the system did not start a thread; [`io_error`](BuildError::io_error) says why.
     #[must_use]
     pub fn is_thread_spawn(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Spawn { .. })
     }
 
-    /// The global pool exists already.
+    /// Whether the global pool exists already.
     #[must_use]
     pub fn is_global_already_initialized(&self) -> bool {
         matches!(self.kind, BuildErrorKind::GlobalExists)
     }
 
-    /// The current thread is a worker of a pool already and cannot become one of another.
+    /// Whether the current thread is a worker of a pool already, and cannot become a worker of
+    /// another.
     #[must_use]
     pub fn is_current_thread_already_worker(&self) -> bool {
         matches!(self.kind, BuildErrorKind::AlreadyWorker)
     }
 
-    /// The pool cannot have what timers and sockets need, by its settings or because the system
-    /// refuses; [`io_error`](BuildError::io_error) says why.
+    /// Whether the pool cannot have timers and sockets, because of its settings or because the
+    /// system refuses; [`io_error`](BuildError::io_error) says why.
     #[must_use]
     pub fn is_driver(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Driver { .. })
     }
 
-    /// The system's own error, if it was one.
+    /// Returns the system's error, if there was one.
     #[must_use]
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.kind {
@@ -105,6 +118,8 @@ impl BuildError {
             }
             #[cfg(feature = "tokio-guest")]
             BuildErrorKind::Guest { source } => Some(source),
+            #[cfg(feature = "inspect")]
+            BuildErrorKind::Inspect { source } => Some(source),
             _ => None,
         }
     }
@@ -120,13 +135,19 @@ impl fmt::Display for BuildError {
                  use fewer workers or smaller stacks, or raise the system's limits"
             ),
             BuildErrorKind::Driver { source } => {
-                write!(f, "the pool cannot have what timers and sockets need: {source}")
+                write!(f, "the pool cannot have timers and sockets: {source}")
             }
             #[cfg(feature = "tokio-guest")]
             BuildErrorKind::Guest { source } => write!(
                 f,
                 "the Tokio guest could not be built: {source}; raise the system's limits of threads \
                  and descriptors, or build the pool without tokio_guest"
+            ),
+            #[cfg(feature = "inspect")]
+            BuildErrorKind::Inspect { source } => write!(
+                f,
+                "{source}; choose another port, or 0 for any that is free, or build the pool without \
+                 inspect"
             ),
             BuildErrorKind::GlobalExists => f.write_str(
                 "the global pool exists already; call build_global before anything uses the global \
@@ -140,7 +161,7 @@ impl fmt::Display for BuildError {
     }
 }
 
-// What `unwrap` and a `main` that returns the error print: the advice has to be in it.
+// `unwrap`, and a `main` that returns the error, print this, so it contains the advice.
 impl fmt::Debug for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BuildError({self})")
@@ -153,7 +174,7 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// For functions that return the system's errors: with the error's kind, if it was one of those.
+/// For functions that return `io::Error`. Keeps the kind of a system's error.
 impl From<BuildError> for io::Error {
     fn from(error: BuildError) -> io::Error {
         let kind = match error.io_error() {
@@ -192,13 +213,13 @@ impl TryCurrentError {
         TryCurrentError { kind: TryCurrentErrorKind::ThreadLocalDestroyed }
     }
 
-    /// Whether the thread is no worker of a pool and has entered none.
+    /// Whether the thread is not a worker and has not entered a pool.
     #[must_use]
     pub fn is_missing_context(&self) -> bool {
         self.kind == TryCurrentErrorKind::MissingContext
     }
 
-    /// Whether the thread ends, so that what it had entered is not known any more.
+    /// Whether the thread is ending, so that its thread locals are gone.
     #[must_use]
     pub fn is_thread_local_destroyed(&self) -> bool {
         self.kind == TryCurrentErrorKind::ThreadLocalDestroyed
@@ -235,12 +256,11 @@ impl std::error::Error for TryCurrentError {}
 /// assert_eq!(*error.into_panic().downcast_ref::<&str>().unwrap(), "oh");
 /// ```
 pub struct JoinError {
-    /// One word, because a result that is no error is moved about with as much room as an error
-    /// needs.
+    /// One word, because every result has room for an error.
     ending: Box<Ending>,
 }
 
-/// How something ended that has no result.
+/// How a task or job ended that has no result.
 struct Ending {
     /// "task" or "job".
     what: &'static str,
@@ -282,7 +302,7 @@ impl JoinError {
         self.ending.id
     }
 
-    /// It was cancelled: by an abort, or because its pool ended.
+    /// Whether it was cancelled: by an abort, or because its pool ended.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.ending.cause, Cause::Cancelled)
@@ -294,19 +314,19 @@ impl JoinError {
         matches!(self.ending.cause, Cause::Panicked(_))
     }
 
-    /// What it panicked with, for [`std::panic::resume_unwind`].
+    /// Returns the panic's payload, for [`std::panic::resume_unwind`].
     ///
     /// # Panics
-    /// If it did not panic but was cancelled: see [`try_into_panic`](JoinError::try_into_panic).
+    /// If it was cancelled and did not panic: see [`try_into_panic`](JoinError::try_into_panic).
     #[must_use]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         match self.try_into_panic() {
             Ok(payload) => payload,
-            Err(error) => panic!("into_panic was called on an error that is no panic: {error}"),
+            Err(error) => panic!("into_panic was called on an error that is not a panic: {error}"),
         }
     }
 
-    /// What it panicked with, if it did.
+    /// Returns the panic's payload, if it panicked.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -331,6 +351,22 @@ impl JoinError {
     }
 }
 
+/// For functions that return the system's errors, as in Tokio.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// assert_eq!(blitz::spawn_cpu(|| 7).join()?, 7);
+/// let error = std::io::Error::from(blitz::spawn_cpu(|| panic!("oh")).join().unwrap_err());
+/// assert_eq!(error.to_string(), "the job panicked: oh");
+/// # Ok(())
+/// # }
+/// ```
+impl From<JoinError> for io::Error {
+    fn from(error: JoinError) -> io::Error {
+        io::Error::other(error)
+    }
+}
+
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Ending { what, cause, .. } = &*self.ending;
@@ -338,7 +374,8 @@ impl fmt::Display for JoinError {
             Cause::Cancelled => write!(f, "the {what} was cancelled"),
             Cause::Panicked(payload) => {
                 let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
-                // What is written to may be the user's, and may look at this error, too.
+                // The formatter may be a user's, and may look at this error, too: release the lock
+                // first.
                 let message = panic::message(&payload).to_owned();
                 drop(payload);
                 write!(f, "the {what} panicked: {message}")

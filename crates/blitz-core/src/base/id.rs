@@ -1,30 +1,39 @@
-//! What tells tasks apart.
+//! Ids of tasks.
 
 #![forbid(unsafe_code)]
 
-use blitz_parts::task::TaskRef;
+use blitz_parts::task::{Runnable, Serial, TaskRef};
 use std::fmt;
-use std::num::NonZeroU64;
 
-/// What tells a task from all others that exist at the same time. It may be used again once the
-/// task is complete and all its handles are gone.
+/// The id of a task or job: a serial number, unique in the process.
+///
+/// Of two ids the greater one is not always the newer one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(NonZeroU64);
+pub struct Id(Serial);
 
 impl Id {
     pub(crate) fn of(task: &TaskRef) -> Id {
-        Id(task.id())
+        Id(task.serial())
     }
 
-    /// The id of what lies at `address`.
-    pub(crate) fn of_address(address: *const ()) -> Id {
-        Id(NonZeroU64::new(address.addr() as u64).unwrap_or(NonZeroU64::MAX))
+    pub(crate) fn of_runnable(task: &Runnable) -> Id {
+        Id(task.serial())
+    }
+
+    /// A new one.
+    pub(crate) fn next() -> Id {
+        Id(Serial::next())
+    }
+
+    /// The number.
+    pub(crate) fn number(self) -> u64 {
+        self.0.get().get()
     }
 }
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:x}", self.0)
+        self.0.fmt(f)
     }
 }
 

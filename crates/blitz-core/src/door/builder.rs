@@ -23,9 +23,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 type NameFn = Box<dyn FnMut(usize) -> String>;
-/// Makes the other runtime whose context the threads of a new pool are inside of.
+/// Makes the other runtime whose context the threads of a new pool enter.
 type MakeAmbient = Box<dyn FnOnce(&Handle) -> Result<Arc<dyn Ambient>, BuildError>>;
-/// What a backend does with a new pool.
+/// Prepares a new pool for its backend.
 type Prepare = Box<dyn FnOnce(&Handle) -> io::Result<()>>;
 
 /// Every setting of a [`Pool`], which a [`Runtime`](crate::Runtime) is, too.
@@ -47,13 +47,15 @@ type Prepare = Box<dyn FnOnce(&Handle) -> io::Result<()>>;
 #[must_use = "a builder does nothing until `build` or `build_global`"]
 pub struct PoolBuilder {
     workers: usize,
-    /// `BLITZ_WORKERS` goes before `workers`.
+    /// Whether `BLITZ_WORKERS` overrides `workers`.
     asks_env: bool,
     start_paused: bool,
     prepare: Option<Prepare>,
     pub(super) ambient: Option<MakeAmbient>,
     name: Option<NameFn>,
     spawn: Option<Box<Spawn<'static>>>,
+    #[cfg(feature = "inspect")]
+    inspect: super::inspect::Wish,
     config: Config,
 }
 
@@ -78,8 +80,8 @@ impl PoolBuilder {
     /// 0, the default, means one per core that this process may use, by affinity and CPU quota.
     /// There may be more workers than cores, up to [`Pool::MAX_WORKERS`].
     ///
-    /// The variable `BLITZ_WORKERS` has a say only in the global pool if this is 0, in
-    /// [`workers_from_env`](PoolBuilder::workers_from_env), and in the attributes.
+    /// The variable `BLITZ_WORKERS` counts only for the global pool if this is 0, for
+    /// [`workers_from_env`](PoolBuilder::workers_from_env), and for the attributes.
     #[doc(alias = "num_threads")]
     #[doc(alias = "num_workers")]
     #[doc(alias = "worker_threads")]
@@ -89,10 +91,10 @@ impl PoolBuilder {
         self
     }
 
-    /// As many workers as the variable `BLITZ_WORKERS` says, else `otherwise`.
+    /// Sets the number of workers from the variable `BLITZ_WORKERS`, else to `otherwise`.
     ///
-    /// `otherwise` is as in [`workers`](PoolBuilder::workers). A value of the variable that cannot
-    /// be used is an error when the pool is built.
+    /// `otherwise` works as in [`workers`](PoolBuilder::workers). If the variable has an invalid
+    /// value, building the pool fails.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers_from_env(2).build()?;
@@ -109,7 +111,7 @@ impl PoolBuilder {
 
     /// Sets how file and socket operations are done: a `blitz::Backend`.
     ///
-    /// Default: `Backend::Auto`; `BackendChoice::of` says what that came to.
+    /// Default: `Backend::Auto`; `BackendChoice::of` returns what it chose.
     ///
     /// ```
     /// use blitz::{Backend, BackendChoice};
@@ -125,10 +127,10 @@ impl PoolBuilder {
         self
     }
 
-    /// How many events of files and sockets one look can bring. Default: 256.
+    /// Limits the events of files and sockets per visit to the driver. Default: 256.
     ///
-    /// More come with the next look. With fewer, other work goes in between sooner; zero counts as
-    /// one.
+    /// The next visit brings the rest. A lower limit lets other work in between sooner; zero counts
+    /// as one.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).max_io_completions(16).build()?;
@@ -139,15 +141,14 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets how late a timer may fire to fire together with others. Default: 40 us.
+    /// Sets how late a timer may fire in order to fire together with others. Default: 40 us.
     ///
-    /// After timers have fired, a worker that waits lets at least this much time pass before it
-    /// gets up for the next ones. So it gets up at most once per `slack` for timers, however many
-    /// there are, and a timer that is alone is not held up. Zero gets up for each. More than a
-    /// second counts as a second. No timer is ever early. See `blitz::time` for what else makes
-    /// a timer late.
+    /// After timers have fired, a waiting worker lets at least this much time pass before it wakes
+    /// for the next ones. So it wakes at most once per `slack`, however many timers there are, and
+    /// a lone timer is not delayed. With zero it wakes for each timer. More than a second counts as
+    /// a second. No timer is ever early. See `blitz::time` for what else makes a timer late.
     ///
-    /// With a clock that stands, timers are exact whatever the slack is.
+    /// With a paused clock timers are exact, whatever the slack.
     ///
     /// ```
     /// use std::time::Duration;
@@ -162,18 +163,19 @@ impl PoolBuilder {
         self
     }
 
-    /// Whether the pool's clock stands from the beginning, for tests. Default: no.
+    /// Sets whether the pool's clock is paused from the beginning, for tests. Default: no.
     ///
     /// See `blitz::time::pause` for what moves such a clock.
     ///
-    /// The thread that builds the pool is one of its workers then, while it is in
-    /// [`Pool::block_on`], so that time does not pass while the future runs there. If it is a
-    /// worker of another pool already, it stays that.
+    /// The thread that builds the pool is then one of its workers while it is in
+    /// [`Pool::block_on`], so that time does not pass while the future runs there. If it is already
+    /// a worker of another pool, it stays that.
     ///
-    /// Other threads may use the pool, too. If one of them waits for it, or spawns a task, while
-    /// the thread that built it is in none of its operations, the pool starts a thread that takes
-    /// that one's place for good. Then time may pass while a future runs in `block_on`, as
-    /// `blitz::time::pause` says of threads that are no workers; tasks hold the clock in any case.
+    /// Other threads may use the pool, too. If one of them waits for the pool, or spawns a task,
+    /// while the thread that built it is in none of its operations, the pool starts a thread that
+    /// replaces the builder's thread for good. Then time may pass while a future runs in
+    /// `block_on`, as `blitz::time::pause` describes for threads that are not workers. Tasks hold
+    /// the clock in any case.
     ///
     /// ```
     /// use blitz::time::{Duration, Instant, sleep};
@@ -191,7 +193,7 @@ impl PoolBuilder {
         self
     }
 
-    /// How an idle worker waits. Default: [`SleepPolicy::adaptive`].
+    /// Sets how an idle worker waits. Default: [`SleepPolicy::adaptive`].
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -235,7 +237,7 @@ impl PoolBuilder {
         self
     }
 
-    /// The stack size of the workers' threads in bytes. Default: that of [`std::thread`].
+    /// Sets the stack size of the workers' threads in bytes. Default: that of [`std::thread`].
     #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.config.stack_size = Some(bytes);
@@ -270,8 +272,7 @@ impl PoolBuilder {
     /// inside one of the pool's operations.
     ///
     /// When the pool is dropped the thread is free again. If it drops the pool itself, outside of
-    /// the pool's operations, it runs the jobs that are left; otherwise a thread is started that
-    /// does.
+    /// the pool's operations, it runs the jobs that are left. Otherwise a new thread runs them.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -289,7 +290,7 @@ impl PoolBuilder {
     }
 
     /// As [`use_current_thread`](PoolBuilder::use_current_thread), until another thread needs the
-    /// pool: what [`start_paused`](PoolBuilder::start_paused) does.
+    /// pool. [`start_paused`](PoolBuilder::start_paused) uses it.
     #[cfg(all(test, blitz_shuttle))]
     pub(crate) fn lend_current_thread(mut self) -> Self {
         self.config.lends_thread = true;
@@ -327,7 +328,7 @@ impl PoolBuilder {
 
     /// Limits the tasks in the shared queue for `try_spawn`. Default: 65,536.
     ///
-    /// [`Handle::try_spawn`](crate::Handle::try_spawn) refuses a task while so many wait in the
+    /// [`Handle::try_spawn`](crate::Handle::try_spawn) refuses a task while this many wait in the
     /// queue that all workers share. Other ways to spawn ignore the limit.
     ///
     /// ```
@@ -339,8 +340,7 @@ impl PoolBuilder {
         self
     }
 
-    /// How tasks find a worker. Default: [`Scheduler::Stealing`], unless `BLITZ_SCHEDULER` says
-    /// otherwise.
+    /// Sets how tasks find a worker. Default: `BLITZ_SCHEDULER`, else [`Scheduler::Stealing`].
     ///
     /// ```
     /// use blitz::{Pool, Scheduler};
@@ -353,15 +353,15 @@ impl PoolBuilder {
         self
     }
 
-    /// Whether workers take tasks from each other. Default: yes. If not, a task that was woken on a
-    /// worker is polled there; tasks from elsewhere still go to any free worker, and jobs are
-    /// stolen in any case. The signal scheduler does so with tasks that yield only.
+    /// Sets whether workers take tasks from each other. Default: yes. If not, a task that was woken
+    /// on a worker is polled there. Tasks from elsewhere still go to any free worker, and jobs are
+    /// stolen in any case. In the signal scheduler this only affects tasks that yield.
     pub fn enable_stealing(mut self, stealing: bool) -> Self {
         self.config.stealing = stealing;
         self
     }
 
-    /// How many threads [`spawn_blocking`](crate::spawn_blocking) may start, besides the workers.
+    /// Limits the threads of [`spawn_blocking`](crate::spawn_blocking), besides the workers.
     /// Default:
     /// 512. Zero is an error: closures would wait for ever.
     ///
@@ -374,14 +374,15 @@ impl PoolBuilder {
         self
     }
 
-    /// How long a thread of `spawn_blocking` waits for more to do before it ends. Default: 10 s.
+    /// Sets how long an idle thread of `spawn_blocking` stays. Default: 10 s.
     pub fn thread_keep_alive(mut self, time: Duration) -> Self {
         self.config.blocking_keep_alive = time;
         self
     }
 
-    /// Called with the task and the time after each poll that took `limit` or longer. Times every
-    /// poll, which otherwise only one in some is. The handler must not block.
+    /// Sets a handler that is called after each poll that took `limit` or longer. It gets the task
+    /// and the time. This times every poll; otherwise only a sample is timed. The handler must not
+    /// block.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -408,15 +409,15 @@ impl PoolBuilder {
         self
     }
 
-    /// Called on each worker's thread, with its index, before it works. A panic in it goes to the
-    /// panic handler; the worker works on.
+    /// Sets a handler that is called on each worker's thread before it works. It gets the worker's
+    /// index. A panic in it goes to the panic handler; the worker goes on.
     pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.start_handler = Some(Box::new(handler));
         self
     }
 
-    /// Called on each worker's thread, with its index, after its last job. A panic in it goes to
-    /// the panic handler.
+    /// Sets a handler that is called on each worker's thread after its last job. It gets the
+    /// worker's index. A panic in it goes to the panic handler.
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.exit_handler = Some(Box::new(handler));
         self
@@ -426,9 +427,9 @@ impl PoolBuilder {
     ///
     /// It gets the worker's index. A panic in it goes to the panic handler.
     ///
-    /// The worker looks for work once more afterwards: what the handler spawns is run first. A
-    /// worker that waits inside of an operation, as `join` and `block_on` do, and threads that are
-    /// no workers sleep without it.
+    /// The worker looks for work once more afterwards, so it first runs what the handler spawns.
+    /// The handler is not called for a worker that waits inside of an operation, such as `join` or
+    /// `block_on`, nor for threads that are not workers.
     pub fn park_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.park_handler = Some(Box::new(handler));
         self
@@ -444,8 +445,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Called with the payload of a panic that no caller waits for. Default: one line on standard
-    /// error.
+    /// Sets the handler of panics that no caller waits for. It gets the payload. Default: one line
+    /// on standard error.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -471,13 +472,12 @@ impl PoolBuilder {
     /// Sets how many threads the pool may start beyond its workers.
     ///
     /// The default is 32, or the number of workers if that is more; the variable `BLITZ_SPARES`
-    /// overrides it. With 0 there are none.
+    /// overrides it. 0 turns spares off.
     ///
-    /// A spare thread works in the place of a worker that is blocked, or serves tasks, timers and
-    /// sockets while all workers compute. The pool starts it when it first needs one. It rests when
-    /// it is not needed, and ends with the pool. While it works, [`current_worker_index`] is a
-    /// number from [`num_workers`](Pool::num_workers) on; the start and exit handlers are called
-    /// with it.
+    /// A spare thread replaces a worker that is blocked, or serves tasks, timers and sockets while
+    /// all workers compute. The pool starts one when it first needs it. A spare rests while it is
+    /// not needed, and ends with the pool. While it works, [`current_worker_index`] is a number
+    /// from [`num_workers`](Pool::num_workers) on; the start and exit handlers are called with it.
     ///
     /// [`current_worker_index`]: crate::current_worker_index
     ///
@@ -496,7 +496,7 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets the handler that is called once when work waits and no spare thread comes.
+    /// Sets the handler that is called once when work waits and there is no spare thread.
     ///
     /// Either all spares are in use, or the system starts no thread. The text says which, and which
     /// workers are blocked. By default it is printed to standard error.
@@ -515,8 +515,8 @@ impl PoolBuilder {
 
     /// Sets how many bytes each worker has for its [timeline](Pool::trace); 0 turns it off.
     ///
-    /// The default is 320 KiB, which a worker allocates with its first event. Threads that are no
-    /// workers share as much.
+    /// The default is 320 KiB, which a worker allocates with its first event. Threads that are not
+    /// workers share the same amount.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).trace_memory(0).build()?;
@@ -529,12 +529,33 @@ impl PoolBuilder {
         self
     }
 
+    /// Shows the pool on a page for browsers, and to tools such as `blitz top`.
+    ///
+    /// It takes an address, or an `Inspect` with more settings. Pools that ask for the same address
+    /// share one page, which stays until the process ends. A pool is shown until it ends. The
+    /// server has threads of its own, so that a pool that hangs can be looked at.
+    ///
+    /// The variable `BLITZ_INSPECT` does the same for each pool that does not ask itself, and
+    /// prints where the page is. Nothing listens otherwise. An address that cannot be used is an
+    /// error when the pool is built, and so is one that other machines can reach without a token.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).inspect("127.0.0.1:0").build()?;
+    /// assert!(blitz::inspect::pages()[0].url().starts_with("http://127.0.0.1:"));
+    /// # drop(pool);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[cfg(feature = "inspect")]
+    pub fn inspect(mut self, settings: impl Into<super::inspect::Inspect>) -> Self {
+        self.inspect.ask(settings.into());
+        self
+    }
+
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// If a setting cannot be used, if a thread cannot be started, or if the system has not the
-    /// [backend](PoolBuilder::backend) that was asked for; threads that were started are stopped
-    /// again.
+    /// If a setting cannot be used, if a thread cannot be started, or if the system lacks the
+    /// chosen [backend](PoolBuilder::backend). Threads that were started are stopped again.
     pub fn build(mut self) -> Result<Pool, BuildError> {
         let mut spawn = self.spawn.take();
         self.build_by(spawn.as_mut().map(|spawn| &mut **spawn as &mut Spawn<'_>))
@@ -579,13 +600,13 @@ impl PoolBuilder {
         }
         if self.config.blocking_threads == 0 {
             return Err(BuildError::config(
-                "max_blocking_threads is 0; what spawn_blocking is given would wait for ever: allow at \
+                "max_blocking_threads is 0; closures of spawn_blocking would wait for ever: allow at \
                  least one thread"
                     .to_owned(),
             ));
         }
         if self.start_paused {
-            // A clock that stands moves on when all workers sleep: spares would only disturb.
+            // A paused clock advances when all workers sleep: spares would only disturb.
             self.config.spares.get_or_insert(0);
             self.config.paused_since = Some(Instant::now());
             note_stopped_clock();
@@ -595,13 +616,22 @@ impl PoolBuilder {
                 self.config.use_current_thread = true;
             }
         }
-        self.start(workers, spawn)
+        #[cfg(feature = "inspect")]
+        let wish = std::mem::take(&mut self.inspect).checked()?;
+        let pool = self.start(workers, spawn)?;
+        #[cfg(feature = "inspect")]
+        wish.fulfil(&pool.handle())?;
+        Ok(pool)
     }
 
-    /// As for the global pool: `BLITZ_WORKERS` decides how many workers there are, unless a number
-    /// was given.
+    /// Settings for the global pool: `BLITZ_WORKERS` decides the number of workers, unless one was
+    /// given.
     pub(super) fn for_global(self) -> PoolBuilder {
-        if self.workers == 0 { self.workers_from_env(0) } else { self }
+        #[cfg_attr(not(feature = "inspect"), allow(unused_mut))]
+        let mut builder = if self.workers == 0 { self.workers_from_env(0) } else { self };
+        #[cfg(feature = "inspect")]
+        builder.inspect.is_for_global();
+        builder
     }
 
     fn start(
@@ -670,7 +700,7 @@ impl PoolBuilder {
 }
 
 impl Pool {
-    /// Settings for a new pool.
+    /// Returns the settings of a new pool.
     ///
     /// ```
     /// assert_eq!(blitz::Pool::builder().workers(2).build()?.num_workers(), 2);

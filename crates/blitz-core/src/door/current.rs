@@ -5,6 +5,7 @@
 use super::dump::Dump;
 use super::global;
 use super::metrics::PoolMetrics;
+use super::task_info::TaskList;
 use super::trace::Trace;
 use super::unfinished::Unfinished;
 use crate::base::context;
@@ -15,7 +16,7 @@ use crate::team::{Team, Worker, current, entered};
 use crate::worker::{visit, with_worker};
 use std::time::Duration;
 
-/// The index of the current thread among the workers of its pool, if it is a worker. A
+/// Returns the index of the current thread among the workers of its pool, if it is a worker. A
 /// [spare](crate::PoolBuilder::spares) has an index from [`current_num_workers`] on.
 ///
 /// ```
@@ -49,7 +50,7 @@ pub fn current_worker_has_jobs() -> Option<bool> {
     with_worker(|worker| !worker.deque.is_empty())
 }
 
-/// How many workers the current pool has; outside of any pool, the global one.
+/// Returns how many workers the current or the global pool has.
 ///
 /// ```
 /// assert!(blitz::current_num_workers() >= 1);
@@ -82,8 +83,8 @@ pub fn scheduler() -> Scheduler {
 
 /// Returns what the workers of the current or the global pool have done so far.
 ///
-/// Counting is always on. To tell how many jobs wait, workers that have forks which no other worker
-/// can see yet are held up for some microseconds.
+/// Counting is always on. Counting the jobs that wait holds up workers with private forks for some
+/// microseconds.
 ///
 /// ```
 /// blitz::join(|| (), || ());
@@ -98,7 +99,7 @@ pub fn metrics() -> PoolMetrics {
     with_current_team(PoolMetrics::of)
 }
 
-/// Returns the state of the current or the global pool: what a watchdog prints.
+/// Returns the state of the current or the global pool, for example for a watchdog.
 ///
 /// It has each counter, latch, deque and task, as data, text and JSON.
 ///
@@ -114,7 +115,7 @@ pub fn dump() -> Dump {
     with_current_team(Dump::of)
 }
 
-/// Returns the timeline of the current or the global pool in the `last` while.
+/// Returns the recent timeline of the current or the global pool, of length `last`.
 ///
 /// See [`Pool::trace`](crate::Pool::trace).
 ///
@@ -131,7 +132,25 @@ pub fn trace(last: Duration) -> Trace {
     with_current_team(|team| Trace::of(team, last))
 }
 
-/// Returns what the end of the current or the global pool waits for, or would.
+/// Returns the tasks of the current or the global pool, with what each of them is and does.
+///
+/// No worker stops for it, and a pool that hangs answers, too.
+///
+/// ```
+/// let tasks = blitz::tasks();
+/// println!("{tasks}{} more", tasks.unlisted());
+/// # assert!(tasks.iter().all(|task| !task.type_name().is_empty()));
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[must_use]
+#[track_caller]
+pub fn tasks() -> TaskList {
+    with_current_team(TaskList::of)
+}
+
+/// Returns what the end of the current or the global pool waits for, or would wait for.
 ///
 /// ```
 /// assert_eq!(blitz::unfinished().workers, blitz::current_num_workers());
@@ -166,7 +185,7 @@ pub(super) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> 
     }
 }
 
-/// The current thread is no worker, or has entered another pool than its own.
+/// For a thread that is not a worker, or has entered another pool than its own.
 #[cold]
 #[track_caller]
 pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
@@ -176,7 +195,8 @@ pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     }
 }
 
-/// The same, with what keeps the team at work; without it if the team is ending or has ended.
+/// The same, with a hold that keeps the team at work; without a hold if the team is ending or has
+/// ended.
 #[track_caller]
 pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
@@ -185,8 +205,8 @@ pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     }
 }
 
-/// As [`with_held_team`], for what others than the team's workers run: without the hold, too, if
-/// they are leaving.
+/// As [`with_held_team`], for work that other threads than the team's workers run. It has no hold,
+/// either, if the workers are leaving.
 #[track_caller]
 pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {

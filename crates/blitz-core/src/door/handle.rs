@@ -1,9 +1,10 @@
-//! A way into a pool that does not keep it at work.
+//! A reference to a pool that does not keep it running.
 
 #![forbid(unsafe_code)]
 
 use super::dump::Dump;
 use super::metrics::PoolMetrics;
+use super::task_info::TaskList;
 use super::trace::Trace;
 use super::unfinished::Unfinished;
 use crate::base::TryCurrentError;
@@ -24,16 +25,17 @@ use crate::worker::{current_team, index_in};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A way into a pool that can be cloned and sent anywhere.
+/// A reference to a pool that can be cloned and sent anywhere.
 ///
-/// It does not keep the pool at work. Once the pool has been dropped, tasks and jobs that are
-/// spawned through the handle are cancelled at once, and detached jobs are dropped. Operations that
-/// must return a value ([`install`](Handle::install), [`join`](Handle::join),
-/// [`scope`](Handle::scope), [`broadcast`](Handle::broadcast) and their kin) panic then. While such
-/// an operation runs, it holds the pool: a drop of the pool waits for it.
+/// It does not keep the pool running. After the pool was dropped, tasks and jobs that are spawned
+/// through the handle are cancelled at once, and detached jobs are dropped. Operations that must
+/// return a value ([`install`](Handle::install), [`join`](Handle::join), [`scope`](Handle::scope),
+/// [`broadcast`](Handle::broadcast) and similar ones) then panic. While such an operation runs, a
+/// drop of the pool waits for it.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -123,8 +125,8 @@ impl Handle {
         f(&self.team)
     }
 
-    /// Calls `f` on a worker of the team, as [`in_worker`] does. The team is kept at work until `f`
-    /// has returned, and no longer: what the caller runs while it waits may drop the pool.
+    /// Calls `f` on a worker of the team, as [`in_worker`] does. The team is kept at work only
+    /// until `f` has returned: work that the caller runs while it waits may drop the pool.
     ///
     /// # Panics
     /// If the pool has ended.
@@ -137,8 +139,8 @@ impl Handle {
         })
     }
 
-    /// Keeps the pool at work. `None` on one of its workers: the pool does not end before that
-    /// returns.
+    /// Keeps the pool at work. Returns `None` on one of its workers, since the pool does not end
+    /// before that returns.
     ///
     /// # Panics
     /// If the pool has ended.
@@ -150,7 +152,7 @@ impl Handle {
         let hold = try_hold(&self.team);
         assert!(
             hold.is_some(),
-            "the pool of this Handle has ended, and cannot run what has to return a value: keep its \
+            "the pool of this Handle has ended, and cannot run a closure that returns a value: keep its \
              Pool (or Runtime) until then, or call spawn_cpu, whose JoinHandle returns an error instead"
         );
         hold
@@ -430,12 +432,13 @@ impl Handle {
     /// assert_eq!(pool.handle().spawn(async { 7 }).join().unwrap(), 7);
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        task::spawn_in(&self.team, future)
+        task::spawn_in(&self.team, Location::caller(), future)
     }
 
     /// As [`try_spawn`](crate::try_spawn), on this pool. If it has ended, the task is cancelled.
@@ -448,13 +451,14 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// If the queue is full; the error has the future.
+    /// If the queue is full; the error contains the future.
+    #[track_caller]
     pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        task::try_spawn_in(&self.team, future)
+        task::try_spawn_in(&self.team, Location::caller(), future)
     }
 
     /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has ended, the
@@ -494,7 +498,7 @@ impl Handle {
 
 /// Looking inside.
 impl Handle {
-    /// Returns how many workers the pool has, or had.
+    /// Returns how many workers the pool has, or had before its end.
     #[must_use]
     pub fn num_workers(&self) -> usize {
         self.team.num_workers()
@@ -551,6 +555,24 @@ impl Handle {
         Trace::of(&self.team, last)
     }
 
+    /// As [`tasks`](crate::tasks()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let named = blitz::task::Builder::new().name("journal");
+    /// let task = named.spawn_on(std::future::pending::<()>(), &pool.handle())?;
+    /// while pool.handle().tasks().get(task.id()).is_none() {
+    ///     std::thread::yield_now();
+    /// }
+    /// let tasks = pool.handle().tasks();
+    /// assert_eq!(tasks.get(task.id()).unwrap().name(), Some("journal"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn tasks(&self) -> TaskList {
+        TaskList::of(&self.team)
+    }
+
     /// As [`unfinished`](crate::unfinished()), of this pool.
     ///
     /// ```
@@ -579,8 +601,8 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// The entered pool is the current one until this is dropped. Guards may be dropped in any order:
-/// the newest that is left counts.
+/// Keeps the entered pool current until this is dropped. Guards may be dropped in any order: the
+/// newest that is left counts.
 #[derive(Debug)]
 #[must_use = "dropped at once, it has no effect"]
 pub struct EnterGuard<'a> {

@@ -1,4 +1,4 @@
-//! A set of tasks that have keys.
+//! A set of tasks with keys.
 
 #![forbid(unsafe_code)]
 
@@ -11,10 +11,10 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash, RandomState};
 
-/// Tasks and jobs with a key each, whose results come with their keys as they end.
+/// A set of tasks and jobs with keys. Returns each result with its key as they end.
 ///
-/// A key has one task: a second one under the same key aborts the first and replaces it. Dropped,
-/// the map aborts those that are left.
+/// A key has one task: a second one under the same key aborts the first and replaces it. Dropping
+/// the map aborts the tasks that are left.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -65,7 +65,7 @@ impl<K, V, S> JoinMap<K, V, S> {
         JoinMap { set: JoinSet::new(), tasks, by_hash, len: 0, hasher }
     }
 
-    /// How many keys have a task: one that runs, or one whose result was not asked for yet.
+    /// Returns how many keys have a task that runs or whose result was not taken yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -115,6 +115,7 @@ where
     }
 
     /// As [`spawn`](JoinMap::spawn), on the pool of `handle`.
+    #[track_caller]
     pub fn spawn_on<F>(&mut self, key: K, task: F, handle: &Handle)
     where
         F: Future<Output = V> + Send + 'static,
@@ -147,6 +148,7 @@ where
     }
 
     /// As [`spawn_blocking`](JoinMap::spawn_blocking), with a thread of the pool of `handle`.
+    #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, key: K, f: F, handle: &Handle)
     where
         F: FnOnce() -> V + Send + 'static,
@@ -171,6 +173,7 @@ where
     }
 
     /// As [`spawn_local`](JoinMap::spawn_local), in `local`.
+    #[track_caller]
     pub fn spawn_local_on<F>(&mut self, key: K, task: F, local: &LocalSet)
     where
         F: Future<Output = V> + 'static,
@@ -188,7 +191,7 @@ where
         self.by_hash.entry(self.hasher.hash_one(&key)).or_default().push(id);
         self.tasks.insert(id, Member { abort, key: Some(key) });
         self.len += 1;
-        // An abort may drop the future, which is user code: the books are in order by now.
+        // An abort may drop the future, which runs user code: the map is consistent by now.
         if let Some(before) = before.and_then(|before| self.tasks.get(&before)) {
             before.abort.abort();
         }
@@ -259,7 +262,7 @@ where
         None
     }
 
-    /// What came of a task, unless another one has its key.
+    /// Returns the result of a task, unless another task has its key by now.
     fn take(&mut self, joined: Result<(Id, V), JoinError>) -> Option<(K, Result<V, JoinError>)> {
         let (id, result) = match joined {
             Ok((id, value)) => (id, Ok(value)),

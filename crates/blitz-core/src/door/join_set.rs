@@ -1,4 +1,4 @@
-//! What a set of tasks starts on pools.
+//! Starting tasks of a set on pools.
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +27,7 @@ impl<T: 'static> JoinSet<T> {
     /// set.spawn_on(async { blitz::current_num_workers() }, &pool.handle());
     /// assert_eq!(blitz::block_on(set.join_next()).unwrap().unwrap(), 1);
     /// ```
+    #[track_caller]
     pub fn spawn_on<F>(&mut self, future: F, handle: &Handle) -> AbortHandle
     where
         F: Future<Output = T> + Send + 'static,
@@ -72,6 +73,7 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// As [`spawn_blocking`](JoinSet::spawn_blocking), with a thread of the pool of `handle`.
+    #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where
         F: FnOnce() -> T + Send + 'static,

@@ -1,4 +1,5 @@
-//! The door: what users hold and call, on top of everything else. No other module names this one.
+//! The door: types and functions for users, on top of everything else. No other module names this
+//! one.
 
 mod backend;
 pub(crate) mod builder;
@@ -11,6 +12,8 @@ pub(crate) mod exposition;
 mod familiar;
 pub(crate) mod global;
 pub(crate) mod handle;
+#[cfg(feature = "inspect")]
+pub(crate) mod inspect;
 pub(crate) mod jobs;
 pub(crate) mod join_map;
 mod join_set;
@@ -18,7 +21,9 @@ mod local_set;
 pub(crate) mod metrics;
 pub(crate) mod pool;
 pub(crate) mod task_builder;
+pub(crate) mod task_info;
 pub(crate) mod task_metrics;
+mod task_refs;
 pub(crate) mod tasks;
 pub(crate) mod threads;
 #[cfg(feature = "tokio-guest")]

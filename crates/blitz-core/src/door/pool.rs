@@ -1,10 +1,11 @@
-//! The pool, and what is done on it.
+//! The pool and its operations.
 
 #![forbid(unsafe_code)]
 
 use super::dump::Dump;
 use super::handle::{EnterGuard, Handle};
 use super::metrics::PoolMetrics;
+use super::task_info::TaskList;
 use super::trace::Trace;
 use super::unfinished::Unfinished;
 use crate::base::BuildError;
@@ -24,7 +25,7 @@ use crate::worker::{index_in, shut_down};
 use blitz_parts::prim::{mpsc, thread};
 use std::fmt;
 use std::future::Future;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,14 +35,13 @@ use std::time::Duration;
 /// as [`join`](crate::join) and [`spawn`](crate::spawn), is a method here, too.
 ///
 /// # The end
-/// Dropping the pool cancels the tasks that are left. It waits for jobs that were spawned, for
-/// [shielded](crate::task::shield) sections, for closures of `spawn_blocking`, for writes of files
-/// that are in flight, and for the threads. Dropped on one of its own workers, it does not wait,
-/// and the jobs run all the same.
+/// Dropping the pool cancels the tasks that are left. It waits for spawned jobs, for
+/// [shielded](crate::task::shield) sections, for closures of `spawn_blocking`, for file writes in
+/// flight, and for the threads. A drop on one of its own workers does not wait; the jobs still run.
 ///
-/// The drop has no limit. If something of that may never end, as a read of a pipe that has no
-/// writer, end the pool with [`shutdown_within`](Pool::shutdown_within). Reads of files are
-/// cancelled with io_uring; where threads read they are waited for.
+/// The drop has no time limit. If a part of that may never end, for example a read of a pipe
+/// without a writer, end the pool with [`shutdown_within`](Pool::shutdown_within). File reads are
+/// cancelled with io_uring; otherwise the drop waits for the threads that read.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -75,7 +75,7 @@ pub struct Pool {
 /// ```
 pub type Runtime = Pool;
 
-/// How it begins and ends.
+/// Beginning and end.
 impl Pool {
     /// The largest number of workers that a pool can have: 65,535.
     pub const MAX_WORKERS: usize = blitz_parts::sleep::WORKERS_MAX;
@@ -109,7 +109,7 @@ impl Pool {
         self
     }
 
-    /// Returns a way into the pool that can be cloned and sent anywhere.
+    /// Returns a reference to the pool that can be cloned and sent anywhere.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -135,10 +135,10 @@ impl Pool {
         EnterGuard::new(self.team.clone())
     }
 
-    /// Ends the pool as its drop does, but waits for `patience` at most.
+    /// Ends the pool as its drop does, but waits at most for `patience`.
     ///
-    /// What is left then goes on in the background; [`shutdown_within`](Pool::shutdown_within) says
-    /// what that is.
+    /// What is left then goes on in the background; [`shutdown_within`](Pool::shutdown_within)
+    /// reports it.
     ///
     /// ```
     /// let runtime = blitz::Runtime::new()?;
@@ -151,7 +151,7 @@ impl Pool {
         let _ = self.shutdown_within(patience);
     }
 
-    /// Ends the pool as its drop does, but waits for `patience` at most, and says what is left.
+    /// Ends the pool as its drop does, but waits at most for `patience`, and reports what is left.
     ///
     /// ```
     /// let runtime = blitz::Runtime::new()?;
@@ -164,15 +164,15 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If something is left then: the error says what. It goes on in the background. If it says
-    /// nothing, the pool has ended meanwhile.
+    /// If something is left then: the error lists it, and it goes on in the background. If the list
+    /// is empty, the pool has ended meanwhile.
     pub fn shutdown_within(self, patience: Duration) -> Result<(), Unfinished> {
         let handle = self.handle();
         let (done, wait) = mpsc::channel();
         let name = "blitz-shutdown".to_owned();
         let ending = thread::Builder::new().name(name).spawn(move || {
             drop(self);
-            // The caller may have lost its patience.
+            // The caller may have stopped waiting.
             let _ = done.send(());
         });
         // A thread that cannot be started has dropped the pool already.
@@ -444,12 +444,13 @@ impl Pool {
     /// assert_eq!(pool.spawn(async { 6 * 7 }).join().unwrap(), 42);
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        task::spawn_in(&self.team, future)
+        task::spawn_in(&self.team, Location::caller(), future)
     }
 
     /// As [`try_spawn`](crate::try_spawn), on this pool.
@@ -461,13 +462,14 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If the queue is full; the error has the future.
+    /// If the queue is full; the error contains the future.
+    #[track_caller]
     pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        task::try_spawn_in(&self.team, future)
+        task::try_spawn_in(&self.team, Location::caller(), future)
     }
 
     /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads.
@@ -561,12 +563,12 @@ impl Pool {
         Dump::of(&self.team)
     }
 
-    /// Returns the timeline of the pool's workers in the `last` while.
+    /// Returns the recent timeline of the pool's workers, of length `last`.
     ///
-    /// Workers always record what they do, each in a [ring of its
-    /// own](crate::PoolBuilder::trace_memory) that is overwritten in turn, so what happened long
-    /// ago may be gone. No worker stops while it is read. Forks that no other worker takes are not
-    /// recorded, and of short polls and jobs only some are.
+    /// Workers always record what they do, each in its [own
+    /// ring](crate::PoolBuilder::trace_memory). New events overwrite the oldest ones, so old events
+    /// may be gone. No worker stops while the rings are read. Forks that no other worker takes are
+    /// not recorded, and only some of the short polls and jobs are.
     ///
     /// ```
     /// use std::time::Duration;
@@ -582,6 +584,24 @@ impl Pool {
     #[must_use]
     pub fn trace(&self, last: Duration) -> Trace {
         Trace::of(&self.team, last)
+    }
+
+    /// As [`tasks`](crate::tasks()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let named = blitz::task::Builder::new().name("journal");
+    /// let task = named.spawn_on(std::future::pending::<()>(), &pool.handle())?;
+    /// while pool.tasks().get(task.id()).is_none() {
+    ///     std::thread::yield_now();
+    /// }
+    /// let tasks = pool.tasks();
+    /// assert_eq!(tasks.get(task.id()).unwrap().name(), Some("journal"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn tasks(&self) -> TaskList {
+        TaskList::of(&self.team)
     }
 
     /// As [`unfinished`](crate::unfinished()), of this pool.

@@ -33,7 +33,7 @@ pub fn name() -> Option<Arc<str>> {
     NAME.try_with(Arc::clone).ok()
 }
 
-/// Starts tasks that have a name: for logs, panic hooks and handlers of slow polls.
+/// Starts tasks with a name, for logs, panic hooks and handlers of slow polls.
 ///
 /// [`name`] returns it wherever the task runs, and [`Pool::dump`](crate::Pool::dump) shows it for
 /// tasks that wait. Tasks that it spawns do not inherit it.
@@ -66,6 +66,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// If the global pool is needed and cannot be built.
+    #[track_caller]
     pub fn spawn<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
     where
         F: Future + Send + 'static,
@@ -78,6 +79,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// None: the result is Tokio's.
+    #[track_caller]
     pub fn spawn_on<F>(self, future: F, handle: &Handle) -> io::Result<JoinHandle<F::Output>>
     where
         F: Future + Send + 'static,
@@ -116,6 +118,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// None: the result is Tokio's.
+    #[track_caller]
     pub fn spawn_local_on<F>(self, future: F, local: &LocalSet) -> io::Result<JoinHandle<F::Output>>
     where
         F: Future + 'static,
@@ -131,6 +134,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// If the global pool is needed and cannot be built.
+    #[track_caller]
     pub fn spawn_blocking<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -143,6 +147,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// None: the result is Tokio's.
+    #[track_caller]
     pub fn spawn_blocking_on<F, T>(self, f: F, handle: &Handle) -> io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,

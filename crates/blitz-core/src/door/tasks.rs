@@ -10,10 +10,11 @@ use crate::task::{self, JoinHandle, TrySpawnError};
 use crate::team::{Team, current};
 use crate::worker;
 use std::future::Future;
+use std::panic::Location;
 
 /// Starts a task on the current pool, else on the global one.
 ///
-/// The current pool is that of the worker or task that calls, or the one that was entered. The task
+/// The current pool is that of the calling worker or task, or the one that was entered. The task
 /// runs whether or not its handle is awaited; dropping the handle detaches it.
 ///
 /// ```
@@ -26,8 +27,8 @@ use std::future::Future;
 /// # Limits
 /// A task has at most 8,388,608 references at a time: one for each of its wakers and
 /// [`AbortHandle`](crate::task::AbortHandle)s that has not been dropped, one for its `JoinHandle`
-/// and up to two for the pool. A program that exceeds this leaks wakers: Blitz says so on standard
-/// error and aborts the process, as [`Arc`](std::sync::Arc) does at its own limit.
+/// and up to two for the pool. A program that exceeds this leaks wakers: Blitz prints that to
+/// standard error and aborts the process, as [`Arc`](std::sync::Arc) does at its own limit.
 ///
 /// # Panics
 /// If the global pool is needed and cannot be built: see [`global`](crate::global).
@@ -38,15 +39,16 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    let site = Location::caller();
     match current() {
-        Some(worker) if !context::is_entered() => task::spawn_on(worker, future),
-        _ => with_another_team(|team| task::spawn_in(team, future)),
+        Some(worker) if !context::is_entered() => task::spawn_on(worker, site, future),
+        _ => with_another_team(|team| task::spawn_in(team, site, future)),
     }
 }
 
 /// As [`spawn`], unless `global_queue_capacity` tasks wait already.
 ///
-/// For callers that would rather wait, or refuse work, than queue without end.
+/// For callers that prefer to wait or to refuse work over an unbounded queue.
 ///
 /// ```
 /// let handle = blitz::try_spawn(async { 7 }).unwrap();
@@ -54,7 +56,7 @@ where
 /// ```
 ///
 /// # Errors
-/// If the queue is full; the error has the future. The limit is
+/// If the queue is full; the error contains the future. The limit is
 /// [`PoolBuilder::global_queue_capacity`](crate::PoolBuilder::global_queue_capacity).
 ///
 /// # Panics
@@ -65,20 +67,22 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    with_current_team(|team| task::try_spawn_in(team, future))
+    let site = Location::caller();
+    with_current_team(|team| task::try_spawn_in(team, site, future))
 }
 
-/// Runs `f` on a thread where it may block, and returns at once. Await the handle, or join it.
+/// Runs `f` on a thread that may block, and returns at once. Await the handle, or join it.
 ///
 /// The pool's workers are for code that does not block; this is for code that does, such as file
-/// access or a call into a library. The threads are the current pool's, else the global one's;
-/// there are up to 512 unless
-/// [`PoolBuilder::max_blocking_threads`](crate::PoolBuilder::max_blocking_threads) says otherwise,
-/// and beyond that closures wait for their turn.
+/// access or a call into a library. The threads belong to the current pool, else to the global one.
+/// There are up to 512, or
+/// [`PoolBuilder::max_blocking_threads`](crate::PoolBuilder::max_blocking_threads); beyond that,
+/// closures wait for their turn.
 ///
-/// A closure may wait for the pool, by `join` or `block_on`. Then there must be threads enough for
-/// all closures that wait for each other: a closure on the only thread may wait for a job on whose
-/// stack another job waits for the next closure, and none of them ends.
+/// A closure may wait for the pool, by `join` or `block_on`. Then there must be enough threads for
+/// all closures that wait for each other. For example, with one thread: its closure waits for a
+/// job; above that job, on the same stack, another job waits for the next closure. Then none of
+/// them ends.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -97,9 +101,9 @@ where
 
 /// Runs `future` to its end on the current thread and returns its result.
 ///
-/// It may be called anywhere. A worker, inside of a task too, goes on with its pool's jobs and
-/// tasks while the future waits; inside of a [`LocalSet`](crate::LocalSet) the set goes on. Any
-/// other thread blocks. What the future spawns goes to the current pool, else to the global one.
+/// It may be called anywhere. A worker, even inside of a task, runs its pool's jobs and tasks while
+/// the future waits; inside of a [`LocalSet`](crate::LocalSet) it runs those of the set. Any other
+/// thread blocks. The future spawns into the current pool, else into the global one.
 ///
 /// ```
 /// let seven = blitz::block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
@@ -107,14 +111,14 @@ where
 /// ```
 ///
 /// # Blocking
-/// A thread outside of every pool blocks. On a worker, what is run meanwhile lies on top of the
-/// caller on the stack: the caller goes on once that has returned, even if what it waits for is
-/// there before. Waiting for what the caller itself has started is always fine. But a call must not
-/// wait for what only another call, further down on some stack, could do next, as a full channel or
-/// a fair lock that is handed from one to the next may demand. Async code awaits instead.
+/// A thread outside of every pool blocks. On a worker, other work runs on top of the caller's stack
+/// meanwhile: the caller goes on once that work has returned, even if its own result is there
+/// before. Waiting for work that the caller itself has started is always fine. But a call must not
+/// wait for something that only another call, further down on some stack, can do next. A full
+/// channel or a fair lock may lead to that. Async code awaits instead.
 ///
-/// A worker that has used half of its stack runs no more jobs of others on top of it, and with
-/// three quarters in use no more tasks: another worker has to. If all workers are that deep, and
+/// A worker that has used half of its stack runs no more jobs of others on top of it. With three
+/// quarters in use it runs no more tasks: another worker has to. If all workers are that deep and
 /// wait for tasks, they wait for ever.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let is_inside = current().is_some() && !context::is_entered();
@@ -127,9 +131,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 ///
 /// Outside of a pool it only calls `f`.
 ///
-/// Without it the pool notices that a worker is blocked after two or three milliseconds; with it,
-/// at once. Every call wakes or starts a thread, so it is for what takes longer than that. If all
-/// [spare threads](crate::PoolBuilder::spares) are in use, nothing takes the worker's place.
+/// Without this call the pool notices a blocked worker after two or three milliseconds; with it, at
+/// once. Every call wakes or starts a thread, so use it for closures that take longer than that. If
+/// all [spare threads](crate::PoolBuilder::spares) are in use, no thread replaces the worker.
 ///
 /// ```
 /// # blitz::block_on(async {

@@ -1,4 +1,4 @@
-//! What both schedulers share: a worker's next task, its poll, and where it waits meanwhile.
+//! The common part of both schedulers: a worker's next task, its poll, and its place in a queue.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +6,7 @@ use super::own::Tasks;
 use super::share::{enqueue_all, schedule_from_outside};
 use crate::base::Id;
 use crate::base::context::Polling;
-use crate::state::{Turn, outcome};
+use crate::state::{Turn, is_of_schedule, outcome};
 use crate::team::Worker;
 use blitz_parts::prim::{Step, broken};
 use blitz_parts::queue::Chain;
@@ -36,8 +36,8 @@ impl Tasks<'_> {
         }
     }
 
-    /// Whether other workers take tasks out of this worker's ring. If not, the watch saves only the
-    /// newest task from a worker that is stuck: the others wait where they were woken.
+    /// Whether other workers take tasks out of this worker's ring. If not, the watch rescues only
+    /// the newest task of a stuck worker: the others wait where they were woken.
     fn shares_ring(self) -> bool {
         self.team().config.stealing && self.team().bitmap().is_none()
     }
@@ -53,7 +53,7 @@ impl Tasks<'_> {
 
     pub(super) fn notify_of_task(self) {
         if self.own().dispatching.get() {
-            // Of all of them at once, if they are many.
+            // If there are many, all of them are announced at once later.
             return;
         }
         let woken = self.team().sleep().new_task();
@@ -62,14 +62,14 @@ impl Tasks<'_> {
         }
     }
 
-    /// Whether this worker is done with the tasks in its ring before another could help, by
-    /// experience: because they are few, or because it is alone.
+    /// Whether this worker, by experience, finishes the tasks in its ring before another could
+    /// help: they are few, or it is alone.
     pub(crate) fn has_few_tasks(self) -> bool {
         let few = self.own().tasks.tick.interval() / DRIVER_TASKS_PART;
         self.queues.ring.len() <= few || self.team().num_workers() < 2
     }
 
-    /// As [`next`](Self::next), as a call: for waits, which are many and slow.
+    /// As [`next`](Self::next), but not inlined: for waits, which are many and slow.
     #[inline(never)]
     pub(crate) fn next_of_wait(self) -> Option<Runnable> {
         self.next()
@@ -110,7 +110,7 @@ impl Tasks<'_> {
         self.own_ring().pop()
     }
 
-    /// Any task that only this worker is sure to come to.
+    /// A task that perhaps only this worker would take.
     fn next_private(self) -> Option<Runnable> {
         let batched = || self.own_batch().pop();
         self.queues.lifo.take().or_else(batched).or_else(|| self.pop_ring())
@@ -122,7 +122,7 @@ impl Tasks<'_> {
         self.own().tasks.tick.take_turn()
     }
 
-    /// A job is about to be run.
+    /// Notes that a job is about to run.
     #[inline]
     pub(crate) fn count_job(self) {
         self.own().tasks.tick.count_job();
@@ -131,7 +131,7 @@ impl Tasks<'_> {
     /// Takes a task of others that goes before own ones in a fair turn.
     pub(crate) fn take_fair_share(self) -> Option<Runnable> {
         self.steal_from_stuck().or_else(|| match self.part() {
-            // What is taken is polled first, and the own ones need a part of every interval.
+            // The tasks taken are polled first, and own tasks need a part of every interval.
             None => self.take_batch(self.own().tasks.tick.interval() / 2),
             Some(part) => self.take_in_turn(part),
         })
@@ -150,8 +150,8 @@ impl Tasks<'_> {
         Some(task)
     }
 
-    /// Takes a task that no worker has; with the stealing scheduler up to `most`, of which all but
-    /// the first go into the batch buffer.
+    /// Takes a task that no worker has. With the stealing scheduler takes up to `most`, and puts
+    /// all but the first into the batch buffer.
     pub(crate) fn take_queued(self, most: usize) -> Option<Runnable> {
         match self.part() {
             None => self.take_batch(most),
@@ -160,7 +160,7 @@ impl Tasks<'_> {
     }
 
     /// Steals half of the tasks of a worker that has begun no poll since the last fair turn: if all
-    /// workers are busy, no other comes to them. Looks at another worker each time.
+    /// workers are busy, no other would take them. Looks at another worker each time.
     fn steal_from_stuck(self) -> Option<Runnable> {
         let (team, suspect) = (self.team(), &self.own().tasks.suspect);
         let polls = |worker: &Worker| worker.queues.counters.polled.get();
@@ -176,8 +176,8 @@ impl Tasks<'_> {
         let counters = &self.worker().queues.counters;
         if self.team().tasks_end() {
             counters.cancelled.add(1);
-            // The drop is user code, and may block this worker until another task is dropped: all
-            // of them stay where other threads reach them.
+            // The drop is user code, and may block this worker until another task is dropped: keep
+            // all tasks where other threads can take them.
             self.give_away();
             self.while_parking(|| self.in_run(|_| drop(task)));
             if self.seat.is_noted() {
@@ -189,18 +189,18 @@ impl Tasks<'_> {
         let timed = self.own().tasks.tick.begin_poll();
         counters.polled.add(1);
         let stamp = task.stamp();
-        if stamp != 0 {
-            task.set_stamp(0);
+        if is_of_schedule(stamp) {
             self.note_delay(stamp);
         }
+        task.set_stamp(self.own().noted.coarse.get());
         let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
         counters.count(&ran);
         if self.seat.is_noted() {
             self.attend(Some(address.get()));
         }
         if let Ran::Again(task) = ran {
-            // Alone it is for this worker; behind another one, which may block, another worker
-            // might take it.
+            // If it is alone, this worker polls it next. Behind another task, which may block,
+            // another worker might take it: notify.
             let behind = !self.queues.ring.is_empty() || self.queues.has_lifo();
             self.put_back(task, behind && !broken(Step::RuntimeYieldTells));
             if let Some(marks) = &self.queues.bitmap {
@@ -216,7 +216,7 @@ impl Tasks<'_> {
     #[cold]
     pub(crate) fn attend(self, address: Option<usize>) {
         if self.own().without_seat.get() > 0 {
-            // What it runs lies on top of a call that blocks: the end of that call attends.
+            // This runs on top of a call that blocks: the end of that call attends.
             return;
         }
         let noted = self.seat.attend(&self.team().seats);
@@ -238,13 +238,13 @@ impl Tasks<'_> {
             let _polling = Polling::begin(task.header());
             task.run()
         };
-        // On top of a job that waits, what the task forks must not be taken for that job's.
+        // On top of a waiting job, forks of the task must not look like that job's forks.
         if self.is_in_run() { self.in_run(|_| poll()) } else { poll() }
     }
 
     #[cold]
     fn poll_timed(self, task: Runnable) -> Ran {
-        let id = Id::of_address(task.header().as_ptr().cast());
+        let id = Id::of_runnable(&task);
         let noted = self.begin_noted_poll(&task);
         let ran = self.poll_once(task);
         let time = self.end_noted_poll(noted, outcome(&ran));
@@ -258,8 +258,8 @@ impl Tasks<'_> {
         ran
     }
 
-    /// Marks the worker as on its way to sleep while `f` runs: user code that runs in there does
-    /// not put tasks where only this worker looks.
+    /// Marks the worker as about to sleep while `f` runs: user code inside of `f` then does not put
+    /// tasks where only this worker looks.
     pub(crate) fn while_parking<R>(self, f: impl FnOnce() -> R) -> R {
         let parking = &self.own().tasks.parking;
         let before = parking.replace(true);
@@ -279,7 +279,7 @@ impl Tasks<'_> {
         cancelled
     }
 
-    /// Hands every task of this worker to the team: its thread has other things to do.
+    /// Hands every task of this worker to the team, because its thread is busy elsewhere.
     pub(crate) fn give_away(self) {
         let all = || std::iter::from_fn(|| self.next_private());
         if let Some(part) = self.part() {

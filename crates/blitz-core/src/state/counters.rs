@@ -1,10 +1,11 @@
-//! What the workers did: counters that the owner writes, always on.
+//! Counters of workers, always on. Only the owner writes them.
 
 #![forbid(unsafe_code)]
 
 use blitz_parts::counter::Counter;
 use blitz_parts::task::{Ran, Runnable};
 use blitz_parts::ticks;
+use std::time::Duration;
 
 /// A worker's own counters. The fork's fast path writes none of them: pushes are counted by the
 /// deque, and pops follow from pushes and steals.
@@ -38,8 +39,8 @@ pub(crate) struct TaskCounters {
 }
 
 impl TaskCounters {
-    /// Notes the time at which a task became runnable, of those whose number has no bit of `mask`;
-    /// says whether it did.
+    /// Notes the time at which a task became runnable, if its number has no bit of `mask`. Returns
+    /// whether it did.
     #[inline]
     pub(crate) fn stamp(&self, task: &Runnable, mask: u64) -> bool {
         self.scheduled.add(1);
@@ -56,16 +57,43 @@ impl TaskCounters {
         self.polled.get() > ended
     }
 
-    /// A task was polled. Without a branch: what came of the last polls says little about the next.
+    /// Counts a poll. Without a branch, because outcomes of polls are hard to predict.
     #[inline]
     pub(crate) fn count(&self, ran: &Ran) {
         self.ran[usize::from(outcome(ran))].add(1);
     }
 }
 
-/// How many nanoseconds ago a stamp was taken.
+/// How many nanoseconds ago a task was scheduled that has this stamp.
 pub(crate) fn since_stamp(before: u32) -> u64 {
     ticks::to_nanos(u64::from(stamp().wrapping_sub(before)) << STAMP_BITS)
+}
+
+/// Whether a stamp says when its task was scheduled, and not when it was polled.
+#[inline]
+pub(crate) fn is_of_schedule(stamp: u32) -> bool {
+    stamp & OF_SCHEDULE != 0
+}
+
+/// The stamp of a task that is polled at `now`: about half a millisecond fine, even, and none of
+/// [`stamp`]'s. It goes round in a week or more.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "it goes round")]
+pub(crate) fn coarse(now: u64) -> u32 {
+    ((now >> COARSE_BITS) as u32) << 1
+}
+
+/// How long ago a task was polled that has this stamp; `None` if the stamp does not say so.
+pub(crate) fn since_coarse(before: u32) -> Option<Duration> {
+    // A worker polls before it has set its coarse clock for the first time.
+    let is_known = before != 0 && !is_of_schedule(before);
+    is_known.then(|| ticks::to_duration(between(before, coarse(ticks::now()))))
+}
+
+/// The ticks between two coarse stamps; none if the second one is the older one.
+fn between(before: u32, after: u32) -> u64 {
+    let passed = after.wrapping_sub(before);
+    if passed > u32::MAX / 2 { 0 } else { u64::from(passed >> 1) << COARSE_BITS }
 }
 
 /// What came of a poll, as the index of its counter.
@@ -82,13 +110,39 @@ pub(crate) const COMPLETED: usize = 0;
 pub(crate) const CANCELLED: usize = 1;
 pub(crate) const AGAIN: usize = 3;
 
-/// Which bits of the ticks a stamp leaves out: about what the shortest bucket cannot tell apart.
+/// How many low bits of the ticks a stamp drops: about the resolution of the shortest bucket.
 const STAMP_BITS: u32 = 7;
+/// The same of a coarse stamp.
+const COARSE_BITS: u32 = 20;
+/// Set in stamps that say when a task was scheduled.
+const OF_SCHEDULE: u32 = 1;
 
-/// The time since some moment in units of 128 ticks, never zero. It goes round in three minutes or
-/// more: a task that waits longer is taken for one that waited less. Ticks, since the rate by which
-/// they become nanoseconds may be refined in between.
+/// The time since some moment in units of 128 ticks, rounded up to an odd number. It wraps around in three minutes
+/// or more: a task that waits longer looks as if it waited less. It counts ticks, since their rate
+/// may be refined in between.
 #[expect(clippy::cast_possible_truncation, reason = "it goes round")]
 fn stamp() -> u32 {
-    ((ticks::now() >> STAMP_BITS) as u32).max(1)
+    (ticks::now() >> STAMP_BITS) as u32 | OF_SCHEDULE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COARSE_BITS, between, coarse, is_of_schedule, since_coarse, stamp};
+
+    #[test]
+    fn stamps_say_what_they_are_of() {
+        assert!(is_of_schedule(stamp()));
+        assert!(!is_of_schedule(coarse(u64::MAX)));
+        assert_eq!(since_coarse(stamp()), None);
+        assert_eq!(since_coarse(0), None);
+    }
+
+    #[test]
+    fn a_coarse_stamp_has_an_age() {
+        let (one, most) = (1 << COARSE_BITS, u64::from(u32::MAX) << COARSE_BITS);
+        for begin in [0, 7 * one, most - one, most] {
+            assert_eq!(between(coarse(begin), coarse(begin + 5 * one)), 5 * one);
+            assert_eq!(between(coarse(begin + one), coarse(begin)), 0);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! What a team and its workers remember. Each type here knows itself alone: none knows the team.
+//! State of a team and its workers. No type here knows the team.
 
 mod adoption;
 mod backoff;
@@ -29,7 +29,7 @@ pub use choice::Scheduler;
 pub use config::WaitPolicy;
 pub(crate) use config::{Config, SlowPoll, default_workers};
 pub(crate) use counters::{AGAIN, CANCELLED, COMPLETED, TaskCounters, WorkerCounters};
-pub(crate) use counters::{outcome, since_stamp};
+pub(crate) use counters::{coarse, is_of_schedule, outcome, since_coarse, since_stamp};
 pub(crate) use fifo::Fifo;
 pub use histogram::Histogram;
 pub(crate) use histogram::Times;

@@ -7,7 +7,8 @@ use blitz_parts::prim::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-/// The names of a team's tasks, by id. Beside the tasks, so that one without a name pays nothing.
+/// The names of a team's tasks, by id. They are not stored in the tasks, so that a task without a
+/// name pays nothing.
 ///
 /// A task registers at its first poll and leaves when its future is dropped, while its id is still
 /// its own.
@@ -26,7 +27,7 @@ impl Names {
     }
 }
 
-/// The entry of one task, which is there until this is dropped.
+/// The entry of one task, removed when this is dropped.
 pub(crate) struct NameEntry {
     names: Arc<Names>,
     name: Arc<str>,
@@ -68,7 +69,7 @@ mod tests {
     #[test]
     fn a_name_is_there_from_the_first_poll_to_the_drop() {
         let names = Arc::new(Names::default());
-        let id = Id::of_address(&raw const names as *const ());
+        let id = Id::next();
         let mut entry = NameEntry::new(names.clone(), "journal".into());
         assert_eq!(names.get(id), None);
         entry.register(|| Some(id));

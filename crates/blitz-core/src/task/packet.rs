@@ -1,4 +1,4 @@
-//! What a job and its handle share.
+//! State that a job and its handle share.
 
 #![forbid(unsafe_code)]
 
@@ -11,12 +11,12 @@ use crate::worker::{Room, mark, room, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::prim::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
-/// What the job and its handle share.
+/// State that the job and its handle share.
 pub(crate) struct Packet<F, T> {
+    id: Id,
     team: Arc<Team>,
     /// A worker that waits for the job may run it.
     on_workers: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Packet<F, T> {
 struct State<F, T> {
     /// The handle is gone.
     detached: bool,
-    /// The thread or task that waits already.
+    /// The thread or task that waits.
     waiter: Option<Waiter>,
     stage: Stage<F, T>,
 }
@@ -76,7 +76,7 @@ where
 {
     pub(crate) fn new(team: &Team, on_workers: bool, f: F) -> Arc<Packet<F, T>> {
         let state = State { detached: false, waiter: None, stage: Stage::Queued(f) };
-        Arc::new(Packet { team: team.arc(), on_workers, state: Mutex::new(state) })
+        Arc::new(Packet { id: Id::next(), team: team.arc(), on_workers, state: Mutex::new(state) })
     }
 
     /// A job that does not run on workers.
@@ -85,7 +85,7 @@ where
     }
 
     fn lock(&self) -> MutexGuard<'_, State<F, T>> {
-        // User code never runs under the lock, so it cannot be left half changed.
+        // User code never runs under the lock, so a panic cannot leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -106,7 +106,7 @@ where
         self.finish(self.lock(), outcome);
     }
 
-    /// The job has ended, in whatever way.
+    /// Notes that the job has ended: returned, panicked or cancelled.
     fn finish(&self, mut state: MutexGuard<'_, State<F, T>>, outcome: Outcome<T>) {
         let waiter = state.waiter.take();
         let unwanted = if state.detached {
@@ -156,7 +156,7 @@ where
     }
 
     fn id(&self) -> Id {
-        Id::of_address(ptr::from_ref(self).cast())
+        self.id
     }
 }
 
@@ -191,8 +191,8 @@ where
 
     fn join(&self) -> Result<T, JoinError> {
         let _visit = visit();
-        // A job that waits in a queue might wait behind us. If the stack is too short others have
-        // to run it.
+        // A job in a queue may be behind us, so run it here. If the stack is too short other
+        // workers have to run it.
         let here =
             |owner: Owner<'_>| self.on_workers && owner.is_in(&self.team) && room() >= Room::Mail;
         if current().is_some_and(here) {

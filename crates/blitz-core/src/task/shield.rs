@@ -15,19 +15,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Runs `future` to its end even if the task is aborted meanwhile. The abort is remembered and
-/// takes effect the next time that the task waits after its last shield has ended. Shields nest.
+/// Runs `future` to its end even if the task is aborted meanwhile. The abort takes effect when the
+/// task next waits after its last shield has ended. Shields nest.
 ///
-/// A shield begins with its first poll. The tasks of a pool are not cancelled while one of them is
-/// shielded, also if the pool is dropped meanwhile; a task that comes to a shield later than that
-/// is cancelled before it begins. Outside of a task there is nothing to shield from, and `future`
-/// simply runs. A shield protects from aborts only: a caller that drops the future, as `select!`
-/// does, ends it.
+/// A shield begins with its first poll. No task of a pool is cancelled while one of them is
+/// shielded, even if the pool is dropped meanwhile. A shield that begins after that drop is not
+/// granted: its task is cancelled first. Outside of a task `future` simply runs. A shield protects
+/// from aborts only: a caller that drops the future, as `select!` does, ends it.
 ///
-/// A section that is neither run to its end nor dropped, but forgotten (`std::mem::forget`), ends
-/// for its pool when its task has ended. As long as the task lives it cannot be told from one that
-/// goes on: the drop of the pool waits, and `Runtime::shutdown_within` waits for its time and then
-/// reports the section.
+/// A section may be forgotten (`std::mem::forget`) instead of run or dropped. It counts until its
+/// task has ended. Meanwhile it looks like a section that goes on: the drop of the pool waits for
+/// it, and `Runtime::shutdown_within` waits for its time limit and then reports it.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -59,7 +57,7 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Shield<F> {
-        // Dropped in this order: what is protected before the protection.
+        // Dropped in this order: the future first, then its protection.
         #[pin]
         future: F,
         guard: Option<Guard>,
@@ -77,7 +75,7 @@ impl<F: Future> Future for Shield<F> {
                 match Guard::new(task) {
                     Ok(guard) => *this.guard = Some(guard),
                     Err(task) => {
-                        // The pool ends: what could not be finished does not begin.
+                        // The pool ends: do not begin a section that cannot finish.
                         task.abort();
                         return Poll::Pending;
                     }
@@ -98,7 +96,7 @@ struct Guard {
 }
 
 impl Guard {
-    /// The task itself, if its pool ends already.
+    /// Returns the task if its pool ends already.
     fn new(task: TaskRef) -> Result<Guard, TaskRef> {
         // A local task ends with its set, not with a pool.
         let worker = current().filter(|_| local::current().is_none());
@@ -128,8 +126,8 @@ struct TaskHold {
 }
 
 impl TaskHold {
-    /// Not once the pool is dropped, or tasks could go from one shield to the next for ever; but
-    /// what is inside of a shield already goes on.
+    /// Refuses once the pool is dropped, or tasks could go from one shield to the next for ever. A
+    /// shield inside of another one is granted.
     fn try_new(team: &Team, task: &TaskRef) -> Option<TaskHold> {
         let held = if broken(Step::ShieldHoldsTasks) {
             team.life.hold_at_work()
@@ -155,6 +153,6 @@ impl Drop for TaskHold {
 
 impl std::fmt::Debug for Guard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Guard").field("task", &self.task.id()).finish_non_exhaustive()
+        f.debug_struct("Guard").field("task", &self.task.serial()).finish_non_exhaustive()
     }
 }

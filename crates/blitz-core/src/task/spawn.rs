@@ -9,26 +9,30 @@ use crate::worker::need_worker;
 use blitz_parts::task::{self, Runnable};
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 
-/// Starts a task on `team`.
-pub(crate) fn spawn_in<F>(team: &Team, future: F) -> JoinHandle<F::Output>
+/// Where a task was spawned.
+pub(crate) type Site = &'static Location<'static>;
+
+/// Starts a task on `team` that was spawned at `site`.
+pub(crate) fn spawn_in<F>(team: &Team, site: Site, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let (task, join) = task::new(future, Home::of(team));
+    let (task, join) = task::new(site, future, Home::of(team));
     start(team, task);
     JoinHandle::of_task(join)
 }
 
 /// Starts a task on the team of the current thread's worker.
 #[inline]
-pub(crate) fn spawn_on<F>(owner: Owner<'_>, future: F) -> JoinHandle<F::Output>
+pub(crate) fn spawn_on<F>(owner: Owner<'_>, site: Site, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let (task, join) = task::new(future, Home::of(owner.team()));
+    let (task, join) = task::new(site, future, Home::of(owner.team()));
     start_on(owner, task);
     JoinHandle::of_task(join)
 }
@@ -36,6 +40,7 @@ where
 /// As [`spawn_in`], unless more tasks wait in the queue than the pool was built for.
 pub(crate) fn try_spawn_in<F>(
     team: &Team,
+    site: Site,
     future: F,
 ) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
 where
@@ -45,7 +50,7 @@ where
     if team.tasks.len() >= team.config.queue_capacity {
         return Err(TrySpawnError { future });
     }
-    Ok(spawn_in(team, future))
+    Ok(spawn_in(team, site, future))
 }
 
 /// Lets a new task begin.
@@ -64,7 +69,7 @@ fn start(team: &Team, task: Runnable) {
 
 /// As [`start`], on a worker of the task's team.
 ///
-/// Not generic, and no part of what is: `spawn` is compiled once per future.
+/// Not generic and not inlined, because `spawn` is compiled once per future.
 fn start_on(owner: Owner<'_>, task: Runnable) {
     if owner.team().tasks_end() {
         // Cancelled before it began.
@@ -74,7 +79,7 @@ fn start_on(owner: Owner<'_>, task: Runnable) {
     owner.tasks().schedule(task);
 }
 
-/// The queue of the pool is full; has the future that was to be spawned.
+/// The queue of the pool is full. Contains the future that was not spawned.
 pub struct TrySpawnError<F> {
     future: F,
 }

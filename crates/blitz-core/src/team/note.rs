@@ -1,9 +1,9 @@
-//! What workers and other threads record: events, and where the time went.
+//! Records events of workers and other threads, and where their time went.
 
 #![forbid(unsafe_code)]
 
 use super::{Owner, Team, Worker};
-use crate::state::{Detail, Duty, Idleness, Label, Labels, TypeRow, since_stamp};
+use crate::state::{Detail, Duty, Idleness, Label, Labels, TypeRow, coarse, since_stamp};
 use blitz_parts::recorder::{Event, Kind, Lane};
 use blitz_parts::task::Runnable;
 use blitz_parts::ticks;
@@ -21,7 +21,7 @@ pub(crate) enum Slept {
     Latch = 2,
 }
 
-/// What a worker does that is stuck.
+/// What a stuck worker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stall {
     /// It is in a job.
@@ -81,7 +81,7 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// A poll that is to be timed begins.
+    /// Notes that a timed poll begins.
     pub(crate) fn begin_noted_poll(self, task: &Runnable) -> NotedPoll<'a> {
         let (insight, noted) = (&self.worker().insight, &self.own().noted);
         let known = noted.poll_end.get();
@@ -90,7 +90,7 @@ impl<'a> Owner<'a> {
         let names = &self.worker().team().labels;
         let row = noted.names.row(names, &insight.types, task.kind(), || task.type_name());
         let name = row.map_or(Labels::OTHER, |row| row.name);
-        let task = task.header().addr().get() as u64;
+        let task = task.serial().get().get();
         let polls = self.queues.counters.polled.get();
         let weight = polls.saturating_sub(noted.timed_polls.replace(polls)).max(1);
         if is_span {
@@ -102,7 +102,7 @@ impl<'a> Owner<'a> {
         NotedPoll { begin, is_span, weight, task, name, row }
     }
 
-    /// The poll has ended, as `outcome` says; returns how long it took.
+    /// Notes that the poll has ended with `outcome`; returns how long it took.
     pub(crate) fn end_noted_poll(self, poll: NotedPoll<'_>, outcome: u8) -> Duration {
         let insight = &self.worker().insight;
         let now = ticks::now();
@@ -110,6 +110,7 @@ impl<'a> Owner<'a> {
         let kind = if poll.is_span { Kind::POLL_SPAN } else { Kind::POLL_END };
         record(&insight.recorder.busy, now, kind, outcome, poll.task, poll.name);
         self.own().noted.poll_end.set(now);
+        self.note_time(now);
         let nanos = ticks::to_nanos(passed);
         let all = passed.saturating_mul(poll.weight);
         if let Some(row) = poll.row {
@@ -121,13 +122,18 @@ impl<'a> Owner<'a> {
         Duration::from_nanos(nanos)
     }
 
-    /// Something else than a poll comes next.
+    /// Notes a reading of the clock, for stamps that need the time coarsely.
+    fn note_time(self, now: u64) {
+        self.own().noted.coarse.set(coarse(now));
+    }
+
+    /// Notes that something other than a poll comes next.
     #[inline]
     pub(crate) fn forget_poll_end(self) {
         self.own().noted.poll_end.set(0);
     }
 
-    /// A job that is to be timed begins.
+    /// Notes that a timed job begins.
     #[cold]
     pub(crate) fn begin_noted_job(self) -> NotedJob {
         let insight = &self.worker().insight;
@@ -140,34 +146,35 @@ impl<'a> Owner<'a> {
         NotedJob { begin: NonZeroU64::new(begin).unwrap_or(NonZeroU64::MIN), weight }
     }
 
-    /// The job has ended.
+    /// Notes that the job has ended.
     #[cold]
     pub(crate) fn end_noted_job(self, job: NotedJob) {
         let insight = &self.worker().insight;
         let now = ticks::now();
         let passed = now.saturating_sub(job.begin.get());
         record(&insight.recorder.busy, now, Kind::JOB_END, 0, 0, Label(0));
+        self.note_time(now);
         let nanos = ticks::to_nanos(passed);
         self.own().tasks.tick.end_job(Duration::from_nanos(nanos));
         insight.jobs.add(nanos, job.weight);
         insight.states.jobs.add(passed.saturating_mul(job.weight));
     }
 
-    /// A task became runnable on this worker, and was stamped.
+    /// Notes that a stamped task became runnable on this worker.
     #[cold]
     pub(crate) fn note_wake(self, task: &Runnable) {
-        let task = task.header().addr().get() as u64;
+        let task = task.serial().get().get();
         record(&self.worker().insight.recorder.busy, ticks::now(), Kind::WAKE, 0, task, Label(0));
     }
 
-    /// A task that was stamped is about to be polled.
+    /// Notes that a stamped task is about to be polled.
     #[cold]
     pub(crate) fn note_delay(self, stamp: u32) {
         let weight = self.own().tasks.tick.stamp_mask() + 1;
         self.worker().insight.delays.add(since_stamp(stamp), weight);
     }
 
-    /// This worker has found nothing: it looks for work from now on.
+    /// Notes that this worker has found nothing and looks for work from now on.
     pub(crate) fn note_search(self) {
         let states = &self.worker().insight.states;
         if !states.is_idle() {
@@ -175,7 +182,7 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// This worker looks for work no more.
+    /// Notes that this worker no longer looks for work.
     pub(crate) fn note_found(self) {
         let states = &self.worker().insight.states;
         if states.is_idle() {
@@ -183,7 +190,14 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// This worker is about to sleep.
+    /// Notes that this thread becomes the worker.
+    pub(crate) fn note_begin(self) {
+        let now = ticks::now();
+        self.worker().insight.states.begin(now);
+        self.note_time(now);
+    }
+
+    /// Notes that this worker is about to sleep.
     pub(crate) fn note_park(self) {
         self.forget_poll_end();
         self.note(Kind::PARK, 0, 0, 0);
@@ -194,10 +208,11 @@ impl<'a> Owner<'a> {
         states.begin_idle(now, true);
     }
 
-    /// This worker sleeps no more.
+    /// Notes that this worker has woken.
     pub(crate) fn note_unpark(self, slept: Slept) {
         let insight = &self.worker().insight;
         let now = ticks::now();
+        self.note_time(now);
         let was = if slept == Slept::Driver { Idleness::Driver } else { Idleness::Park };
         let passed = insight.states.end_idle(now, was);
         if slept == Slept::Driver {
@@ -210,24 +225,24 @@ impl<'a> Owner<'a> {
         record(&insight.recorder.rare, now, Kind::UNPARK, slept as u8, 0, Label(0));
     }
 
-    /// This worker took something from worker `victim`.
+    /// Notes that this worker took something from worker `victim`.
     pub(crate) fn note_steal(self, loot: Loot, victim: usize) {
         self.note(Kind::STEAL, loot as u8, 0, index(victim));
     }
 
-    /// This spare begins to work.
+    /// Notes that this spare begins to work.
     pub(crate) fn note_spare_begin(self, duty: Duty) {
         self.worker().insight.states.end_idle(ticks::now(), Idleness::Park);
         self.note(Kind::SPARE_BEGIN, duty as u8, 0, 0);
     }
 
-    /// This spare rests.
+    /// Notes that this spare rests.
     pub(crate) fn note_spare_end(self) {
         self.note(Kind::SPARE_END, 0, 0, 0);
         self.worker().insight.states.begin_idle(ticks::now(), true);
     }
 
-    /// A region of this name begins on this worker.
+    /// Notes that a region of this name begins on this worker.
     pub(crate) fn note_region_begin(self, name: &'static str) {
         if self.worker().insight.recorder.rare.is_on() {
             let name = self.own().noted.names.number(&self.worker().team().labels, name);
@@ -235,19 +250,19 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// The newest region of this worker has ended.
+    /// Notes that the newest region of this worker has ended.
     pub(crate) fn note_region_end(self) {
         self.note(Kind::REGION_END, 0, 0, 0);
     }
 }
 
 impl Team {
-    /// Records an event of a thread that is no worker.
+    /// Records an event of a thread that is not a worker.
     fn note_outside(&self, kind: Kind, aux: u8, id: u64, arg: u16) {
         self.lane.record(Event { ticks: ticks::now(), kind, aux, id, arg });
     }
 
-    /// Worker `stuck` has not come back from one poll or job for many looks of the watch.
+    /// Notes that worker `stuck` has not returned from one poll or job for many looks of the watch.
     #[cold]
     pub(crate) fn note_stall(&self, stuck: &Worker, looks: u32) {
         self.stalls.add(1);
@@ -256,14 +271,14 @@ impl Team {
         self.note_outside(Kind::STALL, stall as u8, looks.into(), index(stuck.index()));
     }
 
-    /// The watch has taken a task from behind worker `stuck`.
+    /// Notes that the watch has taken a task from behind worker `stuck`.
     pub(crate) fn note_rescue(&self, stuck: &Worker, task: &Runnable) {
-        let task = task.header().addr().get() as u64;
+        let task = task.serial().get().get();
         self.note_outside(Kind::RESCUE, 0, task, index(stuck.index()));
     }
 
-    /// A closure that may block, of type `name`, begins on the blocking thread `thread`;
-    /// `submitted`: when it was handed over, in ticks.
+    /// Notes that a blocking closure of type `name` begins on thread `thread`; `submitted`: when it
+    /// was handed over, in ticks.
     pub(crate) fn note_blocking_begin(&self, thread: u64, submitted: u64, name: &'static str) {
         let waited = ticks::now().saturating_sub(submitted);
         self.blocking_delays.add_shared(ticks::to_nanos(waited));
@@ -272,7 +287,7 @@ impl Team {
         }
     }
 
-    /// Such a closure has ended.
+    /// Notes that such a closure has ended.
     pub(crate) fn note_blocking_end(&self, thread: u64) {
         self.note_outside(Kind::BLOCKING_END, 0, thread, 0);
     }
@@ -282,7 +297,7 @@ fn record(lane: &Lane, ticks: u64, kind: Kind, aux: u8, id: u64, name: Label) {
     lane.record(Event { ticks, kind, aux, id, arg: name.0 });
 }
 
-/// The index of a worker, of which there are fewer.
+/// The index of a worker; there are fewer than 65,536.
 fn index(worker: usize) -> u16 {
     u16::try_from(worker).unwrap_or(u16::MAX)
 }

@@ -1,4 +1,4 @@
-//! A worker: what its thread owns, and what others may see of it.
+//! A worker: the part that its thread owns, and the part that others may see.
 
 use super::Team;
 use crate::state::{Backoff, Insight, LabelCache, OwnTasks, OwnerOnly, TaskQueues, WorkerCounters};
@@ -14,24 +14,24 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-/// One worker, at a stable address in its [`Team`]. Its methods are for any thread; what only its
-/// own thread may do takes an [`Owner`](super::Owner).
+/// One worker, at a stable address in its [`Team`]. Any thread may call its methods. Methods that
+/// only its own thread may call are those of [`Owner`](super::Owner).
 #[repr(C)]
 pub(crate) struct Worker {
     pub(crate) deque: Deque<Header>,
-    /// Looked at after every fork and push: whether another worker could use the job. Points to
-    /// counters of the team, which keeps them.
+    /// Tells after every fork and push whether another worker could use the job. Points to counters
+    /// that the team holds.
     demand: Demand,
     bed: NonNull<Bed>,
     team: NonNull<Team>,
     index: usize,
     /// Jobs for this worker alone.
     pub(crate) mail: Mailbox,
-    /// Which run of a foreign job this worker is in, and what it waits for; waiters that follow it
-    /// check.
+    /// Which run of a foreign job this worker is in, and what it waits for. Waiters that follow it
+    /// check this.
     pub(crate) trail: Trail,
     pub(crate) counters: WorkerCounters,
-    /// What the watch has noted about this worker: looked at after each poll and job.
+    /// Notes of the watch about this worker, read after each poll and job.
     pub(crate) seat: Seat,
     pub(crate) queues: TaskQueues,
     pub(crate) insight: Box<Insight>,
@@ -45,11 +45,11 @@ pub(crate) enum Order {
     Newest,
     /// The oldest first: tasks or other threads have spawned the last ones.
     Oldest,
-    /// The newest first, and the oldest in its turn: jobs have spawned some on top of such.
+    /// The newest first, and now and then the oldest: jobs have spawned others on top of such ones.
     Mixed,
 }
 
-/// What only the worker's own thread touches.
+/// The part of a worker that only its own thread touches.
 pub(crate) struct Own {
     pub(crate) rng: XorShift64Star,
     pub(crate) tasks: OwnTasks,
@@ -70,7 +70,7 @@ pub(crate) struct Own {
     pub(crate) noted: Noted,
 }
 
-/// What a worker knows of what it has recorded.
+/// State for recording events.
 #[derive(Default)]
 pub(crate) struct Noted {
     /// When the last poll ended, if nothing else came since; else zero.
@@ -80,6 +80,8 @@ pub(crate) struct Noted {
     pub(super) jobs: Cell<u64>,
     /// Polls that had begun when one was last timed.
     pub(super) timed_polls: Cell<u64>,
+    /// The clock as of the last reading, for stamps of tasks.
+    pub(crate) coarse: Cell<u32>,
     pub(super) names: Box<LabelCache>,
 }
 
@@ -156,21 +158,21 @@ impl Worker {
         unsafe { self.bed.as_ref() }
     }
 
-    /// Whether other workers could use a job. Forks stay private until one can; if all are wanted,
-    /// each is published at once.
+    /// Reads whether other workers could use a job. Forks stay private until one can; if all jobs
+    /// are wanted, each is published at once.
     #[inline(always)]
     pub(crate) fn demand(&self) -> Counts {
         self.demand.peek()
     }
 
-    /// Makes the worker publish each fork at once, some time from now on. `always`: counters of the
-    /// team that always say that all jobs are wanted.
+    /// Makes the worker publish each fork at once, starting at some later moment. `always`:
+    /// counters of the team that always want all jobs.
     pub(super) fn publish_all(&self, always: &CachePadded<Counters>) {
         // SAFETY: the team holds the counters as long as the worker.
         unsafe { self.demand.tell_by(always) };
     }
 
-    /// Gives a job of this worker's deque what others need of it, just before they can see it.
+    /// Arms a job of this worker's deque just before other threads can see it.
     pub(crate) fn arm(&self) -> impl Fn(NonNull<Header>) + '_ {
         // SAFETY: the deque calls it for a job that no other thread can see yet (JOB-5).
         |job| unsafe { Header::arm(job, self.bed) }

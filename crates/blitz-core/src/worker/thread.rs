@@ -1,4 +1,4 @@
-//! What the thread of a worker does, from its first moment to its last.
+//! The thread of a worker, from its first moment to its last.
 
 use super::mail::disown;
 use super::stack;
@@ -18,7 +18,7 @@ pub(crate) fn run_worker(team: &Team, index: usize) {
     let stock = Stock::open();
     be_worker(team, index, |owner| {
         team.count_in();
-        // As work, so that the watch calls a spare if a handler blocks.
+        // Runs it as work, so that the watch calls a spare if a handler blocks.
         owner.in_run(|_| run_start_handler(team, index));
         owner.run_until_stopped();
         owner.in_run(|_| run_exit_handler(team, index));
@@ -37,7 +37,7 @@ pub(super) fn run_spare(team: &Team, index: usize, rest: &Arc<Rest>) {
     team.count_out();
 }
 
-/// Leaves in the place of worker `index`, which will have no thread.
+/// Leaves on behalf of worker `index`, which will have no thread.
 pub(crate) fn never_run(team: &Team, index: usize) {
     if let Some(worker) = team.worker(index) {
         disown(worker);
@@ -65,19 +65,20 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
     let Some(worker) = team.worker(index) else {
         unreachable!("threads are started for workers that exist");
     };
-    // SAFETY: a worker that was not adopted has one thread, which calls this once; of one that was,
-    // the thread that answers for it once the adoption is over (see `state/adoption`). The caller
-    // keeps the team.
+    // SAFETY: a worker that was not adopted has one thread, which calls this once. For an adopted
+    // worker, the thread that answers for it calls this once the adoption is over (see
+    // `state/adoption`). The caller keeps the team.
     let scope = unsafe { WorkerScope::enter(worker) };
     let inside = team.be_inside();
     stack::begin(team.config.stack_size);
     worker.seat.sit_down(current_thread());
-    worker.insight.states.begin(ticks::now());
-    // A worker that is gone without a word would leave others waiting for it.
+    // A worker that vanished would leave others waiting for it.
     let guard = AbortOnUnwind("a worker's loop");
     if let Some(owner) = current() {
+        owner.note_begin();
         work(owner);
-        // What the exit handler spawned, or another worker posted to this one while it left.
+        // Runs what the exit handler spawned, or what another worker posted to this one while it
+        // left.
         retire(owner);
     }
     worker.insight.states.end(ticks::now());
@@ -88,14 +89,13 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
 
 /// Runs what only this worker may be able to run, and leaves.
 fn retire(owner: Owner<'_>) {
-    // An adopted thread leaves where its pool is dropped: that may be inside of a task of a local
-    // set.
+    // An adopted thread leaves where its pool is dropped, perhaps inside of a task of a local set.
     let _aside = Aside::begin();
     owner.tasks().cancel_beside_others();
     loop {
         run_jobs_left(owner);
         owner.tasks().give_away();
-        // What is in the mail may spawn jobs.
+        // Jobs in the mail may spawn others.
         disown(owner.worker());
         if owner.worker().deque.is_empty() {
             break;
@@ -107,8 +107,8 @@ fn retire(owner: Owner<'_>) {
         }
     };
     if cancel_if_last(owner.team(), see_to_driver) {
-        // The drops of tasks and the wakers of the driver may have spawned jobs, and no other worker
-        // is left.
+        // The drops of tasks and the wakers of the driver may have spawned jobs, and no other
+        // worker is left.
         run_jobs_left(owner);
         owner.tasks().give_away();
         owner.team().end_ambient();
@@ -133,8 +133,8 @@ pub(super) fn stand_in_for_adopted(team: &Team) {
     adopted_has_left(team);
 }
 
-/// Starts a thread that is worker 0 from now on, until the pool ends. The caller answers for the
-/// worker, and no longer is it. Returns false if the system starts no thread.
+/// Starts a thread that is worker 0 from now on, until the pool ends. The caller answered for the
+/// worker and is no longer that worker. Returns false if the system starts no thread.
 pub(super) fn start_successor(team: &Team) -> bool {
     let kept = team.arc();
     let mut builder = thread::Builder::new().name("blitz-0".to_owned());
@@ -153,9 +153,9 @@ pub(super) fn start_successor(team: &Team) -> bool {
 }
 
 /// Lets the thread that the pool had adopted leave for good, at the end of a visit: the handle is
-/// gone, or another thread waits for a lent one. It runs what is there; for what comes later
-/// another thread takes its place. Returns whether the thread is the worker no more; if not, the
-/// system starts no thread, and the pool may need this one.
+/// gone, or another thread waits for a lent one. It runs what is there; another thread takes its
+/// place for later work. Returns whether the thread has left. If not, the system starts no thread,
+/// and the pool may need this one.
 pub(super) fn hand_over(owner: Owner<'_>) -> bool {
     let team = owner.team();
     let _aside = Aside::begin();
@@ -169,14 +169,14 @@ pub(super) fn hand_over(owner: Owner<'_>) -> bool {
             return false;
         }
     }
-    // Nothing comes any more, or no other thread would do it.
+    // No more work comes, or no other thread would do it.
     owner.run_until_stopped();
     retire(owner);
     adopted_has_left(team);
     true
 }
 
-/// The adopted worker has retired, or will never be.
+/// Notes that the adopted worker has retired, or will never exist.
 pub(super) fn adopted_has_left(team: &Team) {
     if team.adoption.take_count() {
         team.count_out();

@@ -10,8 +10,8 @@ use blitz_parts::prim::{Step, broken};
 use blitz_parts::{thread, ticks, trail};
 use std::sync::Arc;
 
-/// Lets a thread that was adopted by a pool be its worker until the visit is dropped. Every
-/// operation that may wait begins with it, if the current thread is no worker already.
+/// Makes an adopted thread the worker of its pool until the visit is dropped. Every operation that
+/// may wait begins with it, unless the current thread is a worker already.
 #[cold]
 pub(crate) fn visit() -> Option<Visit> {
     if current().is_some() {
@@ -28,8 +28,8 @@ pub(crate) fn visit() -> Option<Visit> {
     stack::begin(None);
     let owner = current()?;
     owner.seat.sit_down(thread::current());
-    owner.insight.states.begin(ticks::now());
-    // The watch takes care of what this thread leaves behind if it blocks in user code.
+    owner.note_begin();
+    // If this thread blocks in user code, the watch handles what it leaves behind.
     let (_, outside) = owner.trail.begin();
     if has_work(&team) {
         team.watch_left();
@@ -40,7 +40,7 @@ pub(crate) fn visit() -> Option<Visit> {
 
 /// An adopted thread inside one of its pool's operations.
 pub(crate) struct Visit {
-    // Dropped in this order: the scope before what it sits in, and both after the hand-over.
+    // Dropped in this order: the scope before the team, and both after the hand-over.
     scope: Option<WorkerScope>,
     /// The whole visit is one run.
     outside: Option<trail::Outside>,
@@ -65,15 +65,15 @@ impl Drop for Visit {
             team.adoption.stand_up(|| team.is_closing(), makes_room, || drop(scope.take()))
         };
         let mut leaves = stand_up(true);
-        // If this thread is only in the way, and no other can be started, it stays.
+        // If no other thread can be started, this one stays.
         while leaves && !hand_over(owner) {
             leaves = stand_up(false);
         }
     }
 }
 
-/// The current thread needs a worker. If a thread was lent to the pool and is in none of its
-/// operations, and this is another one, a thread of the pool's own takes its place.
+/// Called when the current thread needs a worker. If another thread was lent to the pool and is in
+/// none of its operations, a thread of the pool's own takes its place.
 #[inline]
 pub(crate) fn need_worker(team: &Team) {
     if team.config.lends_thread {
@@ -85,7 +85,7 @@ pub(crate) fn need_worker(team: &Team) {
 fn replace_lent(team: &Team) {
     let other = !is_adopted_by(team);
     if other && team.adoption.end() && !start_successor(team) {
-        // The lent thread goes on as before: it is the only one that can.
+        // The lent thread stays the worker: no other thread can be started.
         team.adoption.resume();
         // Unless the handle was dropped meanwhile by a thread that has left the worker to this one.
         if team.is_closing() && team.adoption.end() {
@@ -94,7 +94,8 @@ fn replace_lent(team: &Team) {
     }
 }
 
-/// The current thread, which is no worker of this pool, waits for it until this is dropped.
+/// Notes that the current thread, which is not a worker of this pool, waits for it until this is
+/// dropped.
 pub(crate) fn wait_outside(team: &Team) -> Option<Outside<'_>> {
     if !team.config.lends_thread || is_adopted_by(team) {
         return None;

@@ -49,7 +49,7 @@ proptest! {
         let until = covered(first, swept, slack);
         prop_assert!(until <= first.max(1), "a timer at {first} would have to wake the driver");
         let end = until.saturating_add(slack);
-        prop_assert!(end >= first, "the driver would get up for nothing");
+        prop_assert!(end >= first, "the driver would wake for nothing");
         if swept.saturating_add(slack) <= first && slack < first {
             prop_assert_eq!(end, first);
         }

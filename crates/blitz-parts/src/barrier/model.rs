@@ -72,14 +72,14 @@ fn canary_no_fence_after_an_exchange() {
     canary(&[Step::BarrierAfterExchange], None, || neither_exchange_is_missed(true));
 }
 
-/// Two sleepers find the pair refused. Each looks after the light sides were told.
+/// Two sleepers find the pair refused. Each of them looks only after the light sides were notified.
 fn told_before_the_look() {
     let (reliance, told) = (Arc::new(Reliance::new(true)), Arc::new(AtomicUsize::new(0)));
     let sleeper = || {
         let (reliance, told) = (reliance.clone(), told.clone());
         move || {
             reliance.notice(|| false, || told.store(1, Relaxed));
-            assert_eq!(told.load(Relaxed), 1, "it looks before the light sides are told");
+            assert_eq!(told.load(Relaxed), 1, "it looks before the light sides are notified");
         }
     };
     let other = thread::spawn(sleeper());
@@ -93,8 +93,8 @@ fn barrier_5_the_light_sides_are_told_before_a_sleeper_looks() {
     check(200, None, told_before_the_look);
 }
 
-/// A light side and a sleeper whose heavy fence is refused: it is only the sleeper's own,
-/// `own_fence`.
+/// A light side and a sleeper whose heavy fence is refused, so that the fence is the sleeper's own
+/// only (`own_fence`).
 fn told_light_side(own_fence: fn()) {
     let words = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
     let told = Arc::new(AtomicBool::new(false));

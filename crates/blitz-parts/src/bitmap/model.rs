@@ -1,9 +1,8 @@
 //! The arena and the tree under the model checker.
 //!
-//! The workers of these models sleep in beds of a lock and a condition variable. A setter that is
-//! told to wake a worker takes the lock. Besides it only sleepers do, so that nothing but the tree
-//! can make a worker see a task. A task that is lost shows as a deadlock, or as one that the last
-//! look does not find.
+//! The workers of these models sleep in beds of a lock and a condition variable. Only sleepers take
+//! the lock, and setters that are told to wake a worker. So only the tree can make a worker see a
+//! task. A lost task shows as a deadlock, or as a task that the last look does not find.
 
 use super::{Bitmap, Cursor, Scan, SlotCache, Told};
 use crate::prim::{
@@ -24,13 +23,13 @@ struct Rig {
     signals: Bitmap,
     tasks: Numbered,
     written: Vec<AtomicUsize>,
-    /// Of each worker: whether it lies in its bed.
+    /// For each worker: whether it lies in its bed.
     beds: Mutex<Vec<bool>>,
     woken: Condvar,
 }
 
 impl Rig {
-    /// Two workers, which sleep in their time, and task i in signal word `words[i]`.
+    /// Two workers that sleep now and then, and task i in signal word `words[i]`.
     fn new(words: &[usize]) -> Arc<Rig> {
         let rig = Rig {
             signals: Bitmap::new(2),
@@ -55,7 +54,7 @@ impl Rig {
         Arc::new(rig)
     }
 
-    /// The same, after each task was there once: the summaries say so still.
+    /// The same after each task was there once, so that the summaries are still set.
     fn used(words: &[usize]) -> Arc<Rig> {
         let rig = Rig::new(words);
         for number in 0..words.len() {
@@ -86,7 +85,7 @@ impl Rig {
         match told {
             Told::Nobody => {}
             Told::WakeOne => self.wake_one(),
-            // A setter that is told so takes what is left.
+            // This setter takes what is left.
             Told::Closed => {}
         }
     }
@@ -104,14 +103,15 @@ impl Rig {
         thread::spawn(move || assert!(!rig.signal(number)))
     }
 
-    /// The number of a task, for which its taker sees what was written (BITMAP-2).
+    /// Returns the number of a task, and checks that its taker sees what was written before
+    /// (BITMAP-2).
     fn got(&self, task: Runnable) -> usize {
         let number = self.tasks.take(task);
         assert_eq!(self.written[number].load(Relaxed), 1, "what was written before the signal");
         number
     }
 
-    /// One look, and what it obliges to.
+    /// Looks once, and does what the result asks for.
     fn look(&self, cursor: &Cursor) -> Option<usize> {
         let Scan { task, again } = self.signals.take_any(cursor, 0);
         if let Some(marked) = again {
@@ -131,8 +131,8 @@ impl Rig {
                 return number;
             }
             was_idle = true;
-            // In bed first: a permit may be for a task that is gone, and then nothing but the
-            // wake-up tells of it.
+            // Go to bed first: a permit may be for a task that is gone, and then only the wake-up
+            // reaches us.
             self.lie_down(worker);
             let sleeper = self.signals.lie_down();
             if self.signals.has_task() {
@@ -194,7 +194,7 @@ impl Rig {
         words.map(|word| word.signals.load(Relaxed).count_ones()).sum()
     }
 
-    /// Each bit is in its leaf and in the root, now that no setter or scanner is about to see to it
+    /// Each bit is in its leaf and in the root, now that no setter or scanner is at work
     /// (BITMAP-3).
     fn assert_summaries(&self) {
         for (index, leaf) in self.signals.leaves.iter().enumerate() {
@@ -218,8 +218,8 @@ impl Rig {
     }
 }
 
-/// One that takes several takes one of two tasks, and then `more`, while both are signalled and
-/// another one takes.
+/// One worker takes one of two tasks and then `more`, while both are signalled and another worker
+/// takes.
 fn several_against_one(more: fn(&Rig, &Cursor, Place, &mut Vec<usize>)) {
     let rig = Rig::new(&[FIRST, FIRST]);
     let setter = rig.clone();
@@ -349,7 +349,7 @@ fn one_setter(words: &[usize]) {
     rig.finish(taken);
 }
 
-/// A worker says where it can be woken and lies down, beside a setter.
+/// A worker writes where it can be woken and calls `lie_down`, beside a setter.
 fn grant_beside_lying_down() {
     let rig = Rig::new(&[FIRST]);
     let can_be_woken = Arc::new(AtomicUsize::new(0));
@@ -424,8 +424,8 @@ fn canary_a_permit_stays() {
     canary(&[Step::SignalPermitTaken], Some(2), || two_setters(&[FIRST, FIRST]));
 }
 
-/// Two workers, each of which takes one task and waits until the other has got its own. One thread
-/// signals both tasks, or one each.
+/// Two workers. Each takes one task and waits until the other has got its own. One thread signals
+/// both tasks, or one each.
 fn together(rig: Arc<Rig>, setters: usize) {
     let met = Arc::new((Mutex::new(0), Condvar::new()));
     let workers = [0, 1].map(|worker| {
@@ -530,7 +530,7 @@ fn close_against_signal(words: &[usize], sleepers: usize) {
     rig.signals.close();
     let mut taken = rig.take_rest();
     setters.into_iter().for_each(|setter| taken.extend(setter.join().unwrap()));
-    assert_eq!(rig.count(), 0, "a task that nobody ends");
+    assert_eq!(rig.count(), 0, "no thread cancels this task");
     for sleeper in sleepers {
         let _permit = rig.signals.get_up(sleeper);
     }

@@ -2,12 +2,13 @@
 
 use crate::task::{self, Header, Owned, Payload, Place, Ran, Runnable, Scheduler};
 use core::ops::Range;
+use core::panic::Location;
 use core::ptr::NonNull;
 
 /// A task that calls `work` in its only poll, or drops it uncalled if it is cancelled. No thread
 /// waits for it.
 pub(crate) fn task(work: impl FnOnce() + Send + 'static) -> Runnable {
-    task::new(async move { work() }, Nobody).0
+    task::new(Location::caller(), async move { work() }, Nobody).0
 }
 
 /// Polls a task made by [`task`].
@@ -36,8 +37,8 @@ unsafe impl Scheduler for Nobody {
 
 /// Tasks that do nothing and are known by their numbers, from zero on.
 ///
-/// They are plain addresses here: a task that no taker got, or that two got, makes a test fail
-/// before it is dropped twice or while the model checker is no longer there.
+/// They are plain addresses here. So a task that no taker got, or that two got, makes the test fail
+/// before the task is dropped twice or outside of the model checker.
 #[derive(Clone)]
 pub(crate) struct Numbered(Vec<NonNull<Header>>);
 

@@ -33,7 +33,7 @@ impl Pipe {
         Arc::new(Pipe { bytes: Mutex::new(0), readiness: Readiness::new() })
     }
 
-    /// One byte comes, and the driver is told.
+    /// One byte comes, and the driver records the event.
     fn byte_comes(&self) {
         *self.bytes.lock().unwrap() += 1;
         self.driver(|batch| self.readiness.set(Ready::READABLE, batch));
@@ -52,7 +52,7 @@ impl Pipe {
         there
     }
 
-    /// Tries until there is a byte or the task has to wait; says whether there was one.
+    /// Tries until there is a byte or the task has to wait; returns whether there was one.
     fn read(&self, bell: &Arc<Bell>) -> bool {
         let waker = Waker::from(bell.clone());
         let mut cx = Context::from_waker(&waker);
@@ -83,7 +83,8 @@ impl Wire {
         batch.into_iter().for_each(Waker::wake);
     }
 
-    /// Tries until there are more than `taken` bytes or the task has to wait; says which.
+    /// Tries until there are more than `taken` bytes, or the task has to wait; returns whether
+    /// there are.
     fn read(&self, taken: usize, bell: &Arc<Bell>) -> bool {
         let waker = Waker::from(bell.clone());
         let mut cx = Context::from_waker(&waker);
@@ -137,7 +138,7 @@ fn event_against_reader(false_alarm: bool) {
     });
     pipe.byte_comes();
     if !reader.join().unwrap() {
-        assert!(bell.rang(), "nobody tells the reader of the byte");
+        assert!(bell.rang(), "no event wakes the reader for the byte");
         assert!(pipe.read(&bell), "the reader was woken and finds nothing");
     }
 }
@@ -163,9 +164,9 @@ fn two_events() {
     pipe.byte_comes();
     let got = reader.join().unwrap();
     if got < 2 {
-        assert!(bell.rang(), "nobody tells the reader of the byte");
+        assert!(bell.rang(), "no event wakes the reader for the byte");
         for _ in got..2 {
-            assert!(pipe.read(&bell), "a byte is left and nobody knows");
+            assert!(pipe.read(&bell), "a byte is left and no task knows");
         }
     }
 }
@@ -194,7 +195,7 @@ fn event_against_leaving() {
     let woken = batch.len();
     batch.into_iter().for_each(Waker::wake);
     let ends: Vec<_> = tasks.into_iter().map(|task| task.join().unwrap()).collect();
-    assert!(ends[1].0 || ends[1].1.rang(), "the one that stays is told");
+    assert!(ends[1].0 || ends[1].1.rang(), "the one that stays is notified");
     assert_eq!(readiness.waiting(), 0);
     assert!(woken <= 2);
 }

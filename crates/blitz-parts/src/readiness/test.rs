@@ -175,7 +175,7 @@ fn readiness_7_a_short_transfer_beside_urgent_data_says_nothing() {
     let readiness = Readiness::new();
     set(&readiness, Ready::READABLE | Ready::URGENT);
     let sight = readiness.look(BOTH).unwrap().unwrap();
-    assert_eq!(sight.ready(), Ready::READABLE, "nobody waits for what is urgent");
+    assert_eq!(sight.ready(), Ready::READABLE, "no task waits for urgent data");
     readiness.clear(sight, Evidence::ShortTransfer);
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
     readiness.clear(sight, Evidence::WouldBlock);

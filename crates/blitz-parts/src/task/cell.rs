@@ -1,4 +1,4 @@
-//! The one allocation of a task: header, scheduler, and the future or what came of it.
+//! The one allocation of a task: header, scheduler, and the future or its outcome.
 
 use super::join::{Reason, Unheard};
 use super::runnable::{Ran, Runnable};
@@ -10,6 +10,7 @@ use crate::prim::{Step, broken};
 use crate::stock;
 use core::cell::UnsafeCell;
 use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
+use core::panic::Location;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
@@ -21,9 +22,9 @@ struct Cell<F: Future, S> {
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// The future until the task ends; then the output, or why there is none, if a handle wants it. The
-/// state word says which: there is nothing here when it is COMPLETE and the join handle has gone or
-/// was answered.
+/// The future until the task ends; then, if a handle wants it, the output or the reason why there
+/// is none. The state word says which. It is empty when the task is COMPLETE and the join handle is
+/// gone or has taken the outcome.
 #[repr(C)]
 union Stage<F: Future> {
     future: ManuallyDrop<F>,
@@ -31,32 +32,42 @@ union Stage<F: Future> {
     failure: ManuallyDrop<Reason>,
 }
 
-/// A new task in state SCHEDULED: its queue entry, and the handle that waits for it.
-pub fn new<F, S>(future: F, scheduler: S) -> (Runnable, Join<F::Output>)
+/// A new task in state SCHEDULED, which was spawned at `site`: its queue entry, and the handle that
+/// waits for it.
+#[inline]
+pub fn new<F, S>(
+    site: &'static Location<'static>,
+    future: F,
+    scheduler: S,
+) -> (Runnable, Join<F::Output>)
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
     S: Scheduler,
 {
     // SAFETY: future and output may be sent.
-    unsafe { new_local(future, scheduler) }
+    unsafe { new_local(site, future, scheduler) }
 }
 
 /// As [`new`], for a future that has to stay on this thread.
 ///
 /// # Safety
 /// 1. Unless the future may be sent, the [`Runnable`], and every later one that the scheduler is
-///    given, is run or dropped on this thread, and the list that the scheduler names is closed on
+///    given, is run or dropped on this thread, and the list that the scheduler returns is closed on
 ///    this thread.
-/// 2. Unless the output may be sent, the same holds, and the [`Join`] stays on this thread (which
-///    the compiler sees to).
-pub unsafe fn new_local<F, S>(future: F, scheduler: S) -> (Runnable, Join<F::Output>)
+/// 2. Unless the output may be sent, the same holds, and the [`Join`] stays on this thread (the
+///    compiler enforces that).
+pub unsafe fn new_local<F, S>(
+    site: &'static Location<'static>,
+    future: F,
+    scheduler: S,
+) -> (Runnable, Join<F::Output>)
 where
     F: Future + 'static,
     F::Output: 'static,
     S: Scheduler,
 {
-    let header = Cell::allocate(future, scheduler);
+    let header = Cell::allocate(site, future, scheduler);
     // SAFETY: the state word counts one reference for either.
     let runnable = unsafe { Runnable::from_raw(header) };
     // SAFETY: as above; the output's type is the task's.
@@ -77,10 +88,10 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
 
     const MEMORY: stock::Kind = stock::Kind::of::<Self>();
 
-    fn allocate(future: F, scheduler: S) -> NonNull<Header> {
+    fn allocate(site: &'static Location<'static>, future: F, scheduler: S) -> NonNull<Header> {
         let header = stock::alloc(Self::MEMORY).cast::<Header>();
         // SAFETY: the memory is ours, large enough and aligned; a cell begins with its header.
-        unsafe { header.write(Header::new(Self::VTABLE)) };
+        unsafe { header.write(Header::new(Self::VTABLE, site)) };
         // SAFETY: the memory is ours, and this is a field of it.
         unsafe { Header::part::<S>(header, offset_of!(Self, scheduler)).write(scheduler) };
         // SAFETY: as above; the fields of a union begin where it begins.
@@ -88,7 +99,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         header
     }
 
-    /// The scheduler, by value: the task may go while the scheduler is at work.
+    /// The scheduler, by value: the task may be freed while the scheduler is at work.
     ///
     /// # Safety
     /// 1. `header` begins a live `Cell<F, S>`.
@@ -167,7 +178,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// # Safety
     /// 1. The task is RUNNING, and the caller runs it.
     unsafe fn rest(header: NonNull<Header>) -> Ran {
-        // SAFETY: the run's reference keeps the cell alive until `rest` says that it is gone.
+        // SAFETY: the run's reference keeps the cell alive until `rest` gives it up.
         let state = unsafe { &(*header.as_ptr()).state };
         let word = state.load();
         let mut due = word.cancel_is_due();
@@ -184,7 +195,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
             match state.rest(newly_linked, yielded) {
                 Rest::Idle => {
                     if newly_linked && broken(Step::TaskLinkFirst) {
-                        // SAFETY: none; the canary shows what comes of it.
+                        // SAFETY: none; this is a canary.
                         unsafe { Self::link(header) };
                     }
                     return Ran::Idle;
@@ -232,8 +243,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         }
     }
 
-    /// Puts the task into its list; says whether that is still open. A task without a place is
-    /// given one.
+    /// Puts the task into its list, and gives it a place if it has none. Returns whether the list
+    /// is still open.
     ///
     /// # Safety
     /// 1. The task is RUNNING, run by the caller, and in no list.

@@ -2,8 +2,8 @@
 //!
 //! # Who calls it
 //! `blitz-core` makes tasks and runs what its queues hold; the queues of this crate carry
-//! [`Runnable`]s; futures and whatever they wait for hold wakers; users hold the [`Join`], and
-//! [`TaskRef`]s.
+//! [`Runnable`]s; futures, and the objects that they wait for, hold wakers; users hold the
+//! [`Join`], and [`TaskRef`]s.
 //!
 //! # State
 //! One 64-bit word per task:
@@ -20,12 +20,12 @@
 //! | 29 | KILLED | to be cancelled whatever the shields | set by the closer of the list |
 //! | 30 | FAILED | COMPLETE without an output: cancelled or panicked | set by the runner with COMPLETE |
 //! | 16-23 | life | IDLE 0, SCHEDULED 1, RUNNING 2, COMPLETE 3 | see below |
-//! | 0-15 | – | zero | – |
+//! | 0-15 | serial | the high half of the task's serial number | set at its birth |
 //!
 //! | memory | whose |
 //! |---|---|
 //! | future, then output or failure (the outcome) | the runner's; after COMPLETE the join handle's |
-//! | join waker: a word, the address of the task to wake or of a box with another waker | the handle's while JOIN_WAKER is not set, else no thread's to write; after COMPLETE with JOIN_WAKER the runner's to take |
+//! | join waker: a word, the address of the task to wake or of a box with another waker | the handle's while JOIN_WAKER is not set; no thread writes it while the bit is set; after COMPLETE with JOIN_WAKER the runner takes it |
 //! | place | the runner's or the queue entry's |
 //! | neighbours in the list | the holder of the list's lock; after it was closed and the task taken out, the closer's |
 //!
@@ -37,22 +37,22 @@
 //!            │                     └────pending────▶ IDLE ◀── the list has a reference
 //!            └──wake, abort or last shield removed───┘
 //! ```
-//! A task is to run again if it was woken meanwhile (NOTIFIED), or has yielded, which its own
-//! thread knows. The thread that makes a task SCHEDULED has the duty to queue it. An entry that is
-//! dropped instead of run takes the same way: RUNNING, cancelled, COMPLETE.
+//! A task runs again if it was woken meanwhile (NOTIFIED), or has yielded; its own thread knows
+//! whether it has. The thread that makes a task SCHEDULED has the duty to queue it. An entry that
+//! is dropped instead of run takes the same way: RUNNING, cancelled, COMPLETE.
 //!
 //! # Invariants
 //! - **TASK-1** At most one thread runs a task: the one that made it RUNNING. It sees all that the
 //!   runners before it did.
-//! - **TASK-2** After each wake a poll begins that sees what the waker's thread wrote before, and
-//!   after each poll that yields another one, unless the task ends. Of a wake that comes while a
-//!   poll is to begin anyway that is said of atomics.
+//! - **TASK-2** Unless the task ends, a poll begins after each wake and sees what the waker's
+//!   thread wrote before; another poll begins after each poll that yields. If a wake comes while a
+//!   poll is about to begin anyway, that poll is only promised to see atomics.
 //! - **TASK-3** A task has at most one queue entry, and one exactly while it is SCHEDULED.
 //! - **TASK-4** A future is dropped once, in place, before its task is COMPLETE.
 //! - **TASK-5** An outcome is given to the join handle or dropped, once.
 //! - **TASK-6** A task is freed once, after its last reference is gone. It is COMPLETE then, or
 //!   about to be, and holds nothing that needs to be dropped.
-//! - **TASK-7** A waiter that has polled the join handle in vain is woken at the task's end,
+//! - **TASK-7** A waiter whose poll of the join handle was pending is woken at the task's end,
 //!   through the waker of the last poll. No waker is left in a task that is freed.
 //! - **TASK-8** A task that is aborted ends, without being polled again. A task whose queue entry
 //!   is dropped ends on the spot. The drop of the future sees what was done before the abort, or
@@ -76,27 +76,28 @@
 //! | O5 | load that finds COMPLETE | Acquire | O4 | TASK-5 |
 //! | O6 | exchange that sets JOIN_WAKER | AcqRel | O4 | TASK-7 |
 //! | O7 | giving up a reference | AcqRel | O7, O8 | TASK-6 |
-//! | O8 | load that finds no reference but one's own | Acquire | O7 | TASK-6; no exchange is needed, since only the holder of a reference can make another |
+//! | O8 | load that finds only the caller's own reference | Acquire | O7 | TASK-6; no exchange is needed, since only the holder of a reference can make another |
 //! | O9 | one reference more | Relaxed | – | made from one that is there |
 //! | O10 | fence of a wake before it finds, by a load, that a poll is to begin; fence after the exchange to RUNNING | SeqCst; after_exchange | each other | TASK-2: the wake sees RUNNING, or the poll sees what the waker's thread wrote |
 //! | O11 | one shield more; taking the place of the join waker back | Relaxed; Acquire if the task has ended | – | a count that an abort finds in the same word; memory that only the handle has used since it announced it |
 //!
-//! What an exchange costs is what tasks cost. A task that is ready at once has its entry run with
-//! one (none if the join handle is gone already) and ends with one; a poll that leaves the task
-//! pending has two; a wake has one, or none but a fence while a poll is to begin anyway: then any
-//! number of threads wake the task without taking its word from each other.
+//! The cost of tasks is the cost of exchanges. If a task is ready at once, its run begins with one
+//! exchange (none if the join handle is gone already) and ends with one. A poll that leaves the
+//! task pending has two. A wake has one. While a poll is about to begin anyway a wake has none,
+//! only a fence: then any number of threads wake the task without taking its cache line from each
+//! other.
 //!
 //! # What this does not do
-//! It chooses no thread, no queue and no order, and wakes no worker: that is the scheduler's. It
-//! does not free a task that waits for what will never happen; the list ends it when it is closed.
-//! A wake is no means to hand over memory that is not atomic: a waker that does so releases and
-//! acquires it by something else.
+//! It chooses no thread, no queue and no order, and wakes no worker: the scheduler does. It does
+//! not free a task that waits for something that never happens; the list ends it when the list is
+//! closed. A wake does not hand over memory that is not atomic: a waker that does so needs its own
+//! release and acquire.
 //!
 //! # Lineage
-//! The word is seed 003's, as its errata have it: every wake is an exchange, or a fence between two
-//! loads; IDLE or SCHEDULED again is decided by one exchange, in which the run's reference goes;
-//! the abort of an idle task queues it; COMPLETE captures the join handle. LINKED, KILLED and
-//! FAILED are new.
+//! The word is that of the tasks document (`docs/coverage.md`), with its errata: every wake is an
+//! exchange, or a fence between two loads; one exchange decides between IDLE and SCHEDULED, and
+//! gives up the run's reference; the abort of an idle task queues it; COMPLETE captures the join
+//! handle. LINKED, KILLED and FAILED are new.
 
 mod cell;
 mod join;
@@ -110,7 +111,9 @@ mod reference;
 pub(crate) mod rig;
 mod runnable;
 mod scheduler;
+mod serial;
 mod shield;
+mod site;
 mod state;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
@@ -124,16 +127,20 @@ pub use place::Place;
 pub use reference::TaskRef;
 pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};
+pub use serial::Serial;
 pub use shield::TooDeep;
+pub use state::{Glance, Life};
 pub use waker::{is_own, only_queues};
 
-use crate::prim::{self, Witness};
+use crate::prim::{self, AtomicU32, Witness};
 use crate::stock;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::MaybeUninit;
+use core::panic::Location;
 use core::ptr::NonNull;
 use join_waker::JoinWaker;
+use site::Site;
 use state::State;
 
 /// The first field of every task; its address is the task's identity.
@@ -141,24 +148,28 @@ use state::State;
 pub struct Header {
     state: State,
     vtable: &'static Vtable,
-    /// For the holder of the task's [`Runnable`]: when it was scheduled, or zero.
-    stamp: UnsafeCell<u32>,
+    /// For the holder of the task's [`Runnable`], in its own units: when something happened last.
+    /// Others may read it.
+    stamp: AtomicU32,
     /// Where its scheduler keeps it, and so which list it is in. For the runner and the holder of
     /// its [`Runnable`].
     place: UnsafeCell<Option<Place>>,
+    /// The low half of its serial number; the word has the other.
+    serial: u32,
+    site: Site,
     /// Guarded by the list's lock. Once the closer of the list has taken the task out, it is the
     /// closer's.
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
-    /// The join handle's, until JOIN_WAKER is set; then no thread's, and the runner's after
-    /// COMPLETE.
+    /// Belongs to the join handle until JOIN_WAKER is set, then to no thread, and to the runner
+    /// after COMPLETE.
     join_waker: UnsafeCell<MaybeUninit<JoinWaker>>,
     uses: Uses,
 }
 
-/// What the model checker is told of plain memory that threads hand to each other.
+/// Witnesses, for the model checker, of plain memory that threads hand to each other.
 #[derive(Default)]
 struct Uses {
-    /// Of the future, then of what came of it.
+    /// Of the future, then of its outcome.
     stage: Witness,
     /// Of the place for the join handle's waker.
     join_waker: Witness,
@@ -174,7 +185,7 @@ struct Vtable {
     schedule: unsafe fn(NonNull<Header>),
     /// The name of the future's type.
     type_name: fn() -> &'static str,
-    /// What the scheduler promises of that: see [`Scheduler::ONLY_QUEUES`].
+    /// What the scheduler promises about `schedule`: see [`Scheduler::ONLY_QUEUES`].
     only_queues: bool,
     /// Of the whole allocation.
     memory: stock::Kind,
@@ -183,16 +194,26 @@ struct Vtable {
 }
 
 impl Header {
-    fn new(vtable: &'static Vtable) -> Header {
+    #[inline]
+    fn new(vtable: &'static Vtable, site: &'static Location<'static>) -> Header {
+        let (high, serial) = Serial::next().halves();
         Header {
-            state: State::new(),
+            state: State::new(high),
             vtable,
-            stamp: UnsafeCell::new(0),
+            stamp: AtomicU32::new(0),
             place: UnsafeCell::new(None),
+            serial,
+            site: Site::of(site),
             neighbours: UnsafeCell::new(MaybeUninit::uninit()),
             join_waker: UnsafeCell::new(MaybeUninit::uninit()),
             uses: Uses::default(),
         }
+    }
+
+    /// Its serial number.
+    #[inline]
+    fn serial(&self) -> Serial {
+        Serial::of_halves(self.state.load().serial(), self.serial)
     }
 
     /// A part of a task's allocation, `offset` bytes behind the header's begin.

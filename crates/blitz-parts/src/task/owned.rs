@@ -1,8 +1,9 @@
-//! The tasks that wait, which only their wakers would know otherwise.
+//! Lists of waiting tasks, to which otherwise only wakers would lead.
 
 use super::state::Kill;
 use super::{Header, TaskRef};
 use crate::prim::{Mutex, MutexGuard, Step, broken};
+use crate::tuning::LIST_PART;
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
@@ -20,15 +21,15 @@ struct List {
     closed: bool,
 }
 
-/// A task's place in its list; null at either end.
+/// A task's place in its list; null at either end. One that has left is before itself.
 #[derive(Clone, Copy)]
 pub(super) struct Neighbours {
     before: *mut Header,
     after: *mut Header,
 }
 
-// SAFETY: the list is behind a lock, and the tasks in it may be ended wherever it is closed: `new`
-// demands `Send` futures, and makers of others have promised to close it where they belong.
+// SAFETY: the list is behind a lock, and any thread that closes it may end its tasks: `new` demands
+// `Send` futures, and makers of other futures have promised to close the list on their thread.
 unsafe impl Send for Owned {}
 // SAFETY: as above.
 unsafe impl Sync for Owned {}
@@ -93,12 +94,41 @@ impl Owned {
         (taken, list.len)
     }
 
-    /// The tasks in it.
+    /// The tasks in it: those that were there all the time, and some of those that came or left
+    /// meanwhile.
+    ///
+    /// The list is locked for [`LIST_PART`] tasks at a time, so that no worker waits for long.
     pub fn tasks(&self) -> Vec<TaskRef> {
         let mut tasks = Vec::new();
-        // SAFETY: a task in the list is alive while the list is locked.
-        self.for_each(|task| tasks.push(unsafe { TaskRef::from_header(task) }));
+        while self.more_tasks(&mut tasks) {}
         tasks
+    }
+
+    /// Adds those that come next to what `tasks` has of the list; says whether there may be more.
+    fn more_tasks(&self, tasks: &mut Vec<TaskRef>) -> bool {
+        let list = self.lock();
+        // New tasks come in front, and those that leave do not come back. So what follows the last
+        // one that is still here has not been seen. A closed list is short, and its last tasks do
+        // not know whether they are in it.
+        let is_here = |task: &TaskRef| {
+            // SAFETY: the lock is held, and the place was set: the task is in the list or was.
+            let place = unsafe { neighbours(task.header()) };
+            !list.closed && place.before != task.header().as_ptr()
+        };
+        let mut at = match tasks.iter().rposition(is_here) {
+            // SAFETY: the lock is held, and the task is in the list.
+            Some(last) => unsafe { neighbours(tasks[last].header()) }.after,
+            None if list.closed && !tasks.is_empty() => null_mut(),
+            None => list.first,
+        };
+        for _ in 0..LIST_PART {
+            let Some(task) = NonNull::new(at) else { return false };
+            // SAFETY: a task in the list is alive while the list is locked.
+            tasks.push(unsafe { TaskRef::from_header(task) });
+            // SAFETY: the lock is held.
+            at = unsafe { neighbours(task) }.after;
+        }
+        !at.is_null()
     }
 
     /// Calls `f` for every task in the list, under its lock: `f` must not use the list, nor end a
@@ -131,7 +161,7 @@ impl fmt::Debug for Owned {
     }
 }
 
-/// Puts a task into `owned`; says whether that is still open.
+/// Puts a task into `owned`; returns whether the list is still open.
 ///
 /// # Safety
 /// 1. The task is RUNNING, run by the caller, and in no list.
@@ -198,6 +228,10 @@ impl List {
             unsafe { set_neighbours(next, Neighbours { before, after: further }) };
         }
         self.len -= 1;
+        // It is its own neighbour now, which tells a reader that it has left.
+        let gone = Neighbours { before: task.as_ptr(), after: null_mut() };
+        // SAFETY: the lock is held.
+        unsafe { set_neighbours(task, gone) };
     }
 }
 
@@ -226,4 +260,39 @@ unsafe fn set_neighbours(task: NonNull<Header>, place: Neighbours) {
     let cell = unsafe { task.as_ref() }.neighbours.get();
     // SAFETY: no other thread is at the place (obligation 1).
     unsafe { cell.write(MaybeUninit::new(place)) };
+}
+
+#[cfg(all(test, not(blitz_loom)))]
+mod tests {
+    use crate::task::rig::Rig;
+    use crate::tuning::LIST_PART;
+    use core::future::pending;
+
+    #[test]
+    fn a_reader_finds_its_place_again_after_tasks_have_left() {
+        let rig = Rig::new();
+        let joins: Vec<_> = (0..3 * LIST_PART).map(|_| rig.spawn(pending::<()>())).collect();
+        assert_eq!(rig.run_all(), joins.len());
+        let mut seen = Vec::new();
+        assert!(rig.owned.more_tasks(&mut seen));
+        assert_eq!(seen.len(), LIST_PART);
+        // The newest come first. Of those that were seen, only the first stays.
+        let gone: Vec<_> = seen[1..].iter().map(|task| task.serial()).collect();
+        joins.iter().filter(|join| gone.contains(&join.task().serial())).for_each(|j| j.abort());
+        assert_eq!(rig.run_all(), gone.len());
+        assert!(rig.owned.more_tasks(&mut seen));
+        // All that were seen leave.
+        seen.iter().for_each(|task| task.abort());
+        rig.run_all();
+        while rig.owned.more_tasks(&mut seen) {}
+        let serials: Vec<_> = seen.iter().map(|task| task.serial()).collect();
+        let expected: Vec<_> = joins.iter().rev().map(|join| join.task().serial()).collect();
+        assert_eq!(serials, expected, "each task once, the newest first");
+        rig.owned.close_and_cancel();
+        seen.truncate(1);
+        assert!(!rig.owned.more_tasks(&mut seen));
+        assert_eq!(seen.len(), 1, "a closed list has nothing new");
+        drop(seen);
+        assert!(rig.is_well_and_done());
+    }
 }

@@ -1,10 +1,10 @@
 //! A counted reference to a task of any kind.
 
-use super::Header;
-use super::state::Wake;
+use super::state::{Glance, Wake};
+use super::{Header, Serial};
+use crate::prim::Relaxed;
 use core::fmt;
-use core::num::NonZeroU64;
-use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::panic::{Location, RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 
 /// A counted reference to a task: its identity, and the right to abort and to shield it.
@@ -31,9 +31,8 @@ impl TaskRef {
         TaskRef(header)
     }
 
-    /// Cancels the task: its future is dropped before it would be polled again, and at the end of
-    /// the poll that it may be in. While it is shielded that waits. A task that has ended is not
-    /// changed.
+    /// Cancels the task: its future is dropped at the end of its current poll, or before the next
+    /// one. A shield delays that. A task that has ended is not changed.
     pub fn abort(&self) {
         // SAFETY: `self` is a reference.
         unsafe { abort(self.0) };
@@ -49,7 +48,7 @@ impl TaskRef {
         self.as_header().state.load().is_shielded()
     }
 
-    /// What its word says, at some recent moment, for people.
+    /// The state at some recent moment, as text.
     pub fn state(&self) -> impl fmt::Display {
         self.as_header().state.load()
     }
@@ -59,10 +58,29 @@ impl TaskRef {
         (self.as_header().vtable.type_name)()
     }
 
-    /// The task's identity, unique while a reference to it exists.
-    pub fn id(&self) -> NonZeroU64 {
-        let address = self.0.addr().get() as u64;
-        NonZeroU64::new(address).expect("the address of a header is not null")
+    /// What the task does and how many may wake it, at some recent moment.
+    pub fn glance(&self) -> Glance {
+        self.as_header().state.load().glance()
+    }
+
+    /// Where the task was spawned.
+    pub fn site(&self) -> &'static Location<'static> {
+        self.as_header().site.location()
+    }
+
+    /// The task's serial number: no other task of this process ever has it.
+    pub fn serial(&self) -> Serial {
+        self.as_header().serial()
+    }
+
+    /// Where the task is in memory: unique while a reference to it exists.
+    pub fn address(&self) -> usize {
+        self.0.addr().get()
+    }
+
+    /// What the scheduler has noted last, at some recent moment.
+    pub fn stamp(&self) -> u32 {
+        self.as_header().stamp.load(Relaxed)
     }
 
     pub(super) fn as_header(&self) -> &Header {
@@ -99,7 +117,7 @@ impl Eq for TaskRef {}
 
 impl fmt::Debug for TaskRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task {:#x} {:?}", self.id(), self.as_header())
+        write!(f, "task {} {:?}", self.serial(), self.as_header())
     }
 }
 

@@ -1,4 +1,4 @@
-//! For tests and models: a scheduler that is a queue, and futures that do as they are told.
+//! For tests and models: a scheduler that is a queue, and futures that tests control.
 
 use super::{
     Failure, Header, Join, LateReport, Owned, Payload, Place, Ran, Runnable, Scheduler, TaskRef,
@@ -6,6 +6,7 @@ use super::{
 };
 use crate::prim::{self, Mutex};
 use core::future::poll_fn;
+use core::panic::Location;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
@@ -112,7 +113,7 @@ impl Rig {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        new(future, self.scheduler())
+        new(Location::caller(), future, self.scheduler())
     }
 
     /// A task in the queue.
@@ -207,8 +208,8 @@ impl Gate {
         })
     }
 
-    /// Passes it. The first poll leaves a waker, once for all; nothing but that waker orders the
-    /// threads that open the gate and pass it. The output is what was seen of the gate.
+    /// Passes the gate. The first poll leaves a waker. Only that waker orders the threads that open
+    /// the gate and pass it. The output is the value seen in the gate.
     pub(crate) fn pass(self: &Arc<Gate>) -> impl Future<Output = usize> + Send + use<> {
         let gate = self.clone();
         let dropped = self.futures.clone();
@@ -256,7 +257,7 @@ impl Gate {
     }
 }
 
-/// Something of which each clone, but not the first, counts its drop.
+/// A value whose clones, but not the first one, count their drops.
 #[derive(Debug)]
 pub(crate) struct Drops {
     count: Arc<AtomicUsize>,

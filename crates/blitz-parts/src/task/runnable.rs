@@ -1,9 +1,10 @@
 //! The queue entry of a task.
 
-use super::{Header, Place};
-use crate::prim::model_has_failed;
+use super::{Header, Place, Serial};
+use crate::prim::{Relaxed, model_has_failed};
 use core::fmt;
 use core::mem;
+use core::panic::Location;
 use core::ptr::NonNull;
 
 /// A queue entry: a task that is SCHEDULED, and one reference to it. There is at most one per task.
@@ -13,11 +14,11 @@ use core::ptr::NonNull;
 #[must_use = "a task that is dropped instead of run is cancelled"]
 pub struct Runnable(NonNull<Header>);
 
-// SAFETY: `new` demands a `Send` future; for others, their maker has promised to keep it here.
+// SAFETY: `new` demands a `Send` future; makers of other futures have promised to keep the entry on
+// its thread.
 unsafe impl Send for Runnable {}
 
-/// What came of one run. It is returned in two registers, which a field beside `Again`'s would
-/// prevent.
+/// What came of one run. It is returned in two registers; one more field would prevent that.
 #[must_use]
 #[derive(Debug)]
 pub enum Ran {
@@ -62,25 +63,31 @@ impl Runnable {
         (unsafe { self.0.as_ref() }.vtable.type_name)()
     }
 
-    /// Notes when the task was scheduled, in the scheduler's own units; zero means that it was not
-    /// noted.
+    /// The task's serial number.
+    #[inline]
+    pub fn serial(&self) -> Serial {
+        // SAFETY: the entry's reference keeps the task alive.
+        unsafe { self.0.as_ref() }.serial()
+    }
+
+    /// Where the task was spawned.
+    pub fn site(&self) -> &'static Location<'static> {
+        // SAFETY: the entry's reference keeps the task alive.
+        unsafe { self.0.as_ref() }.site.location()
+    }
+
+    /// Notes when something happened to the task, in the scheduler's own units.
     #[inline]
     pub fn set_stamp(&self, stamp: u32) {
         // SAFETY: the entry's reference keeps the task alive.
-        let cell = unsafe { self.0.as_ref() }.stamp.get();
-        // SAFETY: there is one entry per task, and it is not `Sync`: no other thread is at the
-        // stamp.
-        unsafe { cell.write(stamp) };
+        unsafe { self.0.as_ref() }.stamp.store(stamp, Relaxed);
     }
 
-    /// What was noted last.
+    /// The stamp that was noted last; zero in a new task.
     #[inline]
     pub fn stamp(&self) -> u32 {
         // SAFETY: the entry's reference keeps the task alive.
-        let cell = unsafe { self.0.as_ref() }.stamp.get();
-        // SAFETY: there is one entry per task, and it is not `Sync`: no other thread is at the
-        // stamp.
-        unsafe { cell.read() }
+        unsafe { self.0.as_ref() }.stamp.load(Relaxed)
     }
 
     /// Where its scheduler keeps the task, if that has been decided.
@@ -93,8 +100,8 @@ impl Runnable {
         unsafe { cell.read() }
     }
 
-    /// Says where its scheduler keeps the task. Not for a task that has waited already: its list
-    /// goes with its place.
+    /// Sets where the scheduler keeps the task. Do not call it for a task that has waited already:
+    /// its list depends on its place.
     #[inline]
     pub fn set_place(&self, place: Place) {
         debug_assert!(self.place().is_none(), "a task keeps its place");

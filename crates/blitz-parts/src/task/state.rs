@@ -13,8 +13,8 @@ use std::io::Write;
 
 /// One reference.
 const REF: u64 = 1 << 40;
-/// From here on counting is hopeless: half of the range, so that no crowd of threads can wrap the
-/// count between the check and the end of the process.
+/// From here on the count counts as overflown. It is half of the range, so that no number of
+/// threads can wrap the count between the check and the end of the process.
 const REFS_HOPELESS: u64 = 1 << 63;
 /// One shield.
 const SHIELD: u64 = 1 << 32;
@@ -41,7 +41,10 @@ const RUNNING: u64 = 2 << 16;
 const COMPLETE: u64 = 3 << 16;
 const LIFE: u64 = 0xff << 16;
 
-/// A task that was never run, woken or aborted.
+/// The high half of the task's serial number.
+const SERIAL: u64 = 0xffff;
+
+/// A task that was never run, woken or aborted, but for its serial number.
 const NEW: u64 = SCHEDULED | JOIN_INTEREST | (2 * REF);
 /// No task has this word: the model checker finds it in one that was freed.
 const FREED: u64 = !0;
@@ -58,6 +61,28 @@ pub(super) struct State {
 /// The word at one moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word(u64);
+
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It waits for a wake.
+    Idle,
+    /// It is to be polled.
+    Scheduled,
+    /// It is polled or dropped.
+    Running,
+    /// It has ended.
+    Complete,
+}
+
+/// A task at one moment, as others see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// What it does.
+    pub life: Life,
+    /// References that may wake it: wakers, and `TaskRef`s but for the one that has looked.
+    pub wakers: usize,
+}
 
 /// What the runner of a SCHEDULED task has to do.
 #[must_use]
@@ -90,7 +115,7 @@ pub(super) enum Ended {
     Failure,
 }
 
-/// What remains of a task that has ended, for its runner.
+/// What the runner of a task that has ended has to do.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Complete {
@@ -121,7 +146,7 @@ pub(super) enum Wake {
 pub(super) enum Kill {
     /// Drop its future: the closer runs the task now, with the list's reference.
     Cancel,
-    /// Nothing: the thread that has it will.
+    /// Nothing: the thread that has the task ends it.
     Left,
 }
 
@@ -147,7 +172,7 @@ pub(super) enum Leave {
     Complete,
 }
 
-/// One attempt of an exchange: the next value with what it obliges to, or none.
+/// One attempt of an exchange: the next value and the duty that comes with it, or none.
 enum Next<D> {
     To(Word, D),
     Stay(D),
@@ -183,6 +208,26 @@ impl Word {
         Word(self.0 & !flags)
     }
 
+    /// The high half of the task's serial number.
+    pub(super) fn serial(self) -> u16 {
+        (self.0 & SERIAL) as u16
+    }
+
+    /// What the holder of a `TaskRef` sees.
+    pub(super) fn glance(self) -> Glance {
+        let life = match self.life() {
+            IDLE => Life::Idle,
+            SCHEDULED => Life::Scheduled,
+            RUNNING => Life::Running,
+            _ => Life::Complete,
+        };
+        // A queue entry or a run has a reference, and so has the holder.
+        let entry = matches!(life, Life::Scheduled | Life::Running);
+        let known =
+            1 + u64::from(entry) + u64::from(self.is_linked()) + u64::from(self.is_wanted());
+        Glance { life, wakers: self.refs().saturating_sub(known) as usize }
+    }
+
     fn refs(self) -> u64 {
         self.0 / REF
     }
@@ -211,7 +256,7 @@ impl Word {
         self.has(NOTIFIED)
     }
 
-    /// Whether a poll is to come in any case, or none any more.
+    /// Whether a poll comes in any case, or no poll comes any more.
     fn needs_no_wake(self) -> bool {
         match self.life() {
             SCHEDULED | COMPLETE => true,
@@ -247,9 +292,11 @@ impl Word {
 }
 
 impl State {
-    /// SCHEDULED, with one reference for the queue and one for the join handle.
-    pub(super) fn new() -> State {
-        State { word: AtomicU64::new(NEW), turns: Turns::default() }
+    /// SCHEDULED, with one reference for the queue and one for the join handle. `serial`: the high
+    /// half of the task's serial number.
+    #[inline]
+    pub(super) fn new(serial: u16) -> State {
+        State { word: AtomicU64::new(NEW | u64::from(serial)), turns: Turns::default() }
     }
 
     /// The word now.
@@ -352,7 +399,7 @@ impl State {
     }
 
     /// RUNNING to COMPLETE without an outcome, after the join handle has gone. Gives up `held`
-    /// references and says whether they were the last.
+    /// references and returns whether they were the last.
     #[inline]
     pub(super) fn complete_unwanted(&self, held: u64) -> bool {
         if self.load().refs() == held {
@@ -364,13 +411,13 @@ impl State {
 
     // What wakers and other references do.
 
-    /// One reference more.
+    /// Adds a reference.
     #[inline]
     pub(super) fn add_reference(&self) {
         check_count(self.add(REF, Relaxed)); // O9
     }
 
-    /// One reference less; says whether it was the last.
+    /// Gives up a reference; returns whether it was the last.
     #[inline]
     pub(super) fn release(&self) -> bool {
         let last_look = if broken(Step::TaskFreeAcquire) { Relaxed } else { Acquire };
@@ -398,8 +445,8 @@ impl State {
         }) // O2
     }
 
-    /// Whether a poll is to come that sees what this thread has written, or none at all. Many
-    /// wakers of one task only read its word.
+    /// Whether a poll comes that sees what this thread has written, or no poll comes at all. So
+    /// many wakers of one task only read its word.
     #[inline]
     fn is_woken(&self) -> bool {
         if !self.look(Relaxed).needs_no_wake() {
@@ -408,8 +455,8 @@ impl State {
         if !broken(Step::TaskWakeFence) {
             fence(SeqCst); // O10
         }
-        // A poll that has not seen what this thread wrote had not begun before the fence: it would
-        // show here.
+        // A poll that misses what this thread wrote began before the fence: then this load sees
+        // RUNNING.
         self.look(Relaxed).needs_no_wake()
     }
 
@@ -440,7 +487,7 @@ impl State {
         }) // O2
     }
 
-    /// One shield more; says whether there was room.
+    /// Adds a shield; returns whether there was room.
     pub(super) fn add_shield(&self) -> bool {
         // O11
         self.exchange(Relaxed, |word| match word.0 & SHIELDS {
@@ -449,7 +496,7 @@ impl State {
         })
     }
 
-    /// One shield less. `None`: there was none.
+    /// Removes a shield. Returns `None` if there was none.
     pub(super) fn remove_shield(&self) -> Option<Wake> {
         self.exchange(AcqRel, |word| {
             if !word.is_shielded() {
@@ -483,7 +530,7 @@ impl State {
         self.look(order).is_complete()
     }
 
-    /// Says that a waker is in the header, unless the task has ended.
+    /// Announces that a waker is in the header, unless the task has ended.
     pub(super) fn set_join_waker(&self) -> JoinSlot {
         let order = if broken(Step::TaskJoinWakerRelease) { Acquire } else { AcqRel }; // O6
         self.exchange(order, |word| match word.life() {
@@ -505,18 +552,20 @@ impl State {
         })
     }
 
-    /// The join handle goes before anything has happened to the task; says whether that is so.
+    /// Drops the join handle of a task to which nothing has happened yet. Returns false if
+    /// something has.
     #[inline]
     pub(super) fn leave_new(&self) -> bool {
-        if self.look(Relaxed).0 != NEW {
+        let word = self.look(Relaxed);
+        if word.without(SERIAL).0 != NEW {
             return false;
         }
-        let left = Word(NEW).without(JOIN_INTEREST).fewer(1);
+        let left = word.without(JOIN_INTEREST).fewer(1);
         self.turns.take();
-        self.word.compare_exchange(NEW, left.0, AcqRel, Relaxed).is_ok() // O7
+        self.word.compare_exchange(word.0, left.0, AcqRel, Relaxed).is_ok() // O7
     }
 
-    /// The join handle goes.
+    /// Drops the join handle.
     pub(super) fn leave(&self) -> Leave {
         self.exchange(AcqRel, |word| {
             let left = word.without(JOIN_INTEREST | JOIN_WAKER);
@@ -528,7 +577,7 @@ impl State {
         })
     }
 
-    /// The task is about to be freed.
+    /// Poisons the word of a task that is about to be freed.
     pub(super) fn poison(&mut self) {
         prim::poison(&mut self.word, FREED);
     }
@@ -548,11 +597,11 @@ impl fmt::Debug for Word {
 
 impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let life = match self.life() {
-            IDLE => "IDLE",
-            SCHEDULED => "SCHEDULED",
-            RUNNING => "RUNNING",
-            _ => "COMPLETE",
+        let life = match self.glance().life {
+            Life::Idle => "IDLE",
+            Life::Scheduled => "SCHEDULED",
+            Life::Running => "RUNNING",
+            Life::Complete => "COMPLETE",
         };
         f.write_str(life)?;
         let flags = [
@@ -581,8 +630,8 @@ fn check_count(before: Word) {
     }
 }
 
-/// Says why the process ends, without allocating, and ends it. A panic would not do: the reference
-/// that is too many has been counted, and its holder may be a `Waker` whose clone must not unwind.
+/// Prints why the process ends, without allocating, and ends it. A panic is no option: the extra
+/// reference has been counted, and its holder may be a `Waker`, whose clone must not unwind.
 #[cold]
 #[inline(never)]
 fn too_many_references() -> ! {

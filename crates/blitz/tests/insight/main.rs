@@ -4,6 +4,7 @@
 mod common;
 mod export;
 mod scrape;
+mod tasks;
 mod timeline;
 
 use blitz::{Trace, TraceSlice, TraceTrack};

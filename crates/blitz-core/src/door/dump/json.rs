@@ -79,10 +79,11 @@ fn task(task: &TaskDump) -> String {
         ("slot", slot),
         ("state", string(&task.state)),
         ("type", task.type_name.map_or_else(null, string)),
+        ("site", task.site.map_or_else(null, |site| string(&site.to_string()))),
     ])
 }
 
-fn null() -> String {
+pub(in crate::door) fn null() -> String {
     "null".to_owned()
 }
 
@@ -91,9 +92,14 @@ fn bits(word: &u64) -> String {
     format!("\"{word:#018x}\"")
 }
 
-pub(in crate::door) fn object<const N: usize>(fields: [(&str, String); N]) -> String {
-    let fields = fields.map(|(name, value)| format!("\"{name}\":{value}"));
-    format!("{{{}}}", fields.join(","))
+pub(in crate::door) fn object<'a>(fields: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    format!("{{{}}}", inner(fields))
+}
+
+/// The fields of an object, without its braces.
+pub(in crate::door) fn inner<'a>(fields: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let fields = fields.into_iter().map(|(name, value)| format!("\"{name}\":{value}"));
+    fields.collect::<Vec<_>>().join(",")
 }
 
 pub(in crate::door) fn list(items: impl IntoIterator<Item = impl Display>) -> String {

@@ -6,12 +6,14 @@ pub(in crate::door) mod json;
 mod text;
 
 use super::metrics::WorkerMetrics;
+use super::task_refs::references;
 use crate::state::Scheduler;
 use crate::task::Id;
 use crate::team::Team;
 use crate::team::Worker;
 use blitz_parts::bitmap::{Bitmap, Position, SummaryTree};
 use blitz_parts::task::TaskRef;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// The state of a pool, read piece by piece while it works, for a watchdog to print.
@@ -32,9 +34,9 @@ pub struct Dump {
     pub scheduler: Scheduler,
     /// Workers that are registered as sleepers.
     pub sleeping: usize,
-    /// Workers that run nothing, those that sleep included.
+    /// Workers that run nothing, including those that sleep.
     pub inactive: usize,
-    /// Whether every worker sleeps, resting spares not counted: nothing is going on.
+    /// Whether every worker sleeps, not counting resting spares: then nothing is going on.
     pub all_sleep: bool,
     /// The jobs event counter: even if a worker is about to sleep.
     pub jec: u32,
@@ -87,11 +89,11 @@ pub struct WorkerDump {
     pub word: &'static str,
     /// Whether its bit says that it may sleep.
     pub parked: bool,
-    /// Its jobs, for people.
+    /// Its jobs, as text.
     pub deque: String,
     /// Whether jobs for it alone wait.
     pub mail: bool,
-    /// Its tasks, for people.
+    /// Its tasks, as text.
     pub queues: String,
     /// Tasks in its own queues.
     pub queued: usize,
@@ -114,10 +116,12 @@ pub struct TaskDump {
     pub name: Option<Arc<str>>,
     /// Its slot in the signal tree: leaf, signal word, bit, and how many tasks had the slot before.
     pub slot: Option<(usize, usize, usize, u32)>,
-    /// IDLE, SCHEDULED, RUNNING or COMPLETE, and what else its word says.
+    /// IDLE, SCHEDULED, RUNNING or COMPLETE, and the flags of its word.
     pub state: String,
     /// The type of its future, if it has waited already.
     pub type_name: Option<&'static str>,
+    /// Where it was spawned, if it has waited already.
+    pub site: Option<&'static Location<'static>>,
 }
 
 impl Dump {
@@ -179,13 +183,14 @@ impl WorkerDump {
 
 /// The tasks that the team knows of, those in slots in the order of their slots.
 fn tasks(team: &Team) -> Vec<TaskDump> {
-    let waiting: Vec<_> = team.workers().flat_map(|worker| worker.queues.owned.tasks()).collect();
+    let waiting = references(team);
     let known = |task: &TaskRef, slot| TaskDump {
         id: Some(Id::of(task)),
         name: team.names.get(Id::of(task)),
         slot,
         state: task.state().to_string(),
         type_name: Some(task.type_name()),
+        site: Some(task.site()),
     };
     match team.bitmap() {
         None => waiting.iter().map(|task| known(task, None)).collect(),
@@ -201,18 +206,18 @@ fn in_slots(
     waiting: &[TaskRef],
     known: impl Fn(&TaskRef, Slot) -> TaskDump,
 ) -> Vec<TaskDump> {
-    let mut by_address: Vec<_> = waiting.iter().map(|task| (task.id(), task)).collect();
-    by_address.sort_unstable_by_key(|&(id, _)| id);
+    let mut by_address: Vec<_> = waiting.iter().map(|task| (task.address(), task)).collect();
+    by_address.sort_unstable_by_key(|&(address, _)| address);
     let find = |address| {
-        let at = by_address.binary_search_by_key(&address, |&(id, _)| id.get());
+        let at = by_address.binary_search_by_key(&address, |&(at, _)| at);
         at.ok().map(|at| by_address[at].1)
     };
     let of_tenant = |tenant: blitz_parts::bitmap::Tenant| {
         let Position { leaf, word, bit } = Position::of(tenant.id.place());
         let slot = Some((leaf, word, bit, tenant.id.generation()));
-        match find(tenant.address as u64) {
+        match find(tenant.address) {
             Some(task) => known(task, slot),
-            // It has never waited, so only the tree and its runner know it.
+            // The task has never waited, so only the tree and its runner know it.
             None => TaskDump {
                 id: None,
                 name: None,
@@ -220,6 +225,7 @@ fn in_slots(
                 state: if tenant.signalled { "SCHEDULED" } else { "SCHEDULED or RUNNING" }
                     .to_owned(),
                 type_name: None,
+                site: None,
             },
         }
     };

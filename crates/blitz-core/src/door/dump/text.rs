@@ -84,6 +84,9 @@ impl fmt::Display for TaskDump {
         if let Some((leaf, word, bit, generation)) = self.slot {
             write!(f, " at {leaf}.{word}.{bit} generation {generation}")?;
         }
+        if let Some(site) = self.site {
+            write!(f, " from {site}")?;
+        }
         writeln!(f, ": {}", self.state)
     }
 }

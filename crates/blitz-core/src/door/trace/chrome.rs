@@ -19,7 +19,7 @@ impl Trace {
     pub fn to_chrome_json(&self) -> String {
         let pid = std::process::id().to_string();
         let events = self.tracks.iter().enumerate().flat_map(|(index, track)| {
-            // Numbers of threads and of tracks that have none must not meet.
+            // Numbers of threads must differ from those of tracks without a thread.
             let tid = track.thread.unwrap_or(u32::MAX - u32::try_from(index).unwrap_or(0));
             of_track(track, &pid, &tid.to_string())
         });
@@ -43,7 +43,8 @@ fn of_track(track: &TraceTrack, pid: &str, tid: &str) -> Vec<String> {
         let category = slice.kind.name();
         let [a, b, c, d, e, f] = event("X", &slice.name, category, slice.begin);
         let dur = ("dur", micros(slice.end.saturating_sub(slice.begin)));
-        events.push(object([a, b, c, d, e, f, dur]));
+        let details = slice.details().into_iter().map(|(name, text)| (name, string(&text)));
+        events.push(object([a, b, c, d, e, f, dur, ("args", object(details))]));
         if let Some(flow) = slice.flow {
             let [a, b, c, d, e, f] = event("f", "wake", "flow", slice.begin);
             let id = ("id", flow.to_string());

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
+use std::panic::Location;
 use std::time::Duration;
 
 /// The timeline of a pool: see [`Pool::trace`](crate::Pool::trace).
@@ -19,16 +20,16 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Trace {
-    /// Those of the workers by index, then those of threads that may block, then the watch.
+    /// The workers by index, then threads that may block, then the watch.
     pub tracks: Vec<TraceTrack>,
-    /// When the first thing happened that may be in the trace.
+    /// The earliest time that the trace covers.
     pub begin: Duration,
     /// When the trace was taken.
     pub end: Duration,
     /// Events that were overwritten before the trace was taken, or not recorded because two threads
     /// wanted the same place.
     pub lost: u64,
-    /// When that was on the wall: since the Unix epoch.
+    /// The wall-clock time of that moment, since the Unix epoch.
     pub(super) wall: Duration,
 }
 
@@ -40,13 +41,13 @@ pub struct TraceTrack {
     pub name: String,
     /// The number of the thread, if the system has one and it is known.
     pub thread: Option<u32>,
-    /// What took some time, by its begin, the outer one before the inner one.
+    /// Intervals, ordered by begin; an outer one comes before an inner one.
     pub slices: Vec<TraceSlice>,
-    /// What happened at one moment, in order.
+    /// Events at one moment, in order.
     pub marks: Vec<TraceMark>,
 }
 
-/// Something that took some time.
+/// An interval of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceSlice {
@@ -60,11 +61,14 @@ pub struct TraceSlice {
     pub end: Duration,
     /// It had not ended when the trace was taken.
     pub is_open: bool,
+    /// Where its task was spawned, if it is a poll of a task that had not ended when the trace was
+    /// taken, and has waited before.
+    pub site: Option<&'static Location<'static>>,
     pub(super) task: u64,
     pub(super) flow: Option<u64>,
 }
 
-/// Something that happened at one moment.
+/// An event at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceMark {
@@ -84,7 +88,7 @@ pub struct TraceMark {
 pub enum SliceKind {
     /// One poll of a task.
     Poll,
-    /// A job that is no private fork.
+    /// A job, except private forks.
     Job,
     /// Polls and jobs that are too short to be recorded one by one.
     Batch,
@@ -112,9 +116,18 @@ pub enum MarkKind {
     Rescue,
 }
 
+impl TraceSlice {
+    /// What else tools show of it.
+    pub(super) fn details(&self) -> Vec<(&'static str, String)> {
+        let task = (self.task != 0).then(|| ("task", format!("{:#x}", self.task)));
+        let site = self.site.map(|site| ("site", site.to_string()));
+        task.into_iter().chain(site).collect()
+    }
+}
+
 impl SliceKind {
     /// In one word.
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::door) fn name(self) -> &'static str {
         match self {
             SliceKind::Poll => "poll",
             SliceKind::Job => "job",
@@ -129,7 +142,7 @@ impl SliceKind {
 
 impl MarkKind {
     /// In one word.
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::door) fn name(self) -> &'static str {
         match self {
             MarkKind::Wake => "wake",
             MarkKind::Steal => "steal",

@@ -44,11 +44,16 @@ mod field {
     }
     pub(super) mod event {
         pub(in super::super) const CATEGORY: u32 = 3;
+        pub(in super::super) const DETAIL: u32 = 4;
         pub(in super::super) const TYPE: u32 = 9;
         pub(in super::super) const NAME: u32 = 10;
         pub(in super::super) const TRACK: u32 = 11;
         pub(in super::super) const FLOW: u32 = 47;
         pub(in super::super) const FLOW_END: u32 = 48;
+    }
+    pub(super) mod detail {
+        pub(in super::super) const TEXT: u32 = 6;
+        pub(in super::super) const NAME: u32 = 10;
     }
     pub(super) mod interned {
         pub(in super::super) const CATEGORY: u32 = 1;
@@ -57,7 +62,7 @@ mod field {
         pub(in super::super) const TEXT: u32 = 2;
     }
 }
-use field::{clocks, event, interned, packet, process, thread, trace, track};
+use field::{clocks, detail, event, interned, packet, process, thread, trace, track};
 
 /// Types of track events.
 const SLICE_BEGIN: u64 = 1;
@@ -69,7 +74,7 @@ const SEQUENCE: u64 = 1;
 const STATE_CLEARED: u64 = 1;
 const NEEDS_STATE: u64 = 2;
 
-/// The clock that times are of unless a packet says otherwise, and the one on the wall.
+/// The default clock of times, and the wall clock.
 const BOOT_TIME: u64 = 6;
 const REAL_TIME: u64 = 1;
 
@@ -100,13 +105,20 @@ impl Trace {
     }
 }
 
+/// What an event is about.
+struct What<'a> {
+    category: &'static str,
+    name: &'a str,
+    details: &'a [(&'static str, String)],
+}
+
 /// The packets so far.
 #[derive(Default)]
 struct Writer {
     trace: Message,
     names: HashMap<String, u64>,
     categories: HashMap<&'static str, u64>,
-    /// A packet has told that what was interned before does not count.
+    /// Whether a packet has reset the interned data.
     begun: bool,
 }
 
@@ -116,7 +128,7 @@ impl Writer {
         self.trace = std::mem::take(&mut self.trace).message(trace::PACKET, &packet);
     }
 
-    /// Which time on the `wall` it was at `end`, the moment of the trace.
+    /// Writes which `wall` time it was at `end`, the moment of the trace.
     fn clocks(&mut self, end: Duration, wall: Duration) {
         let clock = |id, time| {
             Message::default().number(clocks::ID, id).number(clocks::TIMESTAMP, nanos(time))
@@ -143,17 +155,19 @@ impl Writer {
             self.end_until(uuid, &mut open, slice.begin);
             let flow = slice.flow.map(|flow| (event::FLOW_END, flow));
             let (category, name) = (slice.kind.name(), &slice.name);
-            self.event(uuid, slice.begin, SLICE_BEGIN, Some((category, name)), flow);
+            let what = What { category, name, details: &slice.details() };
+            self.event(uuid, slice.begin, SLICE_BEGIN, Some(what), flow);
             open.push(slice);
         }
         self.end_until(uuid, &mut open, Duration::MAX);
         for mark in &found.marks {
             let flow = mark.flow.map(|flow| (event::FLOW, flow));
-            self.event(uuid, mark.at, INSTANT, Some((mark.kind.name(), &mark.name)), flow);
+            let what = What { category: mark.kind.name(), name: &mark.name, details: &[] };
+            self.event(uuid, mark.at, INSTANT, Some(what), flow);
         }
     }
 
-    /// Ends what is open and has ended before `now`, the innermost first.
+    /// Ends open slices that have ended before `now`, the innermost first.
     fn end_until(&mut self, uuid: u64, open: &mut Vec<&TraceSlice>, now: Duration) {
         while let Some(end) = open.last().map(|slice| slice.end).filter(|end| *end <= now) {
             open.pop();
@@ -166,12 +180,16 @@ impl Writer {
         uuid: u64,
         at: Duration,
         kind: u64,
-        what: Option<(&'static str, &str)>,
+        what: Option<What<'_>>,
         flow: Option<(u32, u64)>,
     ) {
         let mut event = Message::default().number(event::TYPE, kind).number(event::TRACK, uuid);
         let mut new = Message::default();
-        if let Some((category, name)) = what {
+        if let Some(What { category, name, details }) = what {
+            for (name, text) in details {
+                let detail = Message::default().text(detail::NAME, name).text(detail::TEXT, text);
+                event = event.message(event::DETAIL, &detail);
+            }
             let (number, is_new) = number(&mut self.categories, category);
             event = event.number(event::CATEGORY, number);
             if is_new {

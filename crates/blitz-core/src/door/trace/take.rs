@@ -6,14 +6,16 @@ use super::clock::Clock;
 use super::flows::connect;
 use super::model::{Trace, TraceTrack};
 use super::timeline::{Spelled, Timeline};
+use crate::door::task_refs::references;
+use crate::task::Id;
 use crate::team::{Team, Worker};
 use blitz_parts::recorder::{Event, Kind, Snapshot};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 impl Trace {
-    /// What `team` did in the `last` while. No worker stops for it.
+    /// Reads what `team` did recently, for the time `last`. No worker stops for it.
     pub(in crate::door) fn of(team: &Team, last: Duration) -> Trace {
         let lanes: Vec<_> = team.workers().map(Lanes::of).collect();
         let outside = team.lane.read();
@@ -31,7 +33,18 @@ impl Trace {
         let mut tracks: Vec<_> = workers.collect();
         tracks.extend(outside_tracks(&outside.events, &clock, &names));
         connect(&mut tracks);
+        locate(team, &mut tracks);
         Trace { tracks, begin: clock.begin(), end: clock.end(), lost, wall: clock.wall() }
+    }
+}
+
+/// Says of each poll where its task was spawned, if that is alive.
+fn locate(team: &Team, tracks: &mut [TraceTrack]) {
+    let tasks = references(team);
+    let sites: HashMap<_, _> =
+        tasks.iter().map(|task| (Id::of(task).number(), task.site())).collect();
+    for slice in tracks.iter_mut().flat_map(|track| &mut track.slices) {
+        slice.site = sites.get(&slice.task).copied();
     }
 }
 
@@ -51,8 +64,8 @@ impl Lanes {
         lost(&self.busy) + lost(&self.rare)
     }
 
-    /// All events of the worker. Of two at one time that of the busy lane comes first: it is about
-    /// what was before.
+    /// All events of the worker. If two have the same time, that of the busy lane comes first: it
+    /// ends something earlier.
     fn in_order(self, clock: &Clock) -> impl Iterator<Item = Event> {
         let mut events = self.busy.events;
         events.extend(self.rare.events);

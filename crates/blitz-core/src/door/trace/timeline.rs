@@ -1,4 +1,4 @@
-//! From the events of one thread to what it did.
+//! Turns the events of one thread into slices and marks.
 
 #![forbid(unsafe_code)]
 
@@ -26,11 +26,11 @@ impl Spelled {
 pub(super) struct Timeline<'a> {
     clock: &'a Clock,
     names: &'a Spelled,
-    /// What has begun and not ended, the innermost last.
+    /// Slices that have begun and not ended, the innermost last.
     open: Vec<Open>,
     slices: Vec<TraceSlice>,
     marks: Vec<TraceMark>,
-    /// When the last event was, but for wakes.
+    /// When the last event was, ignoring wakes.
     last: Duration,
     /// When the last poll ended.
     poll_end: Duration,
@@ -50,7 +50,7 @@ impl<'a> Timeline<'a> {
         Timeline { clock, names, open, slices, marks, last: begin, poll_end: begin }
     }
 
-    /// Adds the next event. Those from before the trace begins say what was going on then.
+    /// Adds the next event. Events before the begin of the trace show what was open then.
     pub(super) fn add(&mut self, event: &Event) {
         let begin = self.clock.begin();
         let at = self.clock.time(event.ticks);
@@ -84,7 +84,7 @@ impl<'a> Timeline<'a> {
             Kind::SPARE_END => self.end(SliceKind::Spare, "spare".into(), at, 0),
             Kind::BLOCKING_BEGIN => self.begin(SliceKind::Blocking, name(), at, 0),
             Kind::BLOCKING_END => self.end(SliceKind::Blocking, "blocking".into(), at, 0),
-            // What happened at one moment before the trace is no part of it.
+            // Marks before the begin of the trace are left out.
             _ if !known => return,
             Kind::WAKE => return self.mark(MarkKind::Wake, "wake".into(), at, event.id),
             Kind::STEAL => {
@@ -110,8 +110,8 @@ impl<'a> Timeline<'a> {
         self.open.push(Open { kind, name, begin, task });
     }
 
-    /// Ends the innermost of this kind. What lies inside of it has ended, too, and its end is lost.
-    /// If the begin is lost, it was before the trace.
+    /// Ends the innermost slice of this kind. Slices inside of it have ended, too, but their end
+    /// was lost. If the begin was lost, it was before the trace.
     fn end(&mut self, kind: SliceKind, name: Cow<'static, str>, end: Duration, task: u64) {
         let Some(place) = self.open.iter().rposition(|open| open.kind == kind) else {
             return self.push(kind, name, self.clock.begin(), end, task);
@@ -123,14 +123,14 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// Gives the innermost that is open another name, if it is of this kind.
+    /// Renames the innermost open slice, if it is of this kind.
     fn rename(&mut self, kind: SliceKind, name: &'static str) {
         if let Some(open) = self.open.last_mut().filter(|open| open.kind == kind) {
             open.name = name.into();
         }
     }
 
-    /// Adds what has ended, unless that was before the trace.
+    /// Adds a slice that has ended, unless it ended before the trace.
     fn push(
         &mut self,
         kind: SliceKind,
@@ -140,7 +140,8 @@ impl<'a> Timeline<'a> {
         task: u64,
     ) {
         if end > self.clock.begin() {
-            let slice = TraceSlice { kind, name, begin, end, is_open: false, task, flow: None };
+            let slice =
+                TraceSlice { kind, name, begin, end, is_open: false, site: None, task, flow: None };
             self.slices.push(slice);
         }
     }
@@ -149,14 +150,15 @@ impl<'a> Timeline<'a> {
         self.marks.push(TraceMark { kind, name, at, task, flow: None });
     }
 
-    /// All that there is. What has not ended goes on until the trace was taken.
+    /// Returns the track. Slices that have not ended last until the trace was taken.
     pub(super) fn finish(mut self, name: String, thread: Option<u32>) -> TraceTrack {
         let end = self.clock.end();
         for Open { kind, name, begin, task } in self.open.drain(..) {
-            let slice = TraceSlice { kind, name, begin, end, is_open: true, task, flow: None };
+            let slice =
+                TraceSlice { kind, name, begin, end, is_open: true, site: None, task, flow: None };
             self.slices.push(slice);
         }
-        // Of two that begin at one time the outer one ends later, or has ended last.
+        // If two slices begin at one time, the outer one ends later, or was added last.
         self.slices.reverse();
         self.slices.sort_by_key(|slice| (slice.begin, Reverse(slice.end)));
         TraceTrack { name, thread, slices: self.slices, marks: self.marks }

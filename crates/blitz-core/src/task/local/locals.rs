@@ -1,7 +1,7 @@
 //! The tasks of a local set, and its inbox.
 //!
-//! A task points to the inbox and counts nothing: the set does not go before each of its tasks is
-//! complete. A waker may be on any thread, and keeps the inbox alive while it wakes.
+//! A task points to the inbox without a reference count: the set outlives its tasks. A waker may be
+//! on any thread, and keeps the inbox alive while it wakes.
 
 use crate::base::context::{self, Polling};
 use crate::base::panic::{Payload, discard};
@@ -14,13 +14,13 @@ use blitz_parts::trim::outgrown;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 
-/// What the thread of a set knows of its tasks.
+/// The tasks of a set, for its own thread.
 pub(crate) struct Locals {
     inbox: Arc<Inbox>,
     /// Taken from the inbox all at once.
@@ -29,11 +29,11 @@ pub(crate) struct Locals {
     len: Cell<usize>,
     /// How many drivers there have been.
     drivers: Cell<u64>,
-    /// The set is gone, or about to.
+    /// The set is dropped, or about to be.
     closed: Cell<bool>,
 }
 
-/// Where tasks become runnable, from any thread.
+/// The queue of runnable tasks, for any thread.
 pub(super) struct Inbox {
     state: Mutex<State>,
     /// Tasks that wait to be woken.
@@ -79,6 +79,7 @@ impl Locals {
         number
     }
 
+    #[track_caller]
     pub(super) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
@@ -88,7 +89,8 @@ impl Locals {
         // wakes put it, too, and takes out, runs and drops what is in there on its own thread only.
         // There the list is closed. The inbox is not freed while a task is in it: `close` comes
         // before, or never.
-        let (task, join) = unsafe { task::new_local(future, Home::of(&self.inbox)) };
+        let (task, join) =
+            unsafe { task::new_local(Location::caller(), future, Home::of(&self.inbox)) };
         let handle = JoinHandle::of_task(join);
         if self.closed.get() {
             // Cancelled before it began.
@@ -117,7 +119,7 @@ impl Locals {
         match ran {
             Ran::Idle => {}
             Ran::Complete | Ran::Cancelled => self.len.set(self.len.get() - 1),
-            // Not into the batch: what is in the inbox goes first.
+            // Not into the batch: tasks in the inbox go first.
             Ran::Again(task) => self.inbox.post(task),
         }
     }
@@ -149,18 +151,18 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a task into the queue and tells every driver. Any thread.
+    /// Puts a task into the queue and notifies every driver. Any thread.
     fn post(&self, task: Runnable) {
         let mut state = self.lock();
         state.queue.push_back(task);
         if broken(Step::LocalPostWakes) {
             return;
         }
-        // Not those that come back meanwhile.
+        // Skips drivers that register again meanwhile.
         for _ in 0..state.waiting.len() {
             let Some((_, waker)) = state.waiting.pop_front() else { break };
             drop(state);
-            // The waker is whatever the set is awaited with.
+            // The waker comes from the future that awaits the set, so it may panic.
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
                 report(worker::current_team(), payload);
             }
@@ -168,7 +170,8 @@ impl Inbox {
         }
     }
 
-    /// Has `waker` woken by the next task, for driver `number`; false if there is a task already.
+    /// Makes the next task wake `waker`, for driver `number`. Returns false if there is a task
+    /// already.
     pub(super) fn try_wait(&self, number: u64, waker: Waker) -> bool {
         let mut state = self.lock();
         let empty = state.queue.is_empty();
@@ -216,8 +219,8 @@ impl Home {
 }
 
 // SAFETY: 1 and 2: a set's drop ends each of its tasks before it gives up its count of the inbox,
-// which has the list; a set that is forgotten keeps it for ever. 3: what users brought along is
-// called under `catch_unwind`.
+// which has the list; a set that is forgotten keeps it for ever. 3: user code is called under
+// `catch_unwind`.
 unsafe impl Scheduler for Home {
     fn schedule(&self, task: Runnable) {
         // Once the task is in the inbox it may end, and with it the set.
@@ -257,21 +260,21 @@ thread_local! {
     static CURRENT: RefCell<Option<Inside>> = const { RefCell::new(None) };
 }
 
-/// The set that the current thread is inside of.
+/// The current set of a thread.
 #[derive(Clone)]
 struct Inside {
     locals: Rc<Locals>,
-    /// The aside in which it was entered, and in which alone it counts.
+    /// The aside in which it was entered. It counts in that aside only.
     aside: u64,
 }
 
-/// The set that the current thread is inside of, if it is inside of one.
+/// Returns the current set of this thread, if there is one.
 pub(crate) fn current() -> Option<Rc<Locals>> {
     let inside = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()?;
     (inside.aside == context::aside()).then_some(inside.locals)
 }
 
-/// The current thread is inside of a set until this is dropped.
+/// Keeps a set current on this thread until this is dropped.
 pub(crate) struct Entered {
     before: Option<Inside>,
 }

@@ -6,8 +6,8 @@
 //!      more are runnable: it wakes itself, so that others go first      none is: it waits for the inbox
 //! ```
 //!
-//! A set has no thread of its own. It is driven where it is awaited: `run_until`, `block_on`, the
-//! set as a future, and a `block_on` inside of one of its tasks. There may be several of these at
+//! A set has no thread of its own. Whatever awaits the set drives it: `run_until`, `block_on`, the
+//! set as a future, or a `block_on` inside of one of its tasks. There may be several of these at
 //! once.
 
 mod locals;
@@ -64,8 +64,8 @@ where
 ///
 /// They run while the set is awaited on that thread: inside of [`run_until`](LocalSet::run_until)
 /// and [`block_on`](LocalSet::block_on), or when the set itself is awaited, which ends with its
-/// last task. They can be woken and aborted from everywhere. Dropping the set cancels those that
-/// are left, shielded or not.
+/// last task. Any thread can wake and abort them. Dropping the set cancels the tasks that are left,
+/// even shielded ones.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -89,13 +89,14 @@ pub struct LocalSet {
 }
 
 impl LocalSet {
-    /// An empty set, of this thread.
+    /// Creates an empty set on this thread.
     #[must_use]
     pub fn new() -> LocalSet {
         LocalSet { driver: Driver::new(Rc::new(Locals::new())) }
     }
 
     /// Starts a task of this set. It is polled once the set is awaited.
+    #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
@@ -104,7 +105,7 @@ impl LocalSet {
         self.driver.locals.spawn(future)
     }
 
-    /// Makes this the set that [`spawn_local`] means on this thread, until the guard is dropped.
+    /// Makes this the set for [`spawn_local`] on this thread, until the guard is dropped.
     ///
     /// The tasks are polled once the set is awaited. Drop guards of several sets newest first.
     ///
@@ -132,7 +133,7 @@ impl LocalSet {
     }
 }
 
-/// The entered set is the current one of the thread until this is dropped: see [`LocalSet::enter`].
+/// Keeps the entered set current on this thread until this is dropped: see [`LocalSet::enter`].
 #[must_use = "dropped at once, it has no effect"]
 pub struct LocalEnterGuard {
     _entered: Entered,
@@ -178,7 +179,7 @@ impl fmt::Debug for LocalSet {
 /// One of those that await a set.
 struct Driver {
     locals: Rc<Locals>,
-    /// What tells it from the set's other drivers.
+    /// Distinguishes it from the set's other drivers.
     number: u64,
     /// It may have a waker in the inbox.
     waits: Cell<bool>,
@@ -203,9 +204,9 @@ impl Driver {
         cx.waker().wake_by_ref();
     }
 
-    /// Has `waker` woken by the next task that comes; false if there is one already.
+    /// Makes the next task wake `waker`. Returns false if there is one already.
     fn wait(&self, waker: &Waker) -> bool {
-        // Cloning a waker is user code, and not for under a lock.
+        // Cloning a waker runs user code, so not under the lock.
         let waits = self.locals.inbox().try_wait(self.number, waker.clone());
         self.waits.set(waits);
         waits

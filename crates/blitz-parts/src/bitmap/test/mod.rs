@@ -178,8 +178,8 @@ fn bitmap_7_an_idle_tree_is_empty_after_a_look() {
     let cursor = Cursor::default();
     let taken: Vec<_> = (0..200).map(|_| arena.signals.take_own(&cursor, 0, 1).task).collect();
     let taken = tasks.take_all(taken.into_iter().flatten());
-    assert!(arena.signals.has_any(), "summaries stay until somebody looks in vain");
-    assert!(!arena.signals.has_task(), "but they keep nobody awake");
+    assert!(arena.signals.has_any(), "summaries stay until a scan finds nothing");
+    assert!(!arena.signals.has_task(), "but they keep no worker awake");
     let look = arena.signals.take_own(&cursor, 0, 1);
     assert!(look.task.is_none() && look.again.is_none());
     assert!(!arena.signals.has_any());

@@ -1,4 +1,4 @@
-//! Slots: who has them, and that they stay where they are.
+//! Slots have one tenant at a time and never move.
 
 use super::Arena;
 use crate::bitmap::arena::SLOTS_PER_LEAF;
@@ -99,5 +99,5 @@ fn bitmap_9_workers_reserve_from_their_own_leaves() {
     }
     let outside = (0..2 * WORKERS * SLOTS_PER_SIGNAL).map(|_| signals.reserve_outside(SOMEBODY));
     let owners: BTreeSet<_> = outside.map(|place| Position::of(place).leaf % WORKERS).collect();
-    assert_eq!(owners.len(), WORKERS, "slots for those outside are of every partition");
+    assert_eq!(owners.len(), WORKERS, "slots for other threads come from every partition");
 }

@@ -74,7 +74,7 @@ fn bitmap_11_leaves_are_dealt_anew_when_workers_come_or_go() {
             let dealt: Vec<_> = (worker..LEAVES).step_by(workers).collect();
             assert_eq!(taken, dealt, "worker {worker} of {workers}");
         }
-        assert!(!signals.has_task(), "each leaf is somebody's");
+        assert!(!signals.has_task(), "each leaf has an owner");
     }
     tasks.assert_each_once((0..LEAVES).collect());
 }

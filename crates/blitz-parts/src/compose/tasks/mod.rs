@@ -57,8 +57,8 @@ impl Crew {
     }
 
     fn ring(&self, worker: usize) -> RingOwner<'_, RING_SLOTS> {
-        // SAFETY: each worker is one thread of the model, which alone calls the methods that push
-        // to and pop from its rings.
+        // SAFETY: each worker is one thread of the model, and only that thread calls the methods
+        // that push to and pop from its rings.
         unsafe { self.workers[worker].ring.owner() }
     }
 
@@ -76,20 +76,20 @@ impl Crew {
         }
     }
 
-    /// A task in the worker's ring, told of.
+    /// Puts a task into the worker's ring, and announces it.
     fn push(&self, worker: usize, task: Runnable) {
         self.put_back(worker, task);
         self.sleep.new_task();
     }
 
-    /// `Worker::put_back`, without telling of what went into the ring.
+    /// `Worker::put_back`, without the announcement.
     fn put_back(&self, worker: usize, task: Runnable) {
         let refused = match self.ring(worker).push(task) {
             Pushed::Ok => return,
             Pushed::Overflow(chain) => self.queue.push_chain(chain).is_err(),
             Pushed::Busy(task) => self.queue.push(task).is_err(),
         };
-        assert!(!refused, "nobody closes the queue while a worker schedules");
+        assert!(!refused, "no thread closes the queue while a worker schedules");
         self.sleep.new_jobs(1, true);
     }
 
@@ -124,7 +124,7 @@ impl Crew {
         self.keep_batch(worker, self.queue.pop_batch(wanted))
     }
 
-    /// Its second half: one task to run, the others into the batch buffer.
+    /// Its second half: returns one task to run, and puts the others into the batch buffer.
     fn keep_batch(&self, worker: usize, mut taken: Chain) -> Option<Runnable> {
         let first = taken.next()?;
         let more = !taken.is_empty();
@@ -210,7 +210,7 @@ impl Crew {
         self.wait_for(workers);
     }
 
-    /// Waits for workers that leave of themselves and checks the books.
+    /// Waits for workers that leave by themselves and checks the books.
     fn wait_for<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         let counts = self.sleep.counters().load();

@@ -20,8 +20,15 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) {
     let too_early = broken(Step::FutexRecheck).then(|| word.load(Relaxed));
     let mut table = WAITING.lock().unwrap();
     if too_early.unwrap_or_else(|| word.load(Relaxed)) == expected {
-        let changed = table.entry(key(word)).or_insert_with(|| Arc::new(Condvar::new())).clone();
-        drop(changed.wait(table).unwrap());
+        let key = key(word);
+        let changed = table.entry(key).or_insert_with(|| Arc::new(Condvar::new())).clone();
+        let mut table = changed.wait(table).unwrap();
+        // The last waiter takes the entry away. Another word may get this address later, and its
+        // waker must not find the entry: whether it does would depend on the allocator, and a seed
+        // would not always replay.
+        if Arc::strong_count(&changed) == 2 {
+            table.remove(&key);
+        }
     }
 }
 

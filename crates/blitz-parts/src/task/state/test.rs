@@ -27,13 +27,13 @@ fn the_fields_of_the_word_are_where_the_document_has_them() {
     assert_eq!(all & !0x0000_0000_ff00_0000, 0, "8 bits of flags");
     assert_eq!(LIFE, 0x0000_0000_00ff_0000, "8 bits of life");
     assert_eq!([IDLE, SCHEDULED, RUNNING, COMPLETE].map(|life| life >> 16), [0, 1, 2, 3]);
-    assert_eq!(State::new().load().0 & 0xffff, 0, "16 bits are reserved");
+    assert_eq!(State::new(0xabcd).load().0 & 0xffff, 0xabcd, "16 bits of the serial number");
 }
 
 #[test]
 fn a_new_task_is_scheduled_with_two_references() {
-    assert_eq!(State::new().load().0, SCHEDULED | JOIN_INTEREST | (2 * REF));
-    assert_eq!(format!("{:?}", State::new()), "SCHEDULED JOIN_INTEREST shields 0 references 2");
+    assert_eq!(State::new(0).load().0, SCHEDULED | JOIN_INTEREST | (2 * REF));
+    assert_eq!(format!("{:?}", State::new(0)), "SCHEDULED JOIN_INTEREST shields 0 references 2");
 }
 
 #[test]

@@ -158,9 +158,9 @@ fn task_10_a_list_has_who_waits_and_who_has_waited() {
     assert_eq!(rig.owned.len(), 0, "a task that was not polled is in no list");
     assert_eq!(rig.run_all(), 4);
     let mut tasks = Vec::new();
-    rig.owned.for_each(|task| tasks.push(task.addr().get() as u64));
-    let mut expected: Vec<_> = waiting.iter().map(|(join, _)| join.task().id().get()).collect();
-    expected.push(passes.task().id().get());
+    rig.owned.for_each(|task| tasks.push(task.addr().get()));
+    let mut expected: Vec<_> = waiting.iter().map(|(join, _)| join.task().address()).collect();
+    expected.push(passes.task().address());
     tasks.sort_unstable();
     expected.sort_unstable();
     assert_eq!(tasks, expected);

@@ -149,11 +149,13 @@ fn references_know_their_task() {
     let (other, _other_join) = rig.task(ready(()));
     let reference = join.task();
     assert_eq!(reference, reference.clone());
-    assert_eq!(reference.id().get(), task.header().addr().get() as u64);
+    assert_eq!(reference.address(), task.header().addr().get());
+    assert_eq!(reference.serial(), task.serial());
+    assert!(reference.site().file().ends_with("rig.rs"));
     // SAFETY: the entry keeps the task alive.
     let another = unsafe { crate::task::TaskRef::from_header(other.header()) };
     assert_ne!(reference, another);
-    assert_ne!(reference.id(), another.id());
+    assert_ne!(reference.serial(), another.serial());
     assert!(format!("{reference:?}").contains("SCHEDULED JOIN_INTEREST shields 0 references 3"));
     drop(task);
     assert!(reference.is_finished());

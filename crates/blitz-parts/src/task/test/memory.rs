@@ -6,13 +6,17 @@ use crate::task::rig::{Gate, Rig, outcome};
 use crate::task::{Header, Join, Ran, Runnable, TaskRef, new, new_local};
 use core::future::{pending, poll_fn, ready};
 use core::task::{Poll, Waker};
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::process::Command;
 use std::rc::Rc;
 
 #[test]
 fn handles_are_small() {
-    assert_eq!(size_of::<Header>(), 48, "five words, and the stamp with the place");
+    assert_eq!(
+        size_of::<Header>(),
+        56,
+        "five words, the stamp with the place, the number with the site"
+    );
     assert_eq!(size_of::<Runnable>(), 8);
     assert_eq!(size_of::<Option<Runnable>>(), 8);
     assert_eq!(size_of::<TaskRef>(), 8);
@@ -93,7 +97,8 @@ fn a_local_task_may_hold_what_cannot_be_sent() {
     let count = Rc::new(());
     let inside = count.clone();
     // SAFETY: the task, its entries and its list stay on this thread.
-    let (task, mut join) = unsafe { new_local(async move { inside }, rig.scheduler()) };
+    let (task, mut join) =
+        unsafe { new_local(Location::caller(), async move { inside }, rig.scheduler()) };
     assert!(matches!(task.run(), Ran::Complete));
     assert_eq!(Rc::strong_count(&count), 2);
     drop(join.try_take());
@@ -103,7 +108,7 @@ fn a_local_task_may_hold_what_cannot_be_sent() {
         drop(inside);
     };
     // SAFETY: as above.
-    let (task, _join) = unsafe { new_local(waits, rig.scheduler()) };
+    let (task, _join) = unsafe { new_local(Location::caller(), waits, rig.scheduler()) };
     assert!(matches!(task.run(), Ran::Idle));
     assert_eq!(Rc::strong_count(&count), 2);
     assert_eq!(rig.owned.close_and_cancel(), 0);
@@ -167,7 +172,7 @@ const OVERFLOW: &str = "BLITZ_TEST_TOO_MANY_REFERENCES";
 #[test]
 fn too_many_references_end_the_process_and_it_says_why() {
     let rig = Rig::new();
-    let (task, _join) = new(pending::<()>(), rig.scheduler());
+    let (task, _join) = new(Location::caller(), pending::<()>(), rig.scheduler());
     if std::env::var_os(OVERFLOW).is_some() {
         // SAFETY: the entry keeps the task alive.
         let reference = unsafe { TaskRef::from_header(task.header()) };

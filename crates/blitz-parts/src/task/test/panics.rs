@@ -5,7 +5,7 @@ use crate::task::rig::{Drops, Gate, Rig, ToRig, Woken, outcome, text};
 use crate::task::{Failure, Join, Owned, Payload, Place, Ran, Runnable, Scheduler, new};
 use core::future::{pending, poll_fn, ready};
 use core::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, panic_any};
 
 /// Panics when it is dropped.
 struct Bomb(&'static str);
@@ -34,7 +34,7 @@ fn waiting_bomb() -> impl Future<Output = ()> + Send {
     })
 }
 
-/// The panic that a handle tells of.
+/// The panic that a handle returns.
 fn panicked<T>(join: &mut Join<T>) -> String {
     match outcome(join) {
         Poll::Ready(Err(Failure::Panicked(payload))) => text(&payload),
@@ -122,7 +122,7 @@ fn the_drop_of_an_output_with_its_handle_unwinds_to_who_drops_it() {
     assert!(rig.is_well_and_done());
 }
 
-/// A waker every use of which panics, except for those that `allowed` names.
+/// A waker that panics on every use, except for those that `allowed` names.
 fn angry_waker(allowed: &'static &'static [&'static str]) -> Waker {
     static VTABLE: RawWakerVTable = RawWakerVTable::new(
         |data| use_of(data, "clone", RawWaker::new(data, &VTABLE)),
@@ -192,7 +192,7 @@ fn a_waker_whose_drop_panics_does_so_where_it_is_replaced() {
     assert!(rig.panics().is_empty());
 }
 
-/// A scheduler that does not ask to be told late.
+/// A scheduler without a late report.
 #[derive(Clone, Copy)]
 struct Taciturn(ToRig);
 
@@ -229,6 +229,7 @@ fn task_11_a_payload_whose_drop_panics_does_not_unwind_from_the_handle() {
         let drops = Drops::new();
         let bomb = Nested(nested, drops.clone());
         let (task, join) = new(
+            Location::caller(),
             async move {
                 panic_any(bomb);
             },
@@ -254,7 +255,8 @@ impl Drop for Endless {
 #[test]
 fn task_11_a_payload_whose_drop_panics_without_end_is_given_up() {
     let rig = Rig::new();
-    let (task, join) = new(async { panic_any(Endless) }, Taciturn(rig.scheduler()));
+    let (task, join) =
+        new(Location::caller(), async { panic_any(Endless) }, Taciturn(rig.scheduler()));
     assert!(matches!(task.run(), Ran::Complete));
     drop::<Join<()>>(join);
     assert!(rig.is_well_and_done());

@@ -1,0 +1,144 @@
+//! A trace for the page: coarse enough for any number of workers.
+//!
+//! The window is divided into cells. What is shorter than a cell and begins in the same one becomes
+//! one slice, which says how many there were. So the answer has a limit, however much was recorded.
+
+#![forbid(unsafe_code)]
+
+use super::summary::{big, nanos};
+use crate::door::dump::json::{inner, list, null, object, string};
+use crate::door::trace::{MarkKind, SliceKind, Trace, TraceMark, TraceSlice, TraceTrack};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How many cells all tracks have together.
+const CELLS: usize = 40_000;
+/// How many cells a track has at least and at most.
+const CELLS_PER_TRACK: (usize, usize) = (200, 4_000);
+
+/// Names by number: most slices have the same few.
+#[derive(Default)]
+struct Names<'a> {
+    numbers: HashMap<&'a str, usize>,
+    names: Vec<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn number(&mut self, name: &'a str) -> usize {
+        let Names { numbers, names } = self;
+        *numbers.entry(name).or_insert_with(|| {
+            names.push(name);
+            names.len() - 1
+        })
+    }
+}
+
+pub(super) fn fields(trace: &Trace) -> String {
+    let per_track = CELLS / trace.tracks.len().max(1);
+    let cells = per_track.clamp(CELLS_PER_TRACK.0, CELLS_PER_TRACK.1);
+    let window = trace.end.saturating_sub(first(trace));
+    let cell = (window / u32::try_from(cells).unwrap_or(u32::MAX)).max(Duration::from_nanos(1));
+    let mut names = Names::default();
+    let tracks: Vec<_> =
+        trace.tracks.iter().map(|track| of(track, trace, cell, &mut names)).collect();
+    inner([
+        ("begin_ns", nanos(first(trace))),
+        ("end_ns", nanos(trace.end)),
+        ("lost", big(trace.lost)),
+        ("cell_us", micros(cell)),
+        ("names", list(names.names.iter().map(|name| string(name)))),
+        ("tracks", list(tracks)),
+    ])
+}
+
+/// When the first thing happened that is in the trace.
+fn first(trace: &Trace) -> Duration {
+    let slices = trace.tracks.iter().filter_map(|track| Some(track.slices.first()?.begin));
+    let marks = trace.tracks.iter().filter_map(|track| Some(track.marks.first()?.at));
+    slices.chain(marks).min().unwrap_or(trace.begin).max(trace.begin)
+}
+
+fn of<'a>(track: &'a TraceTrack, trace: &Trace, cell: Duration, names: &mut Names<'a>) -> String {
+    let begin = first(trace);
+    let slices = grouped(&track.slices, begin, cell).into_iter().map(|group| {
+        let longest = group.longest;
+        list([
+            string(longest.kind.name()),
+            names.number(&longest.name).to_string(),
+            micros(group.begin.saturating_sub(begin)),
+            micros(group.end.saturating_sub(group.begin)),
+            group.count.to_string(),
+            u8::from(longest.is_open).to_string(),
+        ])
+    });
+    let slices: Vec<_> = slices.collect();
+    let marks = thinned(&track.marks, begin, cell).map(|mark| {
+        let at = micros(mark.at.saturating_sub(begin));
+        list([string(mark.kind.name()), names.number(&mark.name).to_string(), at])
+    });
+    let marks: Vec<_> = marks.collect();
+    object([
+        ("name", string(&track.name)),
+        ("tid", track.thread.map_or_else(null, |thread| thread.to_string())),
+        ("slices", list(slices)),
+        ("marks", list(marks)),
+    ])
+}
+
+/// Slices that are drawn as one.
+struct Group<'a> {
+    longest: &'a TraceSlice,
+    begin: Duration,
+    end: Duration,
+    count: usize,
+}
+
+/// Which cell a moment is in.
+fn cell_of(at: Duration, begin: Duration, cell: Duration) -> u128 {
+    at.saturating_sub(begin).as_nanos() / cell.as_nanos().max(1)
+}
+
+fn grouped(slices: &[TraceSlice], begin: Duration, cell: Duration) -> Vec<Group<'_>> {
+    let length = |slice: &TraceSlice| slice.end.saturating_sub(slice.begin);
+    let mut groups = Vec::<Group<'_>>::new();
+    for slice in slices {
+        let is_short = length(slice) < cell && slice.kind != SliceKind::Region;
+        let last = groups.last_mut().filter(|last| {
+            is_short
+                && length(last.longest) < cell
+                && cell_of(last.begin, begin, cell) == cell_of(slice.begin, begin, cell)
+        });
+        match last {
+            Some(last) => {
+                last.end = last.end.max(slice.end);
+                last.count += 1;
+                if length(slice) > length(last.longest) {
+                    last.longest = slice;
+                }
+            }
+            None => {
+                groups.push(Group { longest: slice, begin: slice.begin, end: slice.end, count: 1 });
+            }
+        }
+    }
+    groups
+}
+
+/// All marks of trouble, and one of each other kind per cell.
+fn thinned(
+    marks: &[TraceMark],
+    begin: Duration,
+    cell: Duration,
+) -> impl Iterator<Item = &TraceMark> {
+    let mut last = HashMap::new();
+    marks.iter().filter(move |mark| {
+        let own = cell_of(mark.at, begin, cell);
+        let is_trouble = matches!(mark.kind, MarkKind::Stall | MarkKind::Rescue);
+        last.insert(mark.kind, own) != Some(own) || is_trouble
+    })
+}
+
+/// Microseconds with a point.
+fn micros(time: Duration) -> String {
+    format!("{}.{:03}", time.as_micros(), time.subsec_nanos() % 1_000)
+}

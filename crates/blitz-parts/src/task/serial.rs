@@ -1,0 +1,113 @@
+//! Serial numbers of tasks: no two tasks of a process have the same.
+
+#![forbid(unsafe_code)]
+
+use crate::counter::Counter;
+use core::cell::Cell;
+use core::fmt;
+use core::num::NonZeroU64;
+
+/// How many numbers a thread takes at once, so that threads seldom meet at the counter.
+const BLOCK: u64 = 256;
+
+/// Bits of a number: a million tasks per second use them up in nine years.
+const BITS: u32 = 48;
+
+/// The first number that no thread has taken.
+static TAKEN: Counter = Counter::new();
+
+thread_local! {
+    /// This thread's next number; a multiple of [`BLOCK`] if it has none.
+    static NEXT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// What tells a task from all others that this process has had: a number of 48 bits.
+///
+/// Threads take numbers in blocks, so of two tasks the older one may have the greater number.
+///
+/// ```
+/// use blitz_parts::task::Serial;
+/// assert_ne!(Serial::next(), Serial::next());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Serial(NonZeroU64);
+
+impl Serial {
+    /// A number that no task has had.
+    #[inline]
+    #[must_use]
+    pub fn next() -> Serial {
+        let number = NEXT.try_with(|next| {
+            let mut number = next.get();
+            if number % BLOCK == 0 {
+                number = take_block();
+            }
+            next.set(number + 1);
+            number
+        });
+        // The locals of a thread that ends may be gone.
+        Serial::of(number.unwrap_or_else(|_| take_block()))
+    }
+
+    #[inline]
+    fn of(number: u64) -> Serial {
+        let number = number & ((1 << BITS) - 1);
+        Serial(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// The number.
+    #[inline]
+    #[must_use]
+    pub fn get(self) -> NonZeroU64 {
+        self.0
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the halves of 48 bits")]
+    pub(super) fn halves(self) -> (u16, u32) {
+        ((self.0.get() >> 32) as u16, self.0.get() as u32)
+    }
+
+    #[inline]
+    pub(super) fn of_halves(high: u16, low: u32) -> Serial {
+        Serial::of(u64::from(high) << 32 | u64::from(low))
+    }
+}
+
+impl fmt::Display for Serial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// The first of [`BLOCK`] numbers for this thread; never zero.
+#[cold]
+#[inline(never)]
+fn take_block() -> u64 {
+    TAKEN.take_shared(BLOCK) + BLOCK
+}
+
+#[cfg(all(test, not(blitz_loom)))]
+mod tests {
+    use super::{BLOCK, Serial};
+    use std::collections::BTreeSet;
+    use std::thread;
+
+    #[test]
+    fn no_number_is_given_twice() {
+        let take = || (0..2 * BLOCK + 3).map(|_| Serial::next()).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| thread::spawn(take)).collect();
+        let mut all = take();
+        threads.into_iter().for_each(|thread| all.extend(thread.join().unwrap()));
+        let different: BTreeSet<_> = all.iter().map(|serial| serial.get()).collect();
+        assert_eq!(different.len(), all.len());
+    }
+
+    #[test]
+    fn a_number_survives_its_halves() {
+        for number in [1, 0xffff_ffff, 0x1_0000_0000, 0xffff_ffff_ffff] {
+            let (high, low) = Serial::of(number).halves();
+            assert_eq!(Serial::of_halves(high, low).get().get(), number);
+        }
+    }
+}
