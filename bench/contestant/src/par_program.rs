@@ -10,7 +10,7 @@ pub enum ParProgram {
     Loop {
         /// How many items it has.
         items: usize,
-        /// Who calls it.
+        /// Where it is called from.
         caller: Caller,
     },
     /// The sum of ten million numbers.
@@ -32,11 +32,11 @@ pub enum ParProgram {
         /// Whether the match is the last number; otherwise 1 % of the numbers lie before it.
         at_the_end: bool,
     },
-    /// Ten thousand items of which the last hundred take a thousand times as long.
+    /// Ten thousand items; the last hundred take a thousand times as long.
     Uneven,
     /// A million numbers, sorted in place.
     Sort {
-        /// What they look like before.
+        /// Their order before the sort.
         order: Order,
         /// Whether by `par_sort`; otherwise by `par_sort_unstable`.
         stable: bool,
@@ -153,8 +153,7 @@ impl ParProgram {
                 "find_any() among ten million numbers, of the last one.".to_owned()
             }
             Self::Uneven => {
-                "Ten thousand items of which the last hundred take nearly all of the time."
-                    .to_owned()
+                "Ten thousand items; the last hundred take nearly all of the time.".to_owned()
             }
             Self::Sort { order, stable } => {
                 let sort = if stable { "par_sort" } else { "par_sort_unstable" };

@@ -44,8 +44,8 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// The cases of the group `only`, or else those whose name contains it; without it all that a run at
-/// this pace includes.
+/// The cases of the group `only`, or else those whose name contains it; without it all that a run
+/// at this pace includes.
 #[must_use]
 pub fn matching(only: Option<&str>, pace: Pace) -> Vec<Case> {
     let mut cases = cases();
@@ -61,7 +61,7 @@ pub fn matching(only: Option<&str>, pace: Pace) -> Vec<Case> {
 /// The goals of a view: a rival and the largest ratio that is good enough, if one is set.
 type Goals<'a> = &'a [(RivalKind, Option<f64>)];
 
-/// A case in which the twin and everybody in `goals` take part with `workers` workers.
+/// A case with the twin and all rivals in `goals`, with `workers` workers each.
 fn fork_join(
     name: &str,
     title: &str,
@@ -106,13 +106,14 @@ fn comparisons(
     })
 }
 
-/// Lets `floors` take part in `case` and tells how far Rayon is above each, and how far Blitz is.
+/// Adds `floors` to `case`, and shows how far Rayon and Blitz are above each.
 fn above(floors: &[RivalKind], workers: usize, case: Case) -> Case {
     let contestant = |rival| Contestant::new(rival, workers);
     floors.iter().fold(case, |case, &floor| with_floor(contestant(floor), contestant(Rayon), case))
 }
 
-/// Lets `floor` take part in `case` and tells how far `rival` is above it, and how far Blitz is with as many workers.
+/// Adds `floor` to `case`, and shows how far `rival` is above it, and how far Blitz is with as many
+/// workers.
 fn with_floor(floor: Contestant, rival: Contestant, mut case: Case) -> Case {
     case.contestants.push(floor);
     for view in &mut case.views {
@@ -127,7 +128,7 @@ fn fork_overhead() -> Case {
     let workload = Workload::Fib { n: FIB };
     let case = fork_join(
         "fib-35/1-worker",
-        "What a fork that nobody takes costs: fib(35) without a cut-off, minus the twin, per fork.",
+        "The cost of a fork that no thief takes: fib(35) without a cut-off, minus the twin, per fork.",
         workload,
         1,
         Measure::PerFork(workload.forks().unwrap_or(1)),
@@ -179,7 +180,7 @@ fn tree_sum(levels: u32) -> Case {
     in_both_orders(above(&[Floor, Halves], 2, case))
 }
 
-/// Lets the sequential twin walk in both orders, and tells the ratio: about one, unless the data favours
+/// Runs the sequential twin in both orders, and shows the ratio: about one, unless the data favours
 /// pools that run one half before the other.
 fn in_both_orders(mut case: Case) -> Case {
     let Some(twin) = case.twin() else { return case };

@@ -27,7 +27,7 @@ pub(super) fn cases() -> Vec<Case> {
 /// What a case looks at: a metric and its goals.
 type Looks<'a> = &'a [(Measure, Goals<'a>)];
 
-/// A case in which everybody named in the first goals takes part, with each number of workers.
+/// A case with all rivals of the first goals, with each number of workers.
 fn case(
     name: &str,
     title: &str,
@@ -112,7 +112,7 @@ fn ping_pong() -> Case {
 fn chained_spawn() -> Case {
     case(
         "chained-spawn",
-        "A chain of 1,000 tasks of which each starts the next, per task.",
+        "A chain of 1,000 tasks; each starts the next. Per task.",
         TaskWorkload::ChainedSpawn { links: 1_000 },
         &[1, 2],
         &[(WALL, &[(Tokio, Some(0.4)), (Smol, Some(1.0)), (Forte, Some(1.0))])],

@@ -1,8 +1,7 @@
 //! HTTP with hyper, axum and tower on the Blitz runtime.
 //!
-//! [`serve`] answers HTTP/1 and HTTP/2, whichever a client speaks, with any tower service: an axum
-//! router, a stack of middleware, a function. It ends gracefully when it is told to, and reports
-//! what it left behind.
+//! [`serve`] answers HTTP/1 and HTTP/2 with any tower service: an axum router, a stack of
+//! middleware, a function. On request it shuts down gracefully, and reports what was left.
 //!
 //! ```
 //! use axum::{Router, routing::get};
@@ -28,10 +27,10 @@
 //! ```
 //!
 //! A program that calls hyper without `serve` needs three things from a runtime, which are here as
-//! well: [`BlitzExecutor`] starts tasks, [`BlitzTimer`] sleeps, and [`BlitzIo`] makes hyper's
-//! streams of Tokio's, which Blitz's sockets are.
+//! well: [`BlitzExecutor`] starts tasks, [`BlitzTimer`] sleeps, and [`BlitzIo`] adapts streams with
+//! Tokio's traits, such as Blitz's sockets, to hyper.
 //!
-//! Nothing of this brings Tokio's scheduler, timers or reactor along.
+//! None of this pulls in Tokio's scheduler, timers or reactor.
 
 #[cfg(feature = "client")]
 mod client;
@@ -54,5 +53,10 @@ pub use listener::Listener;
 pub use serve::{PlainHandshake, Serve, SharedService, serve, serve_make};
 pub use timer::BlitzTimer;
 
-/// Whatever went wrong in a service, a body or a connection.
+/// An error of a service, a body or a connection.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The programs of the guide's chapter about HTTP.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/07-http.md")]
+mod guide {}

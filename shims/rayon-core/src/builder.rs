@@ -99,7 +99,8 @@ where
     /// Builds the pool.
     ///
     /// # Errors
-    /// If a thread cannot be started, or if the current thread was to be used and is in a pool already.
+    /// If a thread cannot be started, or if the current thread was to be used and is in a pool
+    /// already.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let (builder, named, spawn) = self.into_parts();
         let pool = spawn.build(Sealed(()), builder, named).map_err(ThreadPoolBuildError::new)?;
@@ -153,8 +154,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the thread that builds the pool its thread 0. It takes part in work only while it waits
-    /// inside one of the pool's operations.
+    /// Makes the thread that builds the pool its thread 0. It takes part in work only while it
+    /// waits inside one of the pool's operations.
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self
@@ -252,7 +253,7 @@ struct AbortUnlessHandled;
 
 impl Drop for AbortUnlessHandled {
     fn drop(&mut self) {
-        eprintln!("a job that nobody waits for panicked and no panic handler took it; aborting");
+        eprintln!("a detached job panicked and there is no panic handler; aborting");
         std::process::abort();
     }
 }

@@ -29,22 +29,22 @@ fn read(clock: ClockId) -> Option<Duration> {
     Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
 }
 
-/// Has what `command` starts be found by [`end`], together with all that it starts in its turn.
+/// Prepares `command` so that [`end`] finds its process and all processes that it starts.
 ///
 /// # Errors
 ///
 /// Returns the system's error.
 pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
-    // The children of a killed process get another parent, which then hears what CPU time they have
-    // used. Here they become ours.
+    // The children of a killed process get another parent, which gets their CPU time. Make this
+    // process that parent.
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok(command.process_group(0))
 }
 
-/// Kills a process that was started [`apart`] with all that it has started, and waits for their end:
-/// only then their CPU time counts as that of this process's children. Says how many there were
-/// besides `child`, where the system tells.
+/// Kills a process that was started [`apart`] with all that it has started, and waits for their
+/// end: only then their CPU time counts as that of this process's children. Returns how many there
+/// were besides `child`, where the system tells.
 ///
 /// # Errors
 ///
@@ -124,6 +124,6 @@ mod tests {
         assert_eq!(line, "begun\n");
         let left_behind = end(&mut child).unwrap();
         assert_eq!(left_behind, usize::from(cfg!(target_os = "linux")));
-        assert!(end(&mut child).is_err(), "there is nobody any more");
+        assert!(end(&mut child).is_err(), "no process is left");
     }
 }

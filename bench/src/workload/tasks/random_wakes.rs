@@ -23,8 +23,8 @@ use crate::runtime::Runtime;
 const THREADS: usize = 2;
 /// How many tasks a thread has woken at most that have not run yet.
 ///
-/// When so many are outstanding it waits until half of them have run: often enough that tasks are
-/// woken and run at the same time, so seldom that blocking costs little per wake.
+/// When this many are outstanding it waits until half of them have run. That is often enough that
+/// tasks are woken and run at the same time, and so rare that blocking costs little per wake.
 const WINDOW: u32 = 1_024;
 /// How many wakes of each thread are one repetition.
 const WAKES: u32 = 1_000;
@@ -54,7 +54,8 @@ impl Ran {
     /// One more has run.
     #[inline]
     fn one_more(&self) {
-        // Sequentially consistent, as the accesses of `wait_for` are: one of the two sees the other.
+        // Sequentially consistent, as the accesses of `wait_for` are: one of the two sees the
+        // other.
         let count = self.count.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
         if count == self.awaited.load(Ordering::SeqCst) {
             self.unpark();
@@ -64,7 +65,7 @@ impl Ran {
     #[cold]
     fn unpark(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        thread.as_ref().expect("who waits has said who it is").unpark();
+        thread.as_ref().expect("a waiter has stored its thread").unpark();
     }
 
     /// Names the calling thread as the one that waits.

@@ -59,15 +59,16 @@ datagram!(
     UdpSocket,
     std::net::UdpSocket,
     SocketAddr,
-    " Waits for a packet from where the socket is connected to; its length.",
-    " What the system says, for instance that an earlier packet was refused; and if the runtime has ended."
+    " Waits for a packet of the connected peer; returns its length.",
+    " If the system reports an error, for instance that an earlier packet was refused, or if the \
+     runtime has ended."
 );
 
 impl UdpSocket {
     /// Binds a socket to the first address that can be bound. For port 0 the system chooses one.
     ///
     /// # Errors
-    /// If none can be bound: why the last one could not.
+    /// The error of the last address, if none can be bound.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<UdpSocket> {
         first_that_works(addr, |address| async move {
             UdpSocket::of(mio::net::UdpSocket::bind(address)?)
@@ -79,7 +80,7 @@ impl UdpSocket {
     /// received.
     ///
     /// # Errors
-    /// If none of the addresses can be used: why the last one cannot.
+    /// The error of the last address, if none can be used.
     pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
         first_that_works(addr, |address| async move { self.io.get().connect(address) }).await
     }
@@ -95,7 +96,7 @@ impl UdpSocket {
     /// ```
     ///
     /// # Errors
-    /// What the system says; and if the runtime has ended.
+    /// If the system reports an error, or if the runtime has ended.
     pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], target: A) -> io::Result<usize> {
         let none = || io::Error::new(io::ErrorKind::InvalidInput, "the name stands for no address");
         let target = resolve(&target).await?.next().ok_or_else(none)?;
@@ -105,12 +106,14 @@ impl UdpSocket {
     /// As [`send_to`](UdpSocket::send_to), unless it would have to wait.
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or another error of the
+    /// system.
     pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, |socket| socket.send_to(buf, target))
     }
 
-    /// As [`send_to`](UdpSocket::send_to), to be polled. Only the newest task that polls is woken.
+    /// As [`send_to`](UdpSocket::send_to), as a poll function. Only the newest task that polls is
+    /// woken.
     ///
     /// # Errors
     /// As [`send_to`](UdpSocket::send_to).
@@ -178,13 +181,14 @@ impl UdpSocket {
     /// As [`peek_sender`](UdpSocket::peek_sender), unless it would have to wait.
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no packet, or what the system says.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no packet, or another error of the
+    /// system.
     pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
         self.io.try_io(Interest::READABLE, sender)
     }
 
-    /// As [`peek_sender`](UdpSocket::peek_sender), to be polled. Only the newest task that polls is
-    /// woken.
+    /// As [`peek_sender`](UdpSocket::peek_sender), as a poll function. Only the newest task that
+    /// polls is woken.
     ///
     /// # Errors
     /// As [`peek_sender`](UdpSocket::peek_sender).
@@ -192,15 +196,15 @@ impl UdpSocket {
         self.io.poll_io(cx, Interest::READABLE, sender)
     }
 
-    /// The kind of service that packets of version 4 ask for (`IP_TOS`).
+    /// Returns the type of service of IPv4 packets (`IP_TOS`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn tos_v4(&self) -> io::Result<u32> {
         SockRef::from(self).tos_v4()
     }
 
-    /// Sets the kind of service that packets of version 4 ask for.
+    /// Sets the type of service of IPv4 packets.
     ///
     /// # Errors
     /// If the system refuses.
@@ -211,7 +215,7 @@ impl UdpSocket {
     /// Returns the interface that the socket is bound to (`SO_BINDTODEVICE`).
     ///
     /// # Errors
-    /// If the system does not say; systems other than Linux do not.
+    /// If the system does not say; only Linux does.
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
         options::device(self)
     }
@@ -231,15 +235,15 @@ impl UdpSocket {
         options::bind_device(self, interface)
     }
 
-    /// Whether packets may go to all of a network (`SO_BROADCAST`).
+    /// Returns whether broadcasts are allowed (`SO_BROADCAST`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn broadcast(&self) -> io::Result<bool> {
         self.io.get().broadcast()
     }
 
-    /// Sets whether packets may go to all of a network.
+    /// Sets whether broadcasts are allowed.
     ///
     /// # Errors
     /// If the system refuses.
@@ -250,7 +254,7 @@ impl UdpSocket {
     /// Whether this machine gets the packets that it sends to groups, too (`IP_MULTICAST_LOOP`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn multicast_loop_v4(&self) -> io::Result<bool> {
         self.io.get().multicast_loop_v4()
     }
@@ -266,7 +270,7 @@ impl UdpSocket {
     /// How many hops a packet to a group may take (`IP_MULTICAST_TTL`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn multicast_ttl_v4(&self) -> io::Result<u32> {
         self.io.get().multicast_ttl_v4()
     }
@@ -282,7 +286,7 @@ impl UdpSocket {
     /// Whether this machine gets the packets that it sends to groups, too (`IPV6_MULTICAST_LOOP`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn multicast_loop_v6(&self) -> io::Result<bool> {
         self.io.get().multicast_loop_v6()
     }
@@ -295,8 +299,7 @@ impl UdpSocket {
         self.io.get().set_multicast_loop_v6(on)
     }
 
-    /// Receives what is sent to a group, through the interface with this address; through any if it
-    /// is unspecified.
+    /// Joins a multicast group on the interface with this address; on any if it is unspecified.
     ///
     /// # Errors
     /// If the system refuses.
@@ -304,8 +307,7 @@ impl UdpSocket {
         self.io.get().join_multicast_v4(&group, &interface)
     }
 
-    /// Receives what is sent to a group, through the interface with this number; through any if it
-    /// is 0.
+    /// Joins a multicast group on the interface with this number; on any if it is 0.
     ///
     /// # Errors
     /// If the system refuses.
@@ -332,7 +334,7 @@ impl UdpSocket {
     /// How many hops a packet may take (`IP_TTL`).
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system reports an error.
     pub fn ttl(&self) -> io::Result<u32> {
         self.io.get().ttl()
     }

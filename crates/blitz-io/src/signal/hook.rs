@@ -1,4 +1,4 @@
-//! Actions inside of signal handlers: the one place that answers for what they may do.
+//! Actions inside of signal handlers. Only this file decides what they do.
 
 use super::SignalKind;
 use blitz_parts::prim::{AtomicU64, SeqCst};
@@ -15,23 +15,23 @@ pub(super) struct Hook {
     tolls: Arc<Tolls>,
 }
 
-/// What the handler touches.
+/// The state that the handler uses.
 #[derive(Debug)]
 struct Tolls {
-    /// How many signals there were. The system makes one of several that come at once.
+    /// How many signals there were. The system merges several that come at once.
     count: AtomicU64,
     write: UnixStream,
     read: UnixStream,
 }
 
 impl Hook {
-    /// Has each `kind` counted, and a byte written to `write` afterwards, whose other end is
-    /// `read`. Both are non-blocking.
+    /// Counts each signal of `kind`, and then writes a byte to `write`, whose other end is `read`.
+    /// Both are non-blocking.
     pub(super) fn new(kind: SignalKind, write: UnixStream, read: UnixStream) -> io::Result<Hook> {
         let number = kind.as_raw_value();
         if FORBIDDEN.contains(&number) {
             let message =
-                format!("nobody can listen to signal {number}: it ends or stops the process");
+                format!("no program can listen to signal {number}: it ends or stops the process");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let tolls = Arc::new(Tolls { count: AtomicU64::new(0), write, read });
@@ -55,18 +55,18 @@ impl Drop for Hook {
 }
 
 impl Tolls {
-    /// Runs in signal handlers, on any thread, at any point: no lock, no allocation, no panic;
-    /// atomics and system calls that never block only. The caller saves `errno`.
+    /// Runs in signal handlers, on any thread, at any point: no lock, no allocation, no panic; only
+    /// atomics and system calls that never block. The caller saves `errno`.
     fn toll(&self) {
         // Counted first: a listener that sees the descriptor readable sees the count.
         self.count.fetch_add(1, SeqCst);
         while let Err(error) = rustix::io::write(&self.write, &[1]) {
             match error {
                 Errno::INTR => {}
-                // Full of bytes: only their arrival counts, so no listener reads them. Make room
-                // for a new one.
+                // The socket is full: only arrivals matter, so no listener reads the bytes. Make
+                // room for a new one.
                 Errno::AGAIN => drop(rustix::io::read(&self.read, &mut [0; 256])),
-                // The system is out of memory: the next signal tells of this one, too.
+                // The system is out of memory: the next signal announces this one, too.
                 _ => return,
             }
         }

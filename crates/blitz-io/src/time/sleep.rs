@@ -12,10 +12,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Waits for `duration`, from now on.
+/// Waits for `duration`, counted from this call.
 ///
-/// Nothing happens but reading the clock until the future is first polled. A duration that the
-/// clock cannot tell is as good as for ever.
+/// The call only reads the clock; the timer starts when the future is first polled. A duration
+/// beyond the clock's range lasts for ever.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -33,7 +33,7 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new(deadline, !duration.is_zero())
 }
 
-/// Waits until `deadline`; not at all if that has passed.
+/// Waits until `deadline`. It is ready at once if that has passed.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -49,7 +49,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 }
 
 pin_project! {
-    /// Future returned by [`sleep`] and [`sleep_until`]. Dropping it forgets the timer.
+    /// Future returned by [`sleep`] and [`sleep_until`]. Dropping it removes the timer.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Sleep {
@@ -96,8 +96,8 @@ impl Sleep {
         self.passed || self.entry.state() == Waiting::Fired
     }
 
-    /// Ends at `deadline` instead, whether or not it has ended already. The task that polled it
-    /// last is woken then.
+    /// Moves the deadline, whether or not it has passed already. The task that polled last is woken
+    /// at the new deadline.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -116,7 +116,7 @@ impl Sleep {
         this.entry.reset(clock::tick_after(*this.deadline));
     }
 
-    /// As [`Sleep::reset`], but no task is woken unless it is polled again.
+    /// As [`Sleep::reset`], but wakes no task until it is polled again.
     pub(super) fn restart(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = clock::nanos_of(deadline.into_std());
@@ -157,9 +157,10 @@ impl Sleep {
         match inserted {
             Ok(Ok(())) => Poll::Pending,
             Ok(Err(_)) => panic!(
-                "nobody would end this sleep: the runtime has ended; keep its Runtime or Pool as long as it is used"
+                "this sleep would never end: the runtime has ended; keep its Runtime or Pool as long as \
+                 it is used"
             ),
-            Err(error) => panic!("nobody would end this sleep: {error}"),
+            Err(error) => panic!("this sleep would never end: {error}"),
         }
     }
 }

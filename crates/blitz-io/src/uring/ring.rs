@@ -1,4 +1,4 @@
-//! The ring: how operations reach the system, and how their results come back.
+//! The ring: hands operations to the system and collects their results.
 
 use super::peer;
 use super::slots::{Kind, Left, Leftover, Progress, Refused, Slots, Target, Unwritten};
@@ -29,8 +29,8 @@ use std::time::Duration;
 /// Entries of the submission queue. Each is submitted at once, so this bounds how many threads
 /// submit at a time.
 const ENTRIES: u32 = 64;
-/// Completions that the system's queue holds. Those that find it full the system keeps apart, until
-/// it is asked for them ([`Uring::flush`]).
+/// Completions that the system's queue holds. The system keeps those that find it full apart, until
+/// [`Uring::flush`] asks for them.
 const COMPLETIONS: u32 = 1024;
 /// How often an operation is submitted to a system that has no memory for it, before the ring is
 /// given up.
@@ -54,8 +54,8 @@ const NEEDED: [u8; 6] = [
     opcode::AsyncCancel::CODE,
 ];
 
-/// What has completed. Its name for the system is the key of the operation's slot, and a bit that
-/// tells the two apart.
+/// What has completed. The system knows it by the key of the operation's slot and a bit for the
+/// kind.
 enum Completion {
     Operation(usize),
     /// The answer to the request to cancel an operation.
@@ -124,7 +124,8 @@ impl Uring {
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         let slots = Slots::new(ring.params().cq_entries() as usize);
-        // No task waits for its readiness: the worker in the reactor returns, and collects.
+        // No task waits for the ring's readiness: an event makes the worker in the reactor return
+        // and collect.
         let (token, _) = reactor.register(&mut SourceFd(&ring.as_raw_fd()), Interest::READABLE)?;
         Ok(Arc::new(Uring {
             ring: ManuallyDrop::new(ring),
@@ -136,7 +137,7 @@ impl Uring {
         }))
     }
 
-    /// Reads into `buffer`, at most as much as `room`; at `offset`, else where the file is.
+    /// Reads at most `room` bytes into `buffer`, at `offset`, else at the position of the file.
     pub(crate) async fn read_at(
         &self,
         file: BorrowedFd<'_>,
@@ -152,8 +153,8 @@ impl Uring {
         self.transfer(buffer, Kind::Read, make).await
     }
 
-    /// Writes what is in `range` of `buffer`, or a part of it; at `offset`, else where the file is.
-    /// If the future is dropped before its end all of it is written.
+    /// Writes the bytes in `range` of `buffer`, or a part of them, at `offset`, else at the
+    /// position of the file. If the future is dropped early, all of them are written.
     pub(crate) async fn write_at(
         &self,
         file: &Arc<File>,
@@ -188,11 +189,11 @@ impl Uring {
         self.transfer(buffer, Kind::Transfer, make).await
     }
 
-    /// Begins to wait for a connection at `listener`, which blocks no thread that uses it. None if
-    /// the ring takes no more operations.
+    /// Begins to accept a connection of the non-blocking `listener`. Returns `None` if the ring
+    /// takes no more operations.
     ///
-    /// The address of the peer comes with the connection: a peer that has reset it meanwhile has no
-    /// address any more that the system would tell.
+    /// The address of the peer comes with the connection: the system does not return it later if
+    /// the peer has reset the connection.
     pub(crate) fn accept(
         self: &Arc<Uring>,
         listener: BorrowedFd<'_>,
@@ -228,7 +229,7 @@ impl Uring {
         self.transfer_of(buffer, kind, None, make).await
     }
 
-    /// `write` is what a write writes, and to what.
+    /// `write` is the target of a write.
     async fn transfer_of(
         &self,
         mut buffer: Vec<u8>,
@@ -278,13 +279,13 @@ impl Uring {
         Err(Refused::Broken(buffer))
     }
 
-    /// Returns true once the system has taken `entry`; false if it refuses, and then it takes no
-    /// others, either. The buffer of an entry that was taken stays in its slot until its completion
-    /// is collected.
+    /// Returns true once the system has taken `entry`. If the system refuses it, returns false, and
+    /// the ring takes no others, either. The buffer of an entry that was taken stays in its slot
+    /// until its completion is collected.
     ///
     /// An entry that was not taken stays in the submission queue. The system takes entries only
-    /// when it is asked to in here, by a thread that has `submitting`, and this asks for nothing
-    /// any more once the ring is broken: so the entry is never taken, and its buffer is the
+    /// when this function asks it to, on a thread that has `submitting`. Once the ring is broken
+    /// the function asks for nothing any more. So the entry is never taken, and its buffer is the
     /// caller's again.
     fn submit(&self, _turn: &MutexGuard<'_, ()>, entry: &Entry) -> bool {
         if self.slots().is_broken() {
@@ -304,7 +305,7 @@ impl Uring {
         loop {
             match self.ring.submit() {
                 Ok(1..) => return true,
-                // It took none and gave no reason: treat it as busy.
+                // The system took none and gave no reason: treat it as busy.
                 Ok(0) => {}
                 // The system keeps too many completions.
                 Err(error) if is_busy(&error) => {}
@@ -355,8 +356,8 @@ impl Uring {
         }
     }
 
-    /// Takes what is in the completion queue, and then what the system keeps apart because the
-    /// queue was full: once the queue is empty there is no event for these. There are none unless
+    /// Takes the completions in the queue, and then those that the system keeps apart because the
+    /// queue was full: there is no event for these once the queue is empty. There are none unless
     /// more completions were owed than the queue holds.
     fn collect_in(&self, completing: &mut Completing) {
         let mut flushed = false;
@@ -376,7 +377,7 @@ impl Uring {
     }
 
     /// Collects where the system does not hand out the completions that it keeps apart. If there
-    /// are any, the operations that are under way cannot be waited for any more.
+    /// are any, the ring can no longer wait for the operations under way.
     #[cold]
     fn collect_without_flush(&self, completing: &mut Completing, error: &io::Error) {
         // The descriptor of a ring whose queue is empty is readable if the system keeps completions
@@ -411,7 +412,7 @@ impl Uring {
         }
     }
 
-    /// Takes what is in the completion queue; says whether there was anything.
+    /// Takes the completions in the queue; returns whether there were any.
     fn take_queued(&self, Completing { late, unwritten, .. }: &mut Completing) -> bool {
         // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only
         // completion queue.
@@ -439,11 +440,10 @@ impl Uring {
         true
     }
 
-    /// Has the system move the completions that it keeps apart into the completion queue, as many
-    /// as fit.
+    /// Asks the system to move completions that it keeps apart into the queue, as many as fit.
     ///
     /// # Errors
-    /// If it is forbidden. Completions that are lost are no error here: see
+    /// If it is forbidden. Lost completions are not an error here: see
     /// [`deafen_if_lost`](Uring::deafen_if_lost).
     fn flush(&self) -> io::Result<()> {
         loop {
@@ -482,7 +482,7 @@ impl Uring {
             drop(slots);
             let wakers = std::mem::take(&mut completing.late);
             if !is_over && !writes && wakers.is_empty() {
-                // With the lock, so that no other thread takes the completion that is waited for.
+                // Holds the lock, so that no other thread takes the completion that we wait for.
                 self.wait(&mut completing);
                 continue;
             }
@@ -500,14 +500,14 @@ impl Uring {
     /// Waits for a completion. At least one has to be owed.
     fn wait(&self, completing: &mut Completing) {
         if self.is_readable(None).is_err() {
-            // The queue is memory, and can be looked at all the same.
+            // The queue is shared memory, so polling it still works.
             std::thread::sleep(GLANCE);
         }
         self.collect_in(completing);
     }
 
-    /// Whether there are completions, in the queue or apart; waits for them for as long as
-    /// `patience`, else for ever. It works even where io_uring itself was forbidden meanwhile.
+    /// Whether there are completions, in the queue or apart. Waits for them for at most `patience`,
+    /// or for ever if that is `None`. It works even where io_uring itself was forbidden meanwhile.
     ///
     /// # Errors
     /// If the system has no memory for it, or a filter or a limit forbids it.
@@ -540,7 +540,7 @@ impl Uring {
     /// Whether operations of files are under way, or have completed and their tasks are not woken
     /// yet.
     pub(crate) fn is_at_files(&self) -> bool {
-        // The lock keeps a completion from being neither under way nor noted.
+        // With the lock, each operation is either under way or noted as completed.
         let completing = lock(&self.completing);
         !completing.late.is_empty() || self.slots().files() > 0
     }
@@ -559,7 +559,8 @@ impl Uring {
 #[cold]
 fn lost() -> io::Error {
     io::Error::other(
-        "io_uring was forbidden or had no memory while this operation was under way, which may have happened or not",
+        "io_uring was forbidden or had no memory while this operation was under way: it may or may not \
+         have happened",
     )
 }
 
@@ -596,7 +597,7 @@ fn close(descriptor: i32) {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing under these locks is left half done by a panic.
+    // A panic under these locks leaves nothing half done.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -629,7 +630,7 @@ impl fmt::Debug for Uring {
     }
 }
 
-/// An operation that is under way. Dropped, it is cancelled if it can be.
+/// An operation under way. Dropping it cancels it if that is possible.
 #[must_use = "futures do nothing unless awaited"]
 struct Op<U: Deref<Target = Uring>> {
     uring: U,

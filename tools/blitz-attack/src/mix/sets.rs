@@ -12,7 +12,7 @@ pub async fn run(ctx: &Ctx, end: SetEnd, children: &[Child]) -> Outcome {
     let aborts = matches!(end, SetEnd::Shutdown | SetEnd::Drop);
     for (index, child) in children.iter().enumerate() {
         let (inside, child) = (ctx.clone(), child.clone());
-        // A set whose owner goes away aborts what is in it.
+        // Dropping a set aborts its tasks.
         if index % 3 == 2 {
             let ticket = ctx.ticket(Kind::Job);
             ticket.stub().excuse();
@@ -47,7 +47,7 @@ pub async fn run(ctx: &Ctx, end: SetEnd, children: &[Child]) -> Outcome {
         SetEnd::Detach => set.detach_all(),
         SetEnd::Drop => {}
     }
-    ctx.check(aborts || set.is_empty(), "a join set keeps what it was told to let go");
+    ctx.check(aborts || set.is_empty(), "a join set keeps tasks that were detached");
     drop(set);
     Ok(0)
 }

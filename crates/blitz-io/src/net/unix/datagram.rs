@@ -42,12 +42,12 @@ datagram!(
     UnixDatagram,
     StdDatagram,
     SocketAddr,
-    " Waits for a packet; its length.",
-    " What the system says; and if the runtime has ended."
+    " Waits for a packet; returns its length.",
+    " If the system reports an error, or if the runtime has ended."
 );
 
 impl UnixDatagram {
-    /// A socket at `path`, where nothing must be yet.
+    /// Binds a socket to `path`, which must not exist yet.
     ///
     /// # Errors
     /// If the path cannot be bound.
@@ -55,7 +55,7 @@ impl UnixDatagram {
         UnixDatagram::of(mio::net::UnixDatagram::bind(path)?)
     }
 
-    /// A socket without an address: it can send, and receive once it is connected.
+    /// Creates a socket without an address: it can send, and receive once it is connected.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -89,7 +89,7 @@ impl UnixDatagram {
     /// received.
     ///
     /// # Errors
-    /// If no socket is bound to it.
+    /// If no socket is bound to `path`.
     pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
         self.io.get().connect(path)
     }
@@ -97,12 +97,12 @@ impl UnixDatagram {
     /// Sends a packet to the socket at `target`.
     ///
     /// If the receiver's queue is full and this socket is not connected to it, the system does not
-    /// say when there is room again: the packet is then tried again every few milliseconds.
+    /// report when there is room again. Then the packet is tried again every few milliseconds.
     ///
     /// # Errors
-    /// What the system says; and if the runtime has ended.
+    /// If the system reports an error, or if the runtime has ended.
     pub async fn send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
-        // The system says when this socket has room, not when the receiver has.
+        // The system reports when this socket has room, not when the receiver has.
         for _ in 0..tuning::SEND_TO_YIELDS {
             match self.io.get().send_to(buf, target.as_ref()) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => yield_now().await,
@@ -125,7 +125,8 @@ impl UnixDatagram {
     /// As [`send_to`](UnixDatagram::send_to), unless it would have to wait.
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or what the system says.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or another error of the
+    /// system.
     pub fn try_send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
         self.io.get().send_to(buf, target.as_ref())
     }

@@ -14,7 +14,7 @@ pub struct UCred {
 }
 
 impl UCred {
-    /// The process, if the system says so.
+    /// The process, if the system knows it.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.pid
@@ -43,7 +43,7 @@ impl UCred {
     pub(super) fn of(_: &impl AsFd) -> io::Result<UCred> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "who the peer is can be asked on Linux only",
+            "only Linux tells the credentials of a peer",
         ))
     }
 }
