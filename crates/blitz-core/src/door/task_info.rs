@@ -231,8 +231,8 @@ impl TaskInfo {
 
     /// Returns how many wakers of it there are.
     ///
-    /// [`AbortHandle`](crate::AbortHandle)s count as wakers. A task that waits and has none is never
-    /// woken.
+    /// [`AbortHandle`](crate::AbortHandle)s count as wakers. A task that waits and has no waker is
+    /// never woken.
     #[must_use]
     pub fn wakers(&self) -> usize {
         self.wakers

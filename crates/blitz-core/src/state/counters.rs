@@ -117,9 +117,10 @@ const COARSE_BITS: u32 = 20;
 /// Set in stamps that say when a task was scheduled.
 const OF_SCHEDULE: u32 = 1;
 
-/// The time since some moment in units of 128 ticks, rounded up to an odd number. It wraps around in three minutes
-/// or more: a task that waits longer looks as if it waited less. It counts ticks, since their rate
-/// may be refined in between.
+/// The time since some moment in units of 128 ticks, rounded up to an odd number.
+///
+/// It wraps around in three minutes or more: a task that waits longer looks as if it waited less.
+/// It counts ticks, since their rate may be refined in between.
 #[expect(clippy::cast_possible_truncation, reason = "it goes round")]
 fn stamp() -> u32 {
     (ticks::now() >> STAMP_BITS) as u32 | OF_SCHEDULE
