@@ -338,11 +338,11 @@ impl Owner<'_> {
             }
             sees
         };
-        // Gives its seat away meanwhile, if there is work for another worker.
-        let gives = !polls && has_work(team);
-        let (woken, lease) = self.without_seat(gives, || {
-            team.sleep().wait_parked(self.bed(), latch, look, || has_work(team))
-        });
+        if !polls && has_work(team) {
+            // If the wait is long, the watch gives the seat of this worker away.
+            team.watch_left();
+        }
+        let (woken, lease) = team.sleep().wait_parked(self.bed(), latch, look, || has_work(team));
         if parks {
             self.note_unpark(if lease.is_some() { Slept::Driver } else { Slept::Latch });
         }
