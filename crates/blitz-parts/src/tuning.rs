@@ -366,11 +366,20 @@ pub const COMPUTE_SLICE: Duration = Duration::from_millis(20);
 /// still finds it in the driver.
 pub const RELIEF_LINGERS: Duration = Duration::from_millis(50);
 
-/// A poll of the relief worker that takes longer is left to workers with seats the next time.
-pub const RELIEF_POLL_LONG: Duration = Duration::from_micros(200);
+/// If a poll on the relief worker takes longer, in processor time, the next one is left to workers
+/// with seats. Workers that compute begin it late: with 200 us a poll that the machine had held up
+/// made an echo wait for 190 ms.
+pub const RELIEF_POLL_LONG: Duration = Duration::from_millis(1);
 
-/// Looks of the watch after which it forgets which tasks had long polls.
-pub const WATCH_LOOKS_LONG: u32 = 512;
+/// While a relief worker is on duty, each other worker looks this often, at its forks, whether the
+/// relief worker needs its processor. A look is a system call of a quarter of a microsecond.
+pub const FORK_LOOK_EVERY: Duration = Duration::from_micros(40);
+
+/// About how often such a worker reads the clock: a reading takes as long as several forks.
+pub const FORK_CLOCK_EVERY: Duration = Duration::from_micros(10);
+
+/// The most forks between two readings: about 10 us of the shortest forks.
+pub const FORK_STEP_MAX: u32 = 4096;
 
 /// Processor time between two looks of the watch: a stuck worker that used this much computes.
 pub const WATCH_COMPUTES: Duration = Duration::from_micros(500);

@@ -131,24 +131,23 @@ impl Owner<'_> {
 
     fn run_on_relief(self, found: Found) {
         let Found::Task(task) = found else { return self.run(found) };
-        let (team, address) = (self.team(), task.header().addr().get());
-        if team.long_tasks.contains(address) {
-            return leave_to_seats(team, task);
+        let (long, address) = (&self.team().long_tasks, task.header().addr().get());
+        // A task that was never polled is judged by others of its type.
+        let kind = (task.stamp() == 0).then(|| task.kind());
+        if long.contains(address) || kind.is_some_and(|kind| long.contains(kind)) {
+            return leave_to_seats(self.team(), task, kind);
         }
-        if team.long_tasks.contains(suspect(address)) {
-            let since = used();
-            self.tasks().poll(task);
-            match (since, used()) {
-                (Some(since), Some(now)) if now.saturating_sub(since) <= RELIEF_POLL_LONG => {}
-                _ => team.long_tasks.remember(address),
-            }
-            return;
-        }
-        let since = Instant::now();
+        let before = used();
+        long.set_tried(kind);
         self.tasks().poll(task);
-        if since.elapsed() > RELIEF_POLL_LONG {
-            // The poll took long, but perhaps only because another thread had the processor.
-            team.long_tasks.remember(suspect(address));
+        long.set_tried(None);
+        // By the processor's time: this thread may have waited for a processor.
+        let is_long = match (before, used()) {
+            (Some(before), Some(now)) => now.saturating_sub(before) > RELIEF_POLL_LONG,
+            _ => false,
+        };
+        if is_long {
+            long.remember(kind.unwrap_or(address));
         }
     }
 }
@@ -156,11 +155,6 @@ impl Owner<'_> {
 /// Whether work waits for a free seat, and only the spare on relief is left to take it.
 pub(super) fn is_last_for_a_seat(team: &Team) -> bool {
     team.seats.free() > 0 && !team.spares.is_any_left() && has_work(team)
-}
-
-/// Stands for a task at `address`, which is even, that may have long polls.
-fn suspect(address: usize) -> usize {
-    address | 1
 }
 
 /// The processor time that this thread has used.
@@ -173,14 +167,21 @@ fn stuck_workers(team: &Team) -> impl Iterator<Item = &Worker> {
     team.workers().filter(|worker| worker.seat.is_noted())
 }
 
-/// Lets a worker with a seat poll the task.
-fn leave_to_seats(team: &Team, task: Runnable) {
+/// Lets a worker with a seat poll the task. If that poll is short, the relief worker polls the task
+/// next time, and the next new task of that `kind`.
+fn leave_to_seats(team: &Team, task: Runnable, kind: Option<usize>) {
     let Some(hold) = Hold::while_at_work(team) else { return drop(task) };
     inject(
         team,
-        job(hold, move || match current() {
-            Some(owner) => owner.tasks().poll(task),
-            None => drop(task),
+        job(hold, move || {
+            let Some(owner) = current() else { return drop(task) };
+            let (since, address) = (Instant::now(), task.header().addr().get());
+            owner.tasks().poll(task);
+            if since.elapsed() <= RELIEF_POLL_LONG {
+                let long = &owner.team().long_tasks;
+                long.forget(address);
+                kind.into_iter().for_each(|kind| long.forget(kind));
+            }
         }),
     );
 }

@@ -33,8 +33,7 @@ use blitz_parts::prim::{SeqCst, Step, broken, fence, park_for};
 use blitz_parts::thread as system_thread;
 use blitz_parts::tuning::{
     COMPUTE_SLICE, STALL_LOOKS, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_DOZED,
-    WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE, WATCH_LOOKS_LONG, WATCH_LOOKS_READY, WATCH_PERIOD,
-    WATCH_PERIOD_MAX,
+    WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE, WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
 };
 use blitz_parts::watch::Next;
 use std::io;
@@ -91,7 +90,7 @@ fn run(team: &Team) {
     team.watch.begin_here();
     let mut seen = Vec::new();
     let mut lease_free_since = None;
-    let (mut looks, mut idle_looks) = (0, 0);
+    let mut idle_looks = 0;
     let mut pace = Pace::new();
     loop {
         match team.watch.next() {
@@ -104,10 +103,6 @@ fn run(team: &Team) {
             Next::Look => {}
         }
         pace.wait();
-        looks += 1;
-        if looks % WATCH_LOOKS_LONG == 0 {
-            team.long_tasks.forget_all();
-        }
         let tasks = look_after_workers(team, &mut seen);
         relieve_if_hogged(team, &mut seen);
         fill_seats(team);
@@ -176,7 +171,7 @@ impl Seen {
             // A loop that sleeps and looks again is blocked as well.
             true if used == before || self.dozed >= WATCH_LOOKS_DOZED => Doing::Nothing,
             // Other threads have the processors; otherwise it would compute.
-            false if self.looks >= WATCH_LOOKS_READY => Doing::Computes,
+            false if self.looks >= WATCH_LOOKS_READY => Doing::Waits,
             _ => Doing::Unknown,
         }
     }
@@ -187,6 +182,8 @@ impl Seen {
 enum Doing {
     /// It computes.
     Computes,
+    /// It waits for a processor.
+    Waits,
     /// It is blocked: it has used no processor time, and does not wait for a processor.
     Nothing,
     /// The system does not say, or it had no processor.
@@ -203,6 +200,7 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
     seen.resize(team.num_with_spares(), Seen::default());
     for (worker, seen) in team.workers().zip(seen.iter_mut()) {
         let polls = seen.look(worker);
+        call_at_forks(team, worker);
         if polls >= WATCH_BRISK_POLLS {
             finding = finding.max(Finding::Brisk);
             continue;
@@ -231,6 +229,10 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
             match seen.doing(worker) {
                 Doing::Computes => {
                     worker.seat.note_long();
+                    let_relief_preempt(team, worker);
+                }
+                Doing::Waits => {
+                    worker.seat.note_stuck();
                     let_relief_preempt(team, worker);
                 }
                 Doing::Nothing if is_left() => give_seat_away(team, worker),
@@ -285,11 +287,20 @@ fn let_relief_preempt(team: &Team, worker: &Worker) {
     }
 }
 
+/// Makes a worker step aside for the relief worker at its forks, as long as one is on duty.
+fn call_at_forks(team: &Team, worker: &Worker) {
+    let relief = team.sleep().on_relief();
+    if relief.is_some_and(|relief| relief != worker.index()) && worker.is_in_work() {
+        team.call_at_forks(worker);
+    }
+}
+
 /// Gives a seat to a relief worker that does not come back from what it runs.
 fn retire_relief(team: &Team, worker: &Worker) {
     if team.sleep().on_relief() == Some(worker.index()) && team.sleep().end_relief(worker.index()) {
         // From now on there is one worker too many.
         team.seats.take_back();
+        team.long_tasks.remember_tried();
     }
 }
 

@@ -8,7 +8,11 @@ const SLOTS: usize = 256;
 /// The addresses of tasks that had a long poll. Two tasks may share a place, and then one of them
 /// is forgotten. A new task may have the address of one that has ended. So use this only for
 /// choices where a mistake costs time and nothing else.
-pub struct LongTasks([AtomicUsize; SLOTS]);
+pub struct LongTasks {
+    places: [AtomicUsize; SLOTS],
+    /// The key of what the relief worker polls for the first time; zero if there is none.
+    tried: AtomicUsize,
+}
 
 impl LongTasks {
     /// None yet.
@@ -18,11 +22,14 @@ impl LongTasks {
     /// let long = LongTasks::new();
     /// long.remember(64);
     /// assert!(long.contains(64) && !long.contains(128));
-    /// long.forget_all();
+    /// long.forget(64);
     /// assert!(!long.contains(64));
     /// ```
     pub fn new() -> LongTasks {
-        LongTasks(std::array::from_fn(|_| AtomicUsize::new(0)))
+        LongTasks {
+            places: std::array::from_fn(|_| AtomicUsize::new(0)),
+            tried: AtomicUsize::new(0),
+        }
     }
 
     /// Notes that the task at `address` had a long poll.
@@ -35,15 +42,31 @@ impl LongTasks {
         self.place(address).load(Relaxed) == address // O4
     }
 
-    /// Gives every task another chance.
-    pub fn forget_all(&self) {
-        self.0.iter().for_each(|place| place.store(0, Relaxed));
+    /// Notes that a poll of the task at `address` was short.
+    pub fn forget(&self, address: usize) {
+        if self.contains(address) {
+            // If another task is noted in its place meanwhile, that one is forgotten, too.
+            self.place(address).store(0, Relaxed); // O4
+        }
+    }
+
+    /// Notes that the relief worker begins the first poll of a task with this key, or ends it.
+    pub fn set_tried(&self, key: Option<usize>) {
+        self.tried.store(key.unwrap_or(0), Relaxed); // O4
+    }
+
+    /// Notes that the relief worker does not come back from what it tries.
+    pub fn remember_tried(&self) {
+        match self.tried.load(Relaxed) {
+            0 => {} // O4
+            key => self.remember(key),
+        }
     }
 
     fn place(&self, address: usize) -> &AtomicUsize {
         // The product's upper bits depend on all bits of the address.
         const ODD: usize = 0x9E37_79B9_7F4A_7C15_u64 as usize;
-        &self.0[(address.wrapping_mul(ODD) >> (usize::BITS - 8)) % SLOTS]
+        &self.places[(address.wrapping_mul(ODD) >> (usize::BITS - 8)) % SLOTS]
     }
 }
 
@@ -55,7 +78,7 @@ impl Default for LongTasks {
 
 impl fmt::Debug for LongTasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.0.iter().filter(|place| place.load(Relaxed) != 0).count();
+        let known = self.places.iter().filter(|place| place.load(Relaxed) != 0).count();
         f.debug_struct("LongTasks").field("known", &known).finish()
     }
 }

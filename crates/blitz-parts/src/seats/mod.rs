@@ -12,9 +12,10 @@
 //! | `free` | seats that no thread has; below zero, threads that run without a seat | a thread that gives its seat away, or leaves | a spare that comes, a thread that is back |
 //! | `Seat`, LOST | the worker's seat was given away while it was blocked | the watch | the worker |
 //! | `Seat`, LONG | what the worker runs has run for long | the watch | the worker |
+//! | `Seat`, STUCK | the worker has waited for a processor for long | the watch | the worker |
 //! | `Seat`, SLICE | the watch has changed the slice of the worker's thread | the watch | the worker, which changes it back |
 //! | `Seat`, thread | which thread the worker is, for the watch | the thread, when it begins | never |
-//! | [`LongTasks`] | tasks one of whose polls was long, by address; a task may be forgotten or mistaken | the worker | the watch, now and then |
+//! | [`LongTasks`] | tasks one of whose polls was long, by address; a task may be forgotten or mistaken | the relief worker, the owner of a worker | the worker with a seat whose poll of the task was short |
 //!
 //! # Transitions
 //! ```text
@@ -135,6 +136,7 @@ impl Seats {
 const LOST: u32 = 1;
 const LONG: u32 = 2;
 const SLICE: u32 = 4;
+const STUCK: u32 = 8;
 
 /// What the watch has noted about one worker.
 #[derive(Debug, Default)]
@@ -196,6 +198,11 @@ impl Seat {
     /// Notes that what the worker runs has run for long.
     pub fn note_long(&self) {
         self.noted.fetch_or(LONG, Relaxed); // O2
+    }
+
+    /// Notes that the worker does not come back from what it runs, for want of a processor.
+    pub fn note_stuck(&self) {
+        self.noted.fetch_or(STUCK, Relaxed); // O2
     }
 
     /// Notes that the slice of the worker's thread was changed, so that the worker changes it back.

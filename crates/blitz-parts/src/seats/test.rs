@@ -1,6 +1,6 @@
 //! The invariants of seats, one thread.
 
-use super::{Noted, Seat, Seats};
+use super::{LongTasks, Noted, Seat, Seats};
 
 #[test]
 fn seats_1_a_worker_that_is_back_makes_a_spare_leave() {
@@ -57,4 +57,37 @@ fn seats_5_a_worker_learns_once_of_each_change_of_its_slice() {
         assert!(!seat.has_slice() && !seat.attend(&seats).slice);
     }
     assert_eq!(seats.free(), 0);
+}
+
+#[test]
+fn seats_4_a_worker_that_waited_for_a_processor_has_run_nothing_long() {
+    let (seats, seat) = (Seats::new(), Seat::new());
+    seat.note_stuck();
+    assert!(seat.is_noted() && !seat.is_long());
+    assert_eq!(seat.attend(&seats), Noted { lost: false, long: false, slice: false });
+    assert!(!seat.is_noted());
+}
+
+#[test]
+fn long_tasks_are_remembered_until_a_poll_is_short() {
+    let long = LongTasks::new();
+    long.remember(64);
+    long.forget(128);
+    assert!(long.contains(64) && !long.contains(128));
+    long.forget(64);
+    assert!(!long.contains(64));
+}
+
+#[test]
+fn what_the_relief_worker_tries_is_remembered_if_it_does_not_come_back() {
+    let long = LongTasks::new();
+    long.remember_tried();
+    long.set_tried(Some(64));
+    assert!(!long.contains(64));
+    long.remember_tried();
+    assert!(long.contains(64));
+    long.set_tried(None);
+    long.forget(64);
+    long.remember_tried();
+    assert!(!long.contains(64));
 }
