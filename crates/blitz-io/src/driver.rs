@@ -249,6 +249,10 @@ impl Driver for IoDriver {
         self.timers.collect_when_idle(|| self.is_at_files()) || happened || self.kept.has_any()
     }
 
+    fn has_news(&self) -> bool {
+        self.reactor.has_news()
+    }
+
     fn dispatch(&self) -> bool {
         self.reactor.dispatch(&self.kept);
         self.timers.dispatch(&self.kept);

@@ -21,7 +21,7 @@ impl<'a> Here<'a> {
     #[inline(always)]
     #[must_use]
     pub fn wanted(self) -> bool {
-        self.0.jobs().is_fork_wanted()
+        self.0.jobs().is_fork_wanted_here()
     }
 
     /// How many workers the pool has.

@@ -1,6 +1,7 @@
 //! State of a team and its workers. No type here knows the team.
 
 mod adoption;
+mod attention;
 mod backoff;
 mod bitmap;
 mod blocking;
@@ -22,6 +23,7 @@ mod tick;
 mod watch;
 
 pub(crate) use adoption::Adoption;
+pub(crate) use attention::Attention;
 pub(crate) use backoff::Backoff;
 pub(crate) use bitmap::{BitmapMarks, BitmapTotals, OwnBitmap};
 pub(crate) use blocking::Blocking;

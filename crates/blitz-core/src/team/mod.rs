@@ -89,6 +89,8 @@ pub(crate) struct Team {
     asymmetric: Reliance,
     /// Counters for workers that publish every fork.
     always_demanding: CachePadded<Counters>,
+    /// Read instead of the pool's counters by workers that are called at their forks.
+    attentive: CachePadded<Counters>,
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<TaskQueue>,
     pub(crate) bitmap_totals: BitmapTotals,
@@ -148,6 +150,7 @@ impl Team {
             guests: Guests::new(),
             asymmetric: Reliance::new(asymmetric),
             always_demanding: CachePadded::new(Counters::always_demanding()),
+            attentive: CachePadded::new(Counters::attentive()),
             tasks: CachePadded::new(tasks),
             bitmap_totals: BitmapTotals::default(),
             lists: workers,
@@ -197,6 +200,16 @@ impl Team {
     fn publish_all(&self) {
         self.sleep.become_symmetric();
         self.workers().for_each(|worker| worker.publish_all(&self.always_demanding));
+    }
+
+    /// Makes a worker take the cold path of each fork, where it steps aside for the relief worker.
+    pub(crate) fn call_at_forks(&self, worker: &Worker) {
+        worker.change_demand(self.sleep.counters(), &self.attentive);
+    }
+
+    /// Ends what [`call_at_forks`](Self::call_at_forks) began.
+    pub(crate) fn end_call_at_forks(&self, worker: &Worker) {
+        worker.change_demand(&self.attentive, self.sleep.counters());
     }
 
     /// The bitmap, if this team has the bitmap scheduler.

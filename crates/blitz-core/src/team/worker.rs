@@ -1,7 +1,9 @@
 //! A worker: the part that its thread owns, and the part that others may see.
 
 use super::Team;
-use crate::state::{Backoff, Insight, LabelCache, OwnTasks, OwnerOnly, TaskQueues, WorkerCounters};
+use crate::state::{
+    Attention, Backoff, Insight, LabelCache, OwnTasks, OwnerOnly, TaskQueues, WorkerCounters,
+};
 use blitz_parts::deque::{Deque, Steal};
 use blitz_parts::job::{Header, Work};
 use blitz_parts::mail::Mailbox;
@@ -61,6 +63,7 @@ pub(crate) struct Own {
     pub(crate) order: Cell<Order>,
     pub(crate) opened_mail: RefCell<VecDeque<Work>>,
     pub(crate) backoff: Backoff,
+    pub(crate) attention: Attention,
     /// Tasks are being woken by events of the driver.
     pub(crate) dispatching: Cell<bool>,
     /// The last fair turn was for wakers that the driver had kept.
@@ -123,6 +126,7 @@ impl Worker {
                 order: Cell::new(Order::Newest),
                 opened_mail: RefCell::new(VecDeque::new()),
                 backoff: Backoff::default(),
+                attention: Attention::default(),
                 dispatching: Cell::new(false),
                 called_wakers: Cell::new(false),
                 in_wakers: Cell::new(0),
@@ -170,6 +174,16 @@ impl Worker {
     pub(super) fn publish_all(&self, always: &CachePadded<Counters>) {
         // SAFETY: the team holds the counters as long as the worker.
         unsafe { self.demand.tell_by(always) };
+    }
+
+    /// Makes the worker read other counters of the team.
+    pub(super) fn change_demand(
+        &self,
+        from: &CachePadded<Counters>,
+        to: &CachePadded<Counters>,
+    ) -> bool {
+        // SAFETY: the team holds the counters as long as the worker.
+        unsafe { self.demand.change(from, to) }
     }
 
     /// Arms a job of this worker's deque just before other threads can see it.

@@ -7,6 +7,8 @@ use blitz_parts::barrier;
 use blitz_parts::deque::{Mark, Place, Published, TakeBack};
 use blitz_parts::job::{Header, Work};
 use blitz_parts::prim::{SeqCst, Step, broken, fence};
+use blitz_parts::thread;
+use blitz_parts::ticks;
 use blitz_parts::trim::outgrown;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -79,7 +81,38 @@ impl Jobs<'_> {
     #[inline(always)]
     pub(crate) fn is_fork_wanted(self) -> bool {
         let demand = self.demand();
-        demand.anyone_inactive() && (!self.own_deque().has_public() || demand.all_wanted())
+        demand.anyone_inactive() && (!self.own_deque().has_public() || demand.asks_every_fork())
+    }
+
+    /// As [`is_fork_wanted`](Self::is_fork_wanted), for a caller that forks only then.
+    #[inline(always)]
+    pub(crate) fn is_fork_wanted_here(self) -> bool {
+        self.is_fork_wanted() && self.is_wanted_by_workers()
+    }
+
+    /// Whether a worker wants the fork. If only the watch has called for attention, steps aside for
+    /// the relief worker where that is due.
+    #[cold]
+    #[inline(never)]
+    fn is_wanted_by_workers(self) -> bool {
+        if !self.demand().is_attentive() {
+            return true;
+        }
+        if self.own().attention.is_due(|| ticks::to_duration(ticks::now())) {
+            self.attend_to_relief();
+        }
+        let demand = self.team().sleep().counters().peek();
+        demand.anyone_inactive() && !self.own_deque().has_public()
+    }
+
+    /// Leaves this processor to the relief worker, if that has something to do and does not run.
+    fn attend_to_relief(self) {
+        let (team, sleep) = (self.team(), self.team().sleep());
+        if sleep.on_relief().is_none() {
+            team.end_call_at_forks(self.worker());
+        } else if sleep.relief_waits() && team.driver().is_some_and(|driver| driver.has_news()) {
+            thread::step_aside();
+        }
     }
 
     /// Takes the newest fork back, if it is private.
@@ -160,6 +193,9 @@ impl Jobs<'_> {
     #[cold]
     #[inline(never)]
     pub(crate) fn share(self) {
+        if !self.is_wanted_by_workers() {
+            return;
+        }
         let published = if !self.demand().all_wanted() {
             let idle = self.team().sleep().counters().load().awake_but_idle();
             // A worker that is awake forces our jobs into the open before it sleeps; one that

@@ -43,6 +43,11 @@ impl Reactor {
         !batch.is_empty()
     }
 
+    /// Whether a wait would return at once; see [`Selector::has_news`].
+    pub(crate) fn has_news(&self) -> bool {
+        self.selector.has_news()
+    }
+
     /// Calls `add` to note wakers for the next [`dispatch`](Reactor::dispatch). Returns whether any
     /// are noted.
     pub(crate) fn note(&self, add: impl FnOnce(&mut VecDeque<Waker>)) -> bool {

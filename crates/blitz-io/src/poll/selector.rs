@@ -82,6 +82,21 @@ impl Selector {
         }
     }
 
+    /// Whether a wait would return at once: an event happened, the timer fired, or the waker was
+    /// called. Any thread. Returns false where the system does not tell.
+    #[cfg(target_os = "linux")]
+    pub(super) fn has_news(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut queue = [PollFd::new(&self.registry, PollFlags::IN)];
+        matches!(poll(&mut queue, Some(&Timespec::default())), Ok(1))
+    }
+
+    /// As above.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn has_news(&self) -> bool {
+        false
+    }
+
     /// The timeout to pass to the system's queue; `None` if the timer ends the wait.
     fn timeout(&self, queue: &mut Queue, limit: Limit) -> Option<Duration> {
         if limit.left.is_zero() {
@@ -189,6 +204,29 @@ mod tests {
 
     /// Waits that signals have ended: a process that another test starts sends one.
     const BY_SIGNALS: usize = 20;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_selector_has_news_from_a_wake_until_the_wait_that_it_ends() {
+        let selector = Selector::new(16).unwrap();
+        assert!(!selector.has_news());
+        selector.wake();
+        assert!(selector.has_news() && selector.has_news(), "asking takes nothing away");
+        selector.wait(Some(Limit::NOW), |token, _| panic!("an event of {token}"));
+        assert!(!selector.has_news());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_timer_that_has_fired_is_news() {
+        let selector = Selector::new(16).unwrap();
+        let queue = || selector.queue.lock().unwrap();
+        let limit = Limit { moment: 1, left: Duration::from_micros(1) };
+        assert_eq!(selector.timeout(&mut queue(), limit), None, "the timer ends the wait");
+        while !selector.has_news() {
+            std::thread::yield_now();
+        }
+    }
 
     #[test]
     fn a_wait_ends_at_its_limit_and_not_before() {

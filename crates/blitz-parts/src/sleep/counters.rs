@@ -18,6 +18,8 @@ const ONE_JEC: u64 = 1 << 32;
 const FIELD: u64 = 0xFFFF;
 /// More sleepers than there are inactive workers: no pool has such a word.
 const ALWAYS: u64 = FIELD;
+/// Another word of that kind.
+const ATTENTIVE: u64 = FIELD - 1;
 
 /// The most workers that a pool can count.
 pub const WORKERS_MAX: usize = FIELD as usize;
@@ -49,6 +51,19 @@ impl Counts {
         self.0 as u32 == ALWAYS as u32
     }
 
+    /// Whether the reading is of [`Counters::attentive`] or [`Counters::always_demanding`]: then a
+    /// fork takes its cold path even if a job is public.
+    #[inline(always)]
+    pub fn asks_every_fork(self) -> bool {
+        self.0 as u16 >= ATTENTIVE as u16
+    }
+
+    /// Whether the reading is of [`Counters::attentive`].
+    #[inline(always)]
+    pub fn is_attentive(self) -> bool {
+        self.0 as u32 == ATTENTIVE as u32
+    }
+
     /// Workers that look for work right now.
     #[inline]
     pub fn awake_but_idle(self) -> usize {
@@ -78,6 +93,12 @@ impl Counters {
     /// publish every job.
     pub fn always_demanding() -> Counters {
         Counters { word: AtomicU64::new(ALWAYS) }
+    }
+
+    /// A word that sends every fork of a worker through its cold path. There the worker looks at
+    /// the pool's own counters, too.
+    pub fn attentive() -> Counters {
+        Counters { word: AtomicU64::new(ATTENTIVE) }
     }
 
     /// A reading.

@@ -1,5 +1,5 @@
-//! Chooses the counters that a worker reads after each fork: the pool's, or a pair that always
-//! wants every job.
+//! Chooses the counters that a worker reads after each fork: the pool's, a word that always wants
+//! every job, or one that only sends forks through their cold path.
 
 use super::{Counters, Counts};
 use crate::prim::{AtomicPtr, Relaxed};
@@ -26,6 +26,17 @@ impl Demand {
         let counters = self.counters.load(Relaxed); // O11
         // SAFETY: by their obligation 1 `new` and `tell_by` were given counters that outlive this.
         unsafe { &*counters }.peek()
+    }
+
+    /// Makes the worker read the demand from `to`, starting at some later moment, if it reads it
+    /// from `from`. Returns whether it did.
+    ///
+    /// # Safety
+    /// 1. The counters outlive the demand.
+    pub unsafe fn change(&self, from: &CachePadded<Counters>, to: &CachePadded<Counters>) -> bool {
+        let from = core::ptr::from_ref(from).cast_mut();
+        let to = core::ptr::from_ref(to).cast_mut();
+        self.counters.compare_exchange(from, to, Relaxed, Relaxed).is_ok() // O11
     }
 
     /// Makes the worker read the demand from `counters`, starting at some later moment.

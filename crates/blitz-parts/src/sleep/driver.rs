@@ -20,6 +20,12 @@ pub trait Driver: Any + Send + Sync {
     /// As [`block`](Driver::block), but does not block.
     fn poll(&self) -> bool;
 
+    /// Whether `block` would return at once, as far as the system tells without waiting. Any
+    /// thread.
+    fn has_news(&self) -> bool {
+        false
+    }
+
     /// Wakes the tasks that wait for the noted events. Keeps every waker that may run user code.
     /// Returns whether it keeps any.
     fn dispatch(&self) -> bool;

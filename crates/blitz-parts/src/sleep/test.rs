@@ -505,6 +505,28 @@ fn sleep_13_a_worker_reads_the_counters_that_tell_it() {
 }
 
 #[test]
+fn sleep_13_a_call_at_forks_gives_way_to_the_demand_for_every_job() {
+    let pool = CachePadded::new(Counters::new());
+    let always = CachePadded::new(Counters::always_demanding());
+    let attentive = CachePadded::new(Counters::attentive());
+    // SAFETY: all are dropped after it.
+    let demand = unsafe { Demand::new(&pool) };
+    assert!(!demand.peek().asks_every_fork());
+    // SAFETY: as above.
+    assert!(unsafe { demand.change(&pool, &attentive) });
+    let called = demand.peek();
+    assert!(called.anyone_inactive() && called.is_attentive() && called.asks_every_fork());
+    assert!(!called.all_wanted());
+    // SAFETY: as above.
+    assert!(unsafe { demand.change(&attentive, &pool) });
+    // SAFETY: as above.
+    unsafe { demand.tell_by(&always) };
+    // SAFETY: as above.
+    assert!(!unsafe { demand.change(&pool, &attentive) });
+    assert!(demand.peek().all_wanted() && demand.peek().asks_every_fork());
+}
+
+#[test]
 fn sleep_15_a_spare_is_in_service_between_coming_and_leaving() {
     let sleep = Sleep::new(SleepPolicy::rayon(), false, 2);
     sleep.add_bed();

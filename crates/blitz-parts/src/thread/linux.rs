@@ -66,6 +66,22 @@ pub(super) fn set_slice(thread: i32, slice: Option<Duration>) -> bool {
     unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) == 0 }
 }
 
+pub(super) fn step_aside() {
+    /// How long the thread sleeps: a few times what it takes to switch to another.
+    static ASIDE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000 };
+    // The system may delay the end of a sleep by the slack, which is 50 us unless it is changed.
+    set_timer_slack(1);
+    // SAFETY: the kernel reads the time, which is alive during the call, and writes nothing.
+    unsafe { libc::nanosleep(&raw const ASIDE, core::ptr::null_mut()) };
+    set_timer_slack(0);
+}
+
+/// Sets how much later than asked sleeps of this thread may end; zero stands for the default.
+fn set_timer_slack(nanos: libc::c_ulong) {
+    // SAFETY: changes an attribute of this thread only.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, nanos) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::{attributes, current, is_blocked, set_slice, time_used};

@@ -55,6 +55,18 @@ pub fn is_blocked(thread: ThreadId) -> bool {
     system::is_blocked(thread.0)
 }
 
+/// Leaves the processor to a thread that is ready to run there, for some microseconds at least.
+///
+/// Unlike `sched_yield` it costs the calling thread no part of its share of the processor. Linux
+/// takes the rest of the slice away from a thread that yields.
+///
+/// ```
+/// blitz_parts::thread::step_aside();
+/// ```
+pub fn step_aside() {
+    system::step_aside();
+}
+
 /// Lets `thread` compute for about `slice` at a stretch before other threads get their turn. The
 /// system prefers a thread with a shorter slice when it wakes. `None` stands for the default slice.
 /// Returns whether the system supports that.

@@ -24,3 +24,7 @@ pub(super) fn is_blocked(_thread: i32) -> bool {
 pub(super) fn set_slice(_thread: i32, _slice: Option<Duration>) -> bool {
     false
 }
+
+pub(super) fn step_aside() {
+    crate::prim::yield_now();
+}
