@@ -41,11 +41,8 @@ impl Owner<'_> {
             return Relieved::Leaves;
         }
         // Without slices the kernel treats this thread like any other when it wakes.
-        let has_slice = thread::set_slice(thread::current(), Some(RELIEF_SLICE));
+        thread::set_slice(thread::current(), Some(RELIEF_SLICE));
         let takes_seat = self.relieve_until_over() == Relieved::Sits;
-        if has_slice {
-            thread::set_slice(thread::current(), None);
-        }
         if !sleep.end_relief(self.index()) {
             if takes_seat {
                 // The watch has counted it already.

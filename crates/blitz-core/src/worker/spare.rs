@@ -12,6 +12,8 @@ use crate::state::{Duty, Rest};
 use crate::team::{Owner, Team, Upward, current};
 use blitz_parts::prim::thread;
 use blitz_parts::stock::Stock;
+use blitz_parts::thread as system_thread;
+use blitz_parts::tuning::RELIEF_SLICE;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
@@ -47,6 +49,8 @@ impl Owner<'_> {
             drop(stock);
             // The watch may have considered this spare blocked while it left.
             self.tasks().attend(None);
+            // So that it preempts workers that compute when it is called for relief.
+            system_thread::set_slice(system_thread::current(), Some(RELIEF_SLICE));
             call = self.team().spares.rest(rest);
         }
     }
@@ -64,6 +68,7 @@ impl Owner<'_> {
         };
         if sits {
             self.tasks().attend(None);
+            system_thread::set_slice(system_thread::current(), None);
             self.run_until_stopped();
         }
         self.hand_jobs_on();

@@ -32,7 +32,7 @@ use blitz_parts::prim::thread::{self, Thread};
 use blitz_parts::prim::{SeqCst, Step, broken, fence, park_for};
 use blitz_parts::thread as system_thread;
 use blitz_parts::tuning::{
-    COMPUTE_SLICE, STALL_LOOKS, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_DOZED,
+    COMPUTE_SLICE, RELIEF_SLICE, STALL_LOOKS, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_DOZED,
     WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE, WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
 };
 use blitz_parts::watch::Next;
@@ -88,6 +88,8 @@ pub(super) fn start(team: &Team) -> io::Result<Thread> {
 
 fn run(team: &Team) {
     team.watch.begin_here();
+    // So that it looks in time although all processors are busy.
+    system_thread::set_slice(system_thread::current(), Some(RELIEF_SLICE));
     let mut seen = Vec::new();
     let mut lease_free_since = None;
     let mut idle_looks = 0;
