@@ -26,7 +26,10 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) {
         // The last waiter takes the entry away. Another word may get this address later, and its
         // waker must not find the entry: whether it does would depend on the allocator, and a seed
         // would not always replay.
-        if Arc::strong_count(&changed) == 2 {
+        let is_last = Arc::strong_count(&changed) == 2;
+        // Before the lock is given back, or the next waiter would count this one.
+        drop(changed);
+        if is_last {
             table.remove(&key);
         }
     }
@@ -41,6 +44,7 @@ pub(super) fn wake_one(word: &AtomicU32) {
 
 #[cfg(test)]
 mod tests {
+    use super::WAITING;
     use crate::park::futex::{wait, wake_one};
     use crate::prim::{Acquire, AtomicU32, Release, Step, canary, check, thread};
     use std::sync::Arc;
@@ -63,6 +67,29 @@ mod tests {
     #[test]
     fn futex_1_a_modelled_change_followed_by_wake_is_never_missed() {
         check(10, None, change_and_wake);
+    }
+
+    /// Two threads wait for one word, and each is woken.
+    fn two_wait() {
+        let word = Arc::new(AtomicU32::new(0));
+        let waiters = [(); 2].map(|()| {
+            let word = word.clone();
+            thread::spawn(move || {
+                while word.load(Acquire) == 0 {
+                    wait(&word, 0);
+                }
+            })
+        });
+        word.store(1, Release);
+        wake_one(&word);
+        wake_one(&word);
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+        assert!(WAITING.lock().unwrap().is_empty(), "an entry is left for the next word here");
+    }
+
+    #[test]
+    fn futex_the_last_waiter_takes_the_entry_away() {
+        check(10, Some(2), two_wait);
     }
 
     #[test]
