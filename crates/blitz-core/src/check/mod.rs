@@ -50,14 +50,17 @@ use blitz_parts::prim::{self, Step, any_below, let_time_stand_still, thread};
 use futures::{Followed, Handle};
 use ledger::Ledger;
 use std::future::Future;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 /// How many preemptions a schedule with priorities has.
 const PREEMPTIONS: Option<usize> = Some(3);
 
-/// Runs `program` in at least so many schedules.
+/// Runs `program` in at least so many schedules, of which a seed can replay each.
 fn check(schedules: usize, program: impl Fn() + Send + Sync + 'static) {
-    prim::check(schedules, PREEMPTIONS, balanced(program));
+    let program = Arc::new(balanced(program));
+    let replayed = program.clone();
+    println!("the sum of the first steps: {:x}", prim::check_replay(move || replayed()));
+    prim::check(schedules, PREEMPTIONS, move || program());
 }
 
 /// Asserts that `program` fails in some schedule if `step` is left out.

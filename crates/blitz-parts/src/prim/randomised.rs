@@ -10,8 +10,11 @@ pub use shuttle::{lazy_static, thread_local};
 use super::checked::{execute, with_broken};
 use super::stand_ins::reset_system;
 use shuttle::scheduler::{
-    PctScheduler, RandomScheduler, Scheduler, UncontrolledNondeterminismCheckScheduler,
+    PctScheduler, RandomScheduler, Schedule, Scheduler, Task, TaskId,
+    UncontrolledNondeterminismCheckScheduler,
 };
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Stands between two idle rounds. Yields now and then: a thread of high priority would otherwise
@@ -98,9 +101,56 @@ pub fn any_below(n: usize) -> usize {
 }
 
 /// Asserts that the same choices lead to the same execution, so that a seed can be replayed.
-pub fn check_replay(model: impl Fn() + Sync + Send + 'static) {
+/// Returns a number that stands for all steps of all executions: it is the same in each process.
+pub fn check_replay(model: impl Fn() + Sync + Send + 'static) -> u64 {
+    let sum = Rc::new(Cell::new(0));
     let scheduler = RandomScheduler::new_from_seed(0, PER_SEED);
-    run(UncontrolledNondeterminismCheckScheduler::new(scheduler), Arc::new(model));
+    let summed = Summed { scheduler, sum: sum.clone() };
+    run(UncontrolledNondeterminismCheckScheduler::new(summed), Arc::new(model));
+    sum.get()
+}
+
+/// Sums up each question to a scheduler, and each answer.
+struct Summed<S> {
+    scheduler: S,
+    sum: Rc<Cell<u64>>,
+}
+
+impl<S> Summed<S> {
+    /// The order of the values counts.
+    fn add(&self, value: u64) {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        self.sum.set((self.sum.get().rotate_left(5) ^ value).wrapping_mul(ODD));
+    }
+
+    fn add_task(&self, task: TaskId) {
+        self.add(usize::from(task) as u64);
+    }
+}
+
+impl<S: Scheduler> Scheduler for Summed<S> {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        self.scheduler.new_execution()
+    }
+
+    fn next_task(
+        &mut self,
+        runnable: &[&Task],
+        current: Option<TaskId>,
+        is_yielding: bool,
+    ) -> Option<TaskId> {
+        let chosen = self.scheduler.next_task(runnable, current, is_yielding);
+        runnable.iter().for_each(|task| self.add_task(task.id()));
+        self.add(u64::from(is_yielding));
+        chosen.into_iter().for_each(|task| self.add_task(task));
+        chosen
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        let number = self.scheduler.next_u64();
+        self.add(number);
+        number
+    }
 }
 
 /// Explores `model` in random schedules (see [`explore_randomly`]) and asserts that there were at
