@@ -105,6 +105,8 @@ mod join_waker;
 #[cfg(all(test, blitz_loom))]
 mod model;
 mod owned;
+#[cfg(all(test, blitz_loom))]
+mod owned_model;
 mod place;
 mod reference;
 #[cfg(test)]
