@@ -106,6 +106,8 @@ impl Owned {
 
     /// Adds those that come next to what `tasks` has of the list; says whether there may be more.
     fn more_tasks(&self, tasks: &mut Vec<TaskRef>) -> bool {
+        // Before the lock: a long list takes long to move.
+        tasks.reserve(LIST_PART);
         let list = self.lock();
         // New tasks come in front, and those that leave do not come back. So what follows the last
         // one that is still here has not been seen. A closed list is short, and its last tasks do
@@ -123,6 +125,7 @@ impl Owned {
         };
         for _ in 0..LIST_PART {
             let Some(task) = NonNull::new(at) else { return false };
+            debug_assert!(tasks.len() < tasks.capacity(), "no allocation under the lock");
             // SAFETY: a task in the list is alive while the list is locked.
             tasks.push(unsafe { TaskRef::from_header(task) });
             // SAFETY: the lock is held.
