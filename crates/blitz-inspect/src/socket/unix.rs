@@ -3,6 +3,8 @@
 use crate::connection::Socket;
 use crate::guard::Guard;
 use crate::server::Server;
+use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
@@ -81,16 +83,28 @@ fn remove_stale(folder: &Path) {
         let path = entry.path();
         let is_ours = path.extension().is_some_and(|end| end == "sock")
             && entry.file_type().is_ok_and(|kind| kind.is_socket());
-        let is_refused = |error: &io::Error| error.kind() == ErrorKind::ConnectionRefused;
-        if is_ours && UnixStream::connect(&path).is_err_and(|error| is_refused(&error)) {
+        if is_ours && is_refused(&path) {
             drop(fs::remove_file(path));
         }
     }
 }
 
+/// Whether no process listens at `path`. Never waits: a process that is stopped accepts no client,
+/// and its socket may have no room for one more.
+fn is_refused(path: &Path) -> bool {
+    let connect = || {
+        let socket = net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+        fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+        ioctl_fionbio(&socket, true)?;
+        net::connect(&socket, &SocketAddrUnix::new(path)?)
+    };
+    connect() == Err(Errno::CONNREFUSED)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{folder, listen_in, prepare, user};
+    use super::{AddressFamily, Errno, SocketAddrUnix, SocketType, ioctl_fionbio};
+    use super::{folder, listen_in, net, prepare, remove_stale, user};
     use crate::pools::Pools;
     use crate::server::{Limits, Server};
     use std::fs::{self, Permissions};
@@ -146,6 +160,33 @@ mod tests {
         client.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         assert!(answer.contains("\"pools\":[]"), "{answer}");
+    }
+
+    /// The sockets of a process that is stopped fill up, since each start of another process
+    /// connects once.
+    #[test]
+    fn a_socket_without_room_is_not_waited_for() {
+        let place = Place::new("full");
+        let path = place.0.join("1.sock");
+        let stopped = UnixListener::bind(&path).unwrap();
+        let address = SocketAddrUnix::new(&path).unwrap();
+        let mut clients = Vec::new();
+        let refused = loop {
+            let client = net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+            ioctl_fionbio(&client, true).unwrap();
+            match net::connect(&client, &address) {
+                Ok(()) => clients.push(client),
+                Err(error) => break error,
+            }
+        };
+        // Other systems refuse a client for which there is no room.
+        if refused == Errno::AGAIN {
+            remove_stale(&place.0);
+            assert!(path.exists());
+        }
+        drop(stopped);
+        remove_stale(&place.0);
+        assert!(!path.exists());
     }
 
     #[test]
