@@ -62,8 +62,8 @@ impl Pools {
     /// Shows a pool under `name`, or `name-2` and so on if another pool has the name. Returns the
     /// name.
     pub fn add(&self, name: &str, source: Arc<dyn Source>) -> Arc<str> {
+        drop(self.alive());
         let mut pools = self.lock();
-        pools.retain(|shown| !shown.source.is_over());
         let is_free = |name: &str| pools.iter().all(|shown| &*shown.name != name);
         let mut numbered = (2..).map(|number| format!("{name}-{number}"));
         let free = if is_free(name) { None } else { numbered.find(|name| is_free(name)) };
@@ -86,9 +86,17 @@ impl Pools {
 
     /// All that have not ended. Those that have are forgotten.
     fn alive(&self) -> Vec<Shown> {
-        let mut pools = self.lock();
-        pools.retain(|shown| !shown.source.is_over());
-        pools.clone()
+        // Not under the lock: a source may drop the last reference to its pool, which drops
+        // closures of the user.
+        let shown = self.lock().clone();
+        let (over, alive): (Vec<_>, Vec<_>) =
+            shown.into_iter().partition(|shown| shown.source.is_over());
+        if !over.is_empty() {
+            let is_over =
+                |shown: &Shown| over.iter().any(|over| Arc::ptr_eq(&over.name, &shown.name));
+            self.lock().retain(|shown| !is_over(shown));
+        }
+        alive
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Shown>> {

@@ -6,7 +6,7 @@ use blitz_inspect::{
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -19,6 +19,20 @@ struct Counted {
     most: AtomicUsize,
     reads: AtomicUsize,
     is_over: AtomicBool,
+    /// What the pool drops at its end.
+    kept: Mutex<Option<Kept>>,
+}
+
+/// Looks for pools when it is dropped.
+struct Kept {
+    pools: Pools,
+    seen: Arc<Mutex<String>>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        *self.seen.lock().unwrap() = format!("{:?}", self.pools);
+    }
 }
 
 impl Counted {
@@ -34,7 +48,12 @@ impl Counted {
 
 impl Source for Counted {
     fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::SeqCst)
+        let is_over = self.is_over.load(Ordering::SeqCst);
+        if is_over {
+            let kept = self.kept.lock().unwrap().take();
+            drop(kept);
+        }
+        is_over
     }
     fn summary(&self) -> String {
         self.read("\"a\":1")
@@ -330,4 +349,16 @@ fn a_stream_goes_on_until_the_pool_ends() {
 fn nothing_listens_unless_it_is_asked_to() {
     assert!(blitz_inspect::pages().is_empty());
     assert_eq!(blitz_inspect::tool_socket(), None);
+}
+
+#[test]
+fn a_pool_that_ends_may_drop_what_looks_for_pools() {
+    let (pools, pool) = (Pools::default(), Arc::new(Counted::default()));
+    pools.add("api", pool.clone());
+    let seen = Arc::default();
+    *pool.kept.lock().unwrap() = Some(Kept { pools: pools.clone(), seen: Arc::clone(&seen) });
+    pool.is_over.store(true, Ordering::SeqCst);
+    assert_eq!(&*pools.add("api", Arc::new(Counted::default())), "api", "the name is free again");
+    assert_eq!(*seen.lock().unwrap(), "Pools([])");
+    assert_eq!(format!("{pools:?}"), "Pools([\"api\"])");
 }
