@@ -20,8 +20,10 @@ pub enum Status {
     Forbidden,
     /// There is nothing.
     NotFound,
-    /// Not in this way.
-    MethodNotAllowed,
+    /// Only GET.
+    UseGet,
+    /// Only POST.
+    UsePost,
     /// The client took too long.
     Timeout,
     /// No request here has a body.
@@ -40,7 +42,7 @@ impl Status {
             Status::Unauthorized => "401 Unauthorized",
             Status::Forbidden => "403 Forbidden",
             Status::NotFound => "404 Not Found",
-            Status::MethodNotAllowed => "405 Method Not Allowed",
+            Status::UseGet | Status::UsePost => "405 Method Not Allowed",
             Status::Timeout => "408 Request Timeout",
             Status::BodyTooLarge => "413 Content Too Large",
             Status::HeadTooLarge => "431 Request Header Fields Too Large",
@@ -51,7 +53,8 @@ impl Status {
     fn own_field(self) -> &'static str {
         match self {
             Status::Unauthorized => "WWW-Authenticate: Bearer\r\n",
-            Status::MethodNotAllowed => "Allow: GET\r\n",
+            Status::UseGet => "Allow: GET\r\n",
+            Status::UsePost => "Allow: POST\r\n",
             Status::Busy => "Retry-After: 1\r\n",
             _ => "",
         }

@@ -93,7 +93,7 @@ fn asset(head: &Head<'_>) -> Option<Response> {
     };
     Some(match head.method {
         Method::Get => Response::new(kind, text.as_bytes()),
-        _ => Response::refusal(Status::MethodNotAllowed, "use GET"),
+        _ => Response::refusal(Status::UseGet, "use GET"),
     })
 }
 
@@ -118,8 +118,10 @@ fn data(
         _ => return Err(Response::refusal(Status::NotFound, "there is nothing here")),
     };
     if head.method != wanted {
-        let why = if wanted == Method::Get { "use GET" } else { "use POST" };
-        return Err(Response::refusal(Status::MethodNotAllowed, why));
+        return Err(match wanted {
+            Method::Post => Response::refusal(Status::UsePost, "use POST"),
+            _ => Response::refusal(Status::UseGet, "use GET"),
+        });
     }
     guard.admit_to_data(head).map_err(refuse)?;
     match path {

@@ -226,6 +226,14 @@ fn strange_requests_are_refused() {
 }
 
 #[test]
+fn a_refused_method_is_told_the_one_that_is_allowed() {
+    let bed = bed();
+    assert!(bed.get("/api/v1/probe").contains("\r\nAllow: POST\r\n"));
+    let answer = bed.send(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert!(answer.contains("\r\nAllow: GET\r\n"), "{answer}");
+}
+
+#[test]
 fn a_head_of_a_mebibyte_is_cut_off() {
     let bed = bed();
     let mut head = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_vec();
