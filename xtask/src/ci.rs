@@ -101,6 +101,10 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             let events = ["--package", "blitz-rt", "--features", "tracing", "--test", "trace"];
             command(job, &[&["clippy"], &events[..], &["--", "-D", "warnings"]].concat())?;
             command(job, &[&["test"], &events[..]].concat())?;
+            let page =
+                ["--package", "blitz-rt", "--features", "inspect", "--test", "inspect_pools"];
+            command(job, &[&["clippy"], &page[..], &["--", "-D", "warnings"]].concat())?;
+            command(job, &[&["test"], &page[..]].concat())?;
             let guest = ["--package", "blitz-rt", "--features", "tokio-guest"];
             let targets = ["--test", "guest", "--test", "guest_limits"];
             command(job, &[&["clippy"], &guest[..], &lints].concat())?;

@@ -20,7 +20,7 @@ use crate::base::BuildError;
 use crate::team::Team;
 pub use blitz_inspect::{Inspect, Page, Token, pages, tool_socket};
 use blitz_inspect::{MetricsFormat, Source, TraceFormat};
-use std::io;
+use std::io::{self, Write};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -60,15 +60,20 @@ impl Wish {
         let (name, before) = (if self.is_global { "global" } else { "pool" }, pages().len());
         match pool.show(&settings, name) {
             Ok(Some(page)) if self.is_from_env && pages().len() > before => {
-                eprintln!("blitz: look inside of process {} at {}", std::process::id(), page.url());
+                say(&format!("look inside of process {} at {}", std::process::id(), page.url()));
             }
             Ok(_) => {}
             // Other programs that inherit the variable must work, although the port is taken.
-            Err(error) if self.is_from_env => eprintln!("blitz: {error} (from BLITZ_INSPECT)"),
+            Err(error) if self.is_from_env => say(&format!("{error} (from BLITZ_INSPECT)")),
             Err(error) => return Err(BuildError::inspect(error)),
         }
         Ok(())
     }
+}
+
+/// Writes a line for people. Not by `eprintln`, which panics if no process reads it.
+fn say(text: &str) {
+    drop(writeln!(io::stderr(), "blitz: {text}"));
 }
 
 impl Handle {
