@@ -427,3 +427,13 @@ pub const TYPES_MAX: usize = 1_000;
 
 /// After so many looks at the same poll or job, a millisecond each, the watch counts a stall.
 pub const STALL_LOOKS: u32 = 20;
+
+/// After so many looks the watch asks the system how the thread has spent its time, so that it can
+/// compare later. Most long polls end before that.
+pub const STALL_LOOKS_HALF: u32 = STALL_LOOKS / 2;
+
+/// The same as a time, for threads that ask when no watch looks.
+pub const STALL_COUNTS: Duration = Duration::from_millis(20);
+
+/// After so many looks the watch has the stall reported to the user.
+pub const STALL_LOOKS_REPORT: u32 = 100;

@@ -20,6 +20,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-parts/src/park/futex/mod.rs",
     "crates/blitz-parts/src/prim.rs",
     "crates/blitz-parts/src/stack/mod.rs",
+    "crates/blitz-parts/src/thread/calls.rs",
     "crates/blitz-parts/src/thread/mod.rs",
     "crates/blitz-parts/src/thread/unknown.rs",
     "bench/contestant/src/os/mod.rs",

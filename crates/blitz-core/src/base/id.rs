@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use blitz_parts::task::{Runnable, Serial, TaskRef};
+use blitz_parts::task::{Runnable, Serial, ShownTask, TaskRef};
 use std::fmt;
 
 /// The id of a task or job: a serial number, unique in the process.
@@ -17,6 +17,11 @@ impl Id {
     }
 
     pub(crate) fn of_runnable(task: &Runnable) -> Id {
+        Id(task.serial())
+    }
+
+    /// Of a task that a worker shows to others.
+    pub(crate) fn of_shown(task: ShownTask) -> Id {
         Id(task.serial())
     }
 

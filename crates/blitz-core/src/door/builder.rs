@@ -3,14 +3,14 @@
 #![forbid(unsafe_code)]
 
 use super::backend::{IoBackend, note_stopped_clock};
-use super::env::{spares_from_env, workers_from_env};
+use super::env::{logs_stalls, spares_from_env, workers_from_env};
 use super::handle::Handle;
 use super::pool::Pool;
 use super::threads::{Spawn, Starting, ThreadBuilder, spawn_default};
 use crate::base::BuildError;
 use crate::base::ambient::Ambient;
 use crate::state::Scheduler;
-use crate::state::{Config, SlowPoll, WaitPolicy, default_workers};
+use crate::state::{Config, SlowPoll, StallReport, WaitPolicy, default_workers};
 use crate::task;
 use crate::team::Team;
 use crate::worker::{adopt, connect, is_worker, run_start_handler};
@@ -513,6 +513,30 @@ impl PoolBuilder {
         self
     }
 
+    /// Sets the handler that is called for each worker that does not come back from a poll or job.
+    ///
+    /// It is called once per stall, when the watch has seen the worker in the same poll or job for
+    /// about a tenth of a second. The watch looks while work waits, so a worker that is stuck while
+    /// there is nothing else to do may not be reported; [`Pool::stalls`] lists it. A job that forks
+    /// is not stuck, however long it takes.
+    ///
+    /// The handler runs on a thread of its own. It may block or panic, and the pool goes on; later
+    /// reports wait for it.
+    ///
+    /// Without a handler nothing is written, because jobs of a second or more are what many pools
+    /// are for. With the variable `BLITZ_STALLS=1` a line goes to standard error, at most once per
+    /// second.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().stall_handler(|report| eprintln!("{report}")).build()?;
+    /// # drop(pool);
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn stall_handler(mut self, handler: impl Fn(&StallReport) + Send + Sync + 'static) -> Self {
+        self.config.stall_handler = Some(Box::new(handler));
+        self
+    }
+
     /// Sets how many bytes each worker has for its [timeline](Pool::trace); 0 turns it off.
     ///
     /// The default is 320 KiB, which a worker allocates with its first event. Threads that are not
@@ -651,6 +675,7 @@ impl PoolBuilder {
         if self.config.spares.is_none() {
             self.config.spares = spares_from_env()?;
         }
+        self.config.logs_stalls = logs_stalls()?;
         let most = WORKERS_MAX - workers;
         if let Some(spares) = self.config.spares.filter(|&spares| spares > most) {
             return Err(BuildError::config(format!(

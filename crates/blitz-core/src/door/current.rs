@@ -11,9 +11,9 @@ use super::unfinished::Unfinished;
 use crate::base::context;
 use crate::sched::end::try_hold;
 use crate::sched::hold::Hold;
-use crate::state::Scheduler;
+use crate::state::{Scheduler, StallReport};
 use crate::team::{Team, Worker, current, entered};
-use crate::worker::{visit, with_worker};
+use crate::worker::{self, visit, with_worker};
 use std::time::Duration;
 
 /// Returns the index of the current thread among the workers of its pool, if it is a worker. A
@@ -148,6 +148,28 @@ pub fn trace(last: Duration) -> Trace {
 #[track_caller]
 pub fn tasks() -> TaskList {
     with_current_team(TaskList::of)
+}
+
+/// Returns the workers of the current or the global pool that do not come back.
+///
+/// Such a worker has been in the same poll or job for 20 ms or more, without a fork. It is seen by
+/// the watch, which looks while work waits, and by calls of this function. So a worker that is
+/// stuck while nothing waits is in the list 20 ms after the first call. No worker stops for it.
+///
+/// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler) is called for each of them.
+///
+/// ```
+/// for report in blitz::stalls() {
+///     eprintln!("{report}");
+/// }
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[must_use]
+#[track_caller]
+pub fn stalls() -> Vec<StallReport> {
+    with_current_team(worker::stalls)
 }
 
 /// Returns what the end of the current or the global pool waits for, or would wait for.

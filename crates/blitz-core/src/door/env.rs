@@ -13,6 +13,9 @@ pub(super) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
 /// The variable that sets how many threads a pool may start beyond its workers.
 const SPARES_VARIABLE: &str = "BLITZ_SPARES";
 
+/// The variable that has stalls written to standard error.
+const STALLS_VARIABLE: &str = "BLITZ_STALLS";
+
 /// Returns the value of `BLITZ_WORKERS`, if it is set; 0 means one worker per core.
 pub(super) fn workers_from_env() -> Result<Option<usize>, BuildError> {
     from_env(WORKERS_VARIABLE, parse_workers)
@@ -23,10 +26,15 @@ pub(super) fn spares_from_env() -> Result<Option<usize>, BuildError> {
     from_env(SPARES_VARIABLE, parse_spares)
 }
 
-fn from_env(
+/// Returns whether `BLITZ_STALLS` wants a line for each stall.
+pub(super) fn logs_stalls() -> Result<bool, BuildError> {
+    Ok(from_env(STALLS_VARIABLE, parse_switch)?.unwrap_or(false))
+}
+
+fn from_env<T>(
     variable: &str,
-    parse: impl FnOnce(&OsString) -> Result<usize, BuildError>,
-) -> Result<Option<usize>, BuildError> {
+    parse: impl FnOnce(&OsString) -> Result<T, BuildError>,
+) -> Result<Option<T>, BuildError> {
     match std::env::var_os(variable) {
         None => Ok(None),
         // `VARIABLE=` is how unit files and shells unset one.
@@ -39,6 +47,14 @@ fn from_env(
 fn parse_number(text: &OsString) -> Option<usize> {
     let number = text.to_str().and_then(|text| text.trim().parse::<usize>().ok());
     number.filter(|&number| number <= WORKERS_MAX)
+}
+
+fn parse_switch(text: &OsString) -> Result<bool, BuildError> {
+    match text.to_str().map(str::trim) {
+        Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        _ => Err(BuildError::config(format!("{STALLS_VARIABLE} is {text:?}; it must be 0 or 1"))),
+    }
 }
 
 fn parse_spares(text: &OsString) -> Result<usize, BuildError> {
@@ -61,7 +77,7 @@ fn parse_workers(text: &OsString) -> Result<usize, BuildError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{WORKERS_MAX, parse_spares, parse_workers};
+    use super::{WORKERS_MAX, parse_spares, parse_switch, parse_workers};
     use std::ffi::OsString;
 
     #[test]
@@ -79,6 +95,14 @@ mod tests {
             message.contains("BLITZ_SPARES") && message.contains("from 0 to 65535"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_switch_is_on_or_off() {
+        assert!(parse_switch(&OsString::from(" 1 ")).unwrap());
+        assert!(!parse_switch(&OsString::from("0")).unwrap());
+        let message = parse_switch(&OsString::from("yes")).unwrap_err().to_string();
+        assert!(message.contains("BLITZ_STALLS is \"yes\""), "{message}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::metrics::{PoolMetrics, WorkerMetrics};
-use crate::state::{Histogram, StateTimes};
+use crate::state::{Histogram, StallKind, StateTimes};
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
@@ -253,7 +253,12 @@ impl Exposition<'_> {
     fn rest(&self, page: &mut Page<'_>) {
         let metrics = self.metrics;
         page.family(Family::Counter, "blitz_stalls", "Polls and jobs that took too long.");
-        page.counter(&[], metrics.stalls);
+        for kind in StallKind::ALL {
+            page.counter(&[("kind", kind.name().to_owned())], metrics.stalls_of(kind));
+        }
+        let help = "Workers that do not come back from a poll or job at this moment.";
+        page.family(Family::Gauge, "blitz_stalled_workers", help);
+        page.line("", &[], metrics.stalled_workers);
         page.family(Family::Counter, "blitz_panics_reported", "Panics of detached work.");
         page.counter(&[], metrics.panics_reported);
         page.family(Family::Gauge, "blitz_spares", "Threads beyond the workers, by state.");

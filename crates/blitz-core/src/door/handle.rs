@@ -18,10 +18,10 @@ use crate::ops::spawn;
 use crate::ops::yield_job::{Yield, yield_job, yield_local};
 use crate::sched::end::try_hold;
 use crate::sched::hold::Hold;
-use crate::state::Scheduler;
+use crate::state::{Scheduler, StallReport};
 use crate::task::{self, JoinHandle, TrySpawnError};
 use crate::team::{Entered, Owner, Team, current, is_entering_over};
-use crate::worker::{current_team, index_in};
+use crate::worker::{self, current_team, index_in};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -571,6 +571,18 @@ impl Handle {
     #[must_use]
     pub fn tasks(&self) -> TaskList {
         TaskList::of(&self.team)
+    }
+
+    /// As [`stalls`](crate::stalls()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert!(pool.handle().stalls().is_empty());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn stalls(&self) -> Vec<StallReport> {
+        worker::stalls(&self.team)
     }
 
     /// As [`unfinished`](crate::unfinished()), of this pool.

@@ -4,8 +4,9 @@
 
 use super::task_metrics::TaskMetrics;
 use super::type_metrics::{TraceMetrics, TypeMetrics};
-use crate::state::{Histogram, Insight, StateTimes, Times};
+use crate::state::{Histogram, Insight, StallKind, StateTimes, Times};
 use crate::team::{Team, Worker};
+use crate::worker::stalled;
 use std::fmt;
 use std::time::Duration;
 
@@ -115,6 +116,10 @@ pub struct PoolMetrics {
     /// How often the watch has found a worker that had not come back from one poll or job for
     /// twenty of its looks. It looks about once per millisecond while work waits.
     pub stalls: u64,
+    /// The same by what the worker did: see [`PoolMetrics::stalls_of`].
+    pub(super) stalls_by_kind: [u64; 4],
+    /// How many workers do not come back at this moment: see [`stalls`](crate::stalls()).
+    pub stalled_workers: usize,
     /// How long jobs took, without private forks. A job that was not timed counts as long as the
     /// next timed one.
     pub job_times: Histogram,
@@ -132,6 +137,7 @@ pub struct PoolMetrics {
 
 impl PoolMetrics {
     pub(super) fn of(team: &Team) -> PoolMetrics {
+        let stalls = team.stalls.counts();
         PoolMetrics {
             workers: team.workers().map(WorkerMetrics::of).collect(),
             tasks: TaskMetrics::of(team),
@@ -139,7 +145,9 @@ impl PoolMetrics {
             spares: team.spares.started(),
             spares_in_service: team.spares.in_service(),
             spares_refused: team.spares.refusals(),
-            stalls: team.stalls.get(),
+            stalls: stalls.iter().sum(),
+            stalls_by_kind: stalls,
+            stalled_workers: stalled(team),
             job_times: sum(team, |insight| &insight.jobs),
             wake_latencies: sum(team, |insight| &insight.wakes),
             driver_waits: sum(team, |insight| &insight.driver_waits),
@@ -147,6 +155,17 @@ impl PoolMetrics {
             types: TypeMetrics::of(team),
             trace: TraceMetrics::of(team),
         }
+    }
+
+    /// Returns how many of the [stalls](PoolMetrics::stalls) were of this kind.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.metrics().stalls_of(blitz::StallKind::Blocked), 0);
+    /// ```
+    #[must_use]
+    pub fn stalls_of(&self, kind: StallKind) -> u64 {
+        self.stalls_by_kind[kind as usize]
     }
 
     /// The sum over all workers.

@@ -20,6 +20,7 @@ mod join_set;
 mod local_set;
 pub(crate) mod metrics;
 pub(crate) mod pool;
+mod stalls;
 pub(crate) mod task_builder;
 pub(crate) mod task_info;
 pub(crate) mod task_metrics;

@@ -18,10 +18,10 @@ use crate::ops::scope_fifo::{self, ScopeFifo};
 use crate::ops::spawn;
 use crate::ops::yield_job::{Yield, yield_job, yield_local};
 use crate::sched::hold::Hold;
-use crate::state::Scheduler;
+use crate::state::{Scheduler, StallReport};
 use crate::task::{self, JoinHandle, TrySpawnError};
 use crate::team::Team;
-use crate::worker::{index_in, shut_down};
+use crate::worker::{self, index_in, shut_down};
 use blitz_parts::prim::{mpsc, thread};
 use std::fmt;
 use std::future::Future;
@@ -602,6 +602,18 @@ impl Pool {
     #[must_use]
     pub fn tasks(&self) -> TaskList {
         TaskList::of(&self.team)
+    }
+
+    /// As [`stalls`](crate::stalls()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert!(pool.stalls().is_empty());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn stalls(&self) -> Vec<StallReport> {
+        worker::stalls(&self.team)
     }
 
     /// As [`unfinished`](crate::unfinished()), of this pool.

@@ -193,6 +193,7 @@ impl Tasks<'_> {
             self.note_delay(stamp);
         }
         task.set_stamp(self.own().noted.coarse.get());
+        self.queues.shown.set(&task);
         let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
         counters.count(&ran);
         if self.seat.is_noted() {

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::choice::Scheduler;
+use super::stall::StallHandler;
 use crate::base::Id;
 use crate::base::panic::Payload;
 use blitz_parts::prim::{Instant, thread};
@@ -65,6 +66,9 @@ pub(crate) struct Config {
     /// How many threads may be started beyond the workers; `None`: by the number of workers.
     pub(crate) spares: Option<usize>,
     pub(crate) spares_handler: Option<SparesHandler>,
+    pub(crate) stall_handler: Option<StallHandler>,
+    /// Write a line for each stall, if there is no handler.
+    pub(crate) logs_stalls: bool,
     pub(crate) blocking_threads: usize,
     pub(crate) blocking_keep_alive: Duration,
     /// The backend for the driver; only the driver knows its type.
@@ -100,6 +104,8 @@ impl Default for Config {
             scheduler: None,
             spares: None,
             spares_handler: None,
+            stall_handler: None,
+            logs_stalls: false,
             blocking_threads: BLOCKING_THREADS_MAX,
             blocking_keep_alive: BLOCKING_KEEP_ALIVE,
             backend: None,

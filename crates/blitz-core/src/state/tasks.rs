@@ -7,7 +7,7 @@ use super::counters::TaskCounters;
 use super::tick::Tick;
 use blitz_parts::lifo::LifoSlot;
 use blitz_parts::ring::Ring;
-use blitz_parts::task::{Owned, Runnable};
+use blitz_parts::task::{Owned, Runnable, Shown};
 use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
 use std::cell::Cell;
 use std::fmt;
@@ -23,6 +23,8 @@ pub(crate) struct TaskQueues {
     /// Tasks that wait after a first poll on this worker.
     pub(crate) owned: Owned,
     pub(crate) counters: TaskCounters,
+    /// The task that the worker polls.
+    pub(crate) shown: Shown,
 }
 
 /// The part of a worker's tasks that only its own thread uses.
@@ -50,6 +52,7 @@ impl TaskQueues {
             bitmap: bitmap.then(Box::default),
             owned: Owned::new(),
             counters: TaskCounters::default(),
+            shown: Shown::default(),
         }
     }
 

@@ -23,8 +23,8 @@ pub(crate) use worker::{Order, Worker, taken};
 use crate::base::ambient::Ambient;
 use crate::state::{
     Adoption, BitmapTotals, Blocking, Config, Fifo, Insight, Labels, Names, OwnBitmap, OwnTasks,
-    Plugging, Rest, Scheduler, Sections, Spares, TaskCounters, TaskQueue, TaskQueues, Tick, Times,
-    WatchThread, default_workers,
+    Plugging, Rest, Scheduler, Sections, Spares, Stalls, TaskCounters, TaskQueue, TaskQueues, Tick,
+    Times, WatchThread, default_workers,
 };
 use blitz_parts::barrier::{self, Reliance};
 use blitz_parts::bitmap::Bitmap;
@@ -101,8 +101,8 @@ pub(crate) struct Team {
     /// Events of threads that are not workers.
     pub(crate) lane: SharedLane,
     pub(crate) labels: Labels,
-    /// Polls and jobs that took longer than the watch finds normal.
-    pub(crate) stalls: Counter,
+    /// Workers that do not come back from a poll or job.
+    pub(crate) stalls: Stalls,
     /// How long blocking closures waited for a thread.
     pub(crate) blocking_delays: Box<Times>,
     pub(crate) watch: WatchThread,
@@ -157,7 +157,7 @@ impl Team {
             outside: CachePadded::default(),
             lane,
             labels: Labels::default(),
-            stalls: Counter::new(),
+            stalls: Stalls::default(),
             blocking_delays: Box::default(),
             watch: WatchThread::new(watched, asymmetric),
             blocking,

@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 use super::{Owner, Team, Worker};
-use crate::state::{Detail, Duty, Idleness, Label, Labels, TypeRow, coarse, since_stamp};
+use crate::state::{
+    Detail, Duty, Idleness, Label, Labels, StallKind, TypeRow, coarse, since_stamp,
+};
 use blitz_parts::recorder::{Event, Kind, Lane};
 use blitz_parts::task::Runnable;
 use blitz_parts::ticks;
@@ -264,8 +266,8 @@ impl Team {
 
     /// Notes that worker `stuck` has not returned from one poll or job for many looks of the watch.
     #[cold]
-    pub(crate) fn note_stall(&self, stuck: &Worker, looks: u32) {
-        self.stalls.add(1);
+    pub(crate) fn note_stall(&self, stuck: &Worker, looks: u32, kind: StallKind) {
+        self.stalls.count(kind);
         let polls = stuck.queues.counters.are_polling();
         let stall = if polls { Stall::Poll } else { Stall::Job };
         self.note_outside(Kind::STALL, stall as u8, looks.into(), index(stuck.index()));

@@ -213,6 +213,17 @@ impl Worker {
         self.trail.is_in_run() || self.queues.counters.are_polling()
     }
 
+    /// Whether the worker is inside of a poll or a job and does not sleep there, at some recent
+    /// moment.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.is_in_work() && !self.insight.states.is_idle()
+    }
+
+    /// Grows when the worker begins a poll or a job, and when it forks.
+    pub(crate) fn progress(&self) -> u64 {
+        self.queues.counters.polled.get() + self.counters.executed.get() + self.deque.pushes()
+    }
+
     /// Whether jobs for this worker alone wait.
     pub(crate) fn has_mail(&self) -> bool {
         !self.mail.is_empty()

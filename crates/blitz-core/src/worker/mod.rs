@@ -13,6 +13,7 @@ mod run;
 mod shutdown;
 mod spare;
 mod stack;
+mod stall;
 mod thread;
 mod visit;
 mod wait;
@@ -29,6 +30,7 @@ pub(crate) use spare::{block_in_place, connect};
 #[cfg(all(test, blitz_shuttle))]
 pub(crate) use stack::with_room;
 pub(crate) use stack::{Room, room};
+pub(crate) use stall::{stalled, stalls};
 pub(crate) use thread::{never_run, run_start_handler, run_worker};
 pub(crate) use visit::{need_worker, visit, wait_outside};
 pub(crate) use wait::{Help, help, help_outside};

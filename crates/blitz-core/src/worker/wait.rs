@@ -82,7 +82,7 @@ impl Owner<'_> {
         let guard = AbortOnUnwind("a wait");
         let _aside = Aside::begin();
         self.forget_poll_end();
-        let outer = self.trail.wait();
+        let (outer, shown) = (self.trail.wait(), self.queues.shown.get());
         // Everything that is begun here lies on top of this frame.
         let room = room();
         match help {
@@ -97,6 +97,7 @@ impl Owner<'_> {
         }
         self.forget_poll_end();
         self.trail.end_wait(outer);
+        self.queues.shown.restore(shown);
         std::mem::forget(guard);
     }
 
@@ -167,6 +168,7 @@ impl Owner<'_> {
             return yield_now();
         }
         let (outer, mark) = (self.trail.wait(), self.jobs().mark());
+        let shown = self.queues.shown.get();
         let found = if room == Room::Strangers {
             self.find_while_waiting(latch, mark, Look::Public)
         } else {
@@ -177,6 +179,7 @@ impl Owner<'_> {
             None => drop(self.poll_driver()),
         }
         self.trail.end_wait(outer);
+        self.queues.shown.restore(shown);
         // As at the end of a wait.
         self.tasks().notify_of_ring();
     }

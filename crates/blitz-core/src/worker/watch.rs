@@ -24,16 +24,18 @@
 #![forbid(unsafe_code)]
 
 use super::relief::is_last_for_a_seat;
+use super::stall::{kind_of, sample, submit};
 use crate::sched::schedule_from_outside;
 use crate::sched::work::has_work;
-use crate::state::Duty;
+use crate::state::{Duty, Sight};
 use crate::team::{Team, Worker};
 use blitz_parts::prim::thread::{self, Thread};
 use blitz_parts::prim::{SeqCst, Step, broken, fence, park_for};
 use blitz_parts::thread as system_thread;
 use blitz_parts::tuning::{
-    COMPUTE_SLICE, RELIEF_SLICE, STALL_LOOKS, WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_DOZED,
-    WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE, WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
+    COMPUTE_SLICE, RELIEF_SLICE, STALL_LOOKS, STALL_LOOKS_HALF, STALL_LOOKS_REPORT,
+    WATCH_BRISK_POLLS, WATCH_COMPUTES, WATCH_LOOKS_DOZED, WATCH_LOOKS_HOGGED, WATCH_LOOKS_IDLE,
+    WATCH_LOOKS_READY, WATCH_PERIOD, WATCH_PERIOD_MAX,
 };
 use blitz_parts::watch::Next;
 use std::io;
@@ -110,12 +112,19 @@ fn run(team: &Team) {
         fill_seats(team);
         let lease = fill_lease(team, &mut lease_free_since);
         pace.adapt(tasks, lease);
-        let in_use = tasks.max(lease) > Finding::Nothing || has_work(team) && is_any_there(team);
+        let in_use = tasks.max(lease) > Finding::Nothing
+            || has_work(team) && is_any_there(team)
+            || reports_stalls(team) && seen.iter().any(Seen::may_be_reported);
         idle_looks = if in_use { 0 } else { idle_looks + 1 };
         if idle_looks >= WATCH_LOOKS_IDLE && turn_watch_off(team) {
             idle_looks = 0;
         }
     }
+}
+
+/// Whether workers that are stuck for long are reported to the user.
+fn reports_stalls(team: &Team) -> bool {
+    team.config.stall_handler.is_some() || team.config.logs_stalls
 }
 
 /// The last look at a worker.
@@ -132,6 +141,18 @@ struct Seen {
     dozed: u32,
     /// A spare has its seat although it computes.
     is_hogged: bool,
+    /// How long it has been in the same poll or job without a fork.
+    stall: Stall,
+}
+
+/// A worker that makes no progress at all.
+#[derive(Clone, Copy, Default)]
+struct Stall {
+    progress: u64,
+    /// In how many looks it was so.
+    looks: u32,
+    /// The first of these looks.
+    sight: Sight,
 }
 
 impl Seen {
@@ -146,8 +167,35 @@ impl Seen {
             self.looks = self.looks.saturating_add(1);
         } else {
             (self.looks, self.dozed, self.is_hogged) = (0, 0, false);
+            self.stall.looks = 0;
         }
         since
+    }
+
+    /// Counts the worker as stalled, and has it reported, if it has made no progress for long. A
+    /// worker that sleeps inside of what it runs is waiting, not stuck.
+    fn note_stall(&mut self, team: &Team, worker: &Worker) {
+        let (stall, progress) = (&mut self.stall, worker.progress());
+        if std::mem::replace(&mut stall.progress, progress) != progress || !worker.is_busy() {
+            stall.looks = 0;
+            return;
+        }
+        stall.looks = stall.looks.saturating_add(1);
+        match stall.looks {
+            1 => stall.sight = Sight::new(progress),
+            STALL_LOOKS_HALF => stall.sight.sample = sample(worker),
+            STALL_LOOKS => {
+                let sight = team.stalls.keep(worker.index(), stall.sight);
+                team.note_stall(worker, stall.looks, kind_of(worker, sight));
+            }
+            STALL_LOOKS_REPORT if reports_stalls(team) => submit(team, worker.index(), stall.sight),
+            _ => {}
+        }
+    }
+
+    /// Whether the worker may have to be reported to the user later.
+    fn may_be_reported(&self) -> bool {
+        (1..STALL_LOOKS_REPORT).contains(&self.stall.looks)
     }
 
     fn is_stuck(&self) -> bool {
@@ -212,10 +260,7 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
             finding = Finding::Slow;
         }
         if seen.is_stuck() {
-            // A worker that sleeps inside of what it runs is waiting, not stuck.
-            if seen.looks == STALL_LOOKS && !worker.insight.states.is_idle() {
-                team.note_stall(worker, seen.looks);
-            }
+            seen.note_stall(team, worker);
             // A spare has the seat of a worker that has lost its own.
             let is_replaced = worker.seat.is_lost() && team.seats.free() <= 0;
             stuck |= !is_replaced;

@@ -115,6 +115,7 @@ mod runnable;
 mod scheduler;
 mod serial;
 mod shield;
+mod shown;
 mod site;
 mod state;
 #[cfg(all(test, not(blitz_loom)))]
@@ -131,6 +132,7 @@ pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};
 pub use serial::Serial;
 pub use shield::TooDeep;
+pub use shown::{Shown, ShownTask};
 pub use state::{Glance, Life};
 pub use waker::{is_own, only_queues};
 

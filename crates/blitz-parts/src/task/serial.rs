@@ -49,6 +49,17 @@ impl Serial {
         Serial::of(number.unwrap_or_else(|_| take_block()))
     }
 
+    /// The newest number with this low half that a task may have.
+    pub(super) fn latest(low: u32) -> Serial {
+        Serial::newest_before(TAKEN.get() + BLOCK, low)
+    }
+
+    fn newest_before(end: u64, low: u32) -> Serial {
+        let same_half = end & !u64::from(u32::MAX) | u64::from(low);
+        let is_taken = same_half < end;
+        Serial::of(if is_taken { same_half } else { same_half.saturating_sub(1 << 32) })
+    }
+
     #[inline]
     fn of(number: u64) -> Serial {
         let number = number & ((1 << BITS) - 1);
@@ -101,6 +112,16 @@ mod tests {
         threads.into_iter().for_each(|thread| all.extend(thread.join().unwrap()));
         let different: BTreeSet<_> = all.iter().map(|serial| serial.get()).collect();
         assert_eq!(different.len(), all.len());
+    }
+
+    #[test]
+    fn the_newest_number_with_a_low_half_is_found() {
+        let newest = |end, low| Serial::newest_before(end, low).get().get();
+        assert_eq!(newest(0x200, 0x17), 0x17);
+        assert_eq!(newest(0x3_0000_0200, 0x17), 0x3_0000_0017);
+        assert_eq!(newest(0x3_0000_0200, 0x200), 0x2_0000_0200);
+        let (high, low) = Serial::next().halves();
+        assert_eq!(Serial::latest(low), Serial::of_halves(high, low));
     }
 
     #[test]

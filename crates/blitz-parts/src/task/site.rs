@@ -36,6 +36,17 @@ impl Site {
         }
     }
 
+    /// The half of a word.
+    #[inline]
+    pub(super) fn to_bits(self) -> u32 {
+        u32::from_ne_bytes(self.0.to_ne_bytes())
+    }
+
+    /// The inverse of [`to_bits`](Site::to_bits).
+    pub(super) fn from_bits(bits: u32) -> Site {
+        Site(i32::from_ne_bytes(bits.to_ne_bytes()))
+    }
+
     #[cold]
     #[inline(never)]
     fn of_far(location: &'static Location<'static>) -> Site {

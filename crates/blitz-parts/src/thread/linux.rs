@@ -1,6 +1,10 @@
 //! Linux: the clock of a thread, its state in `/proc`, and `sched_setattr`.
 
+use super::calls::name_of_call;
+use super::{Shares, Whereabouts};
 use core::mem::{MaybeUninit, size_of};
+use std::borrow::Cow;
+use std::fs;
 use std::time::Duration;
 
 pub(super) fn current() -> i32 {
@@ -27,11 +31,42 @@ pub(super) fn time_used(thread: i32) -> Option<Duration> {
 }
 
 pub(super) fn is_blocked(thread: i32) -> bool {
+    is_ready(thread) != Some(true)
+}
+
+/// Whether the thread runs or is ready to run.
+fn is_ready(thread: i32) -> Option<bool> {
     // The name, in parentheses, may have anything in it; the state is the first letter behind it.
-    let Ok(stat) = std::fs::read(format!("/proc/self/task/{thread}/stat")) else { return true };
-    let end = stat.iter().rposition(|&byte| byte == b')');
-    let state = end.and_then(|end| stat.get(end + 2)).copied();
-    !matches!(state, Some(b'R'))
+    let stat = fs::read(format!("/proc/self/task/{thread}/stat")).ok()?;
+    let end = stat.iter().rposition(|&byte| byte == b')')?;
+    stat.get(end + 2).map(|&state| state == b'R')
+}
+
+pub(super) fn shares(thread: i32) -> Option<Shares> {
+    let text = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
+    let mut numbers = text.split_whitespace().map_while(|word| word.parse().ok());
+    let (ran, delayed) = (numbers.next()?, numbers.next()?);
+    Some(Shares { ran: Duration::from_nanos(ran), delayed: Duration::from_nanos(delayed) })
+}
+
+pub(super) fn whereabouts(thread: i32) -> Whereabouts {
+    let read = |file: &str| fs::read_to_string(format!("/proc/self/task/{thread}/{file}")).ok();
+    let channel = read("wchan").filter(|name| !name.is_empty() && name != "0");
+    Whereabouts {
+        is_ready: is_ready(thread),
+        call: read("syscall").as_deref().and_then(call),
+        channel,
+    }
+}
+
+/// The system call in a line of `/proc/self/task/N/syscall`: the number of the call comes first, or
+/// `running`, or -1 outside of every call.
+fn call(line: &str) -> Option<Cow<'static, str>> {
+    let number = line.split_whitespace().next()?.parse().ok().filter(|&number| number >= 0)?;
+    Some(match name_of_call(number) {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(format!("number {number}")),
+    })
 }
 
 /// `SCHED_FLAG_RESET_ON_FORK`.
@@ -84,7 +119,7 @@ fn set_timer_slack(nanos: libc::c_ulong) {
 
 #[cfg(test)]
 mod tests {
-    use super::{attributes, current, is_blocked, set_slice, time_used};
+    use super::{attributes, call, current, is_blocked, set_slice, shares, time_used, whereabouts};
     use std::sync::mpsc;
     use std::time::{Duration, Instant};
 
@@ -104,9 +139,24 @@ mod tests {
         let before = time_used(thread).unwrap();
         assert_eq!(time_used(thread), Some(before));
         assert!(!is_blocked(current()));
+        let place = whereabouts(thread);
+        assert_eq!(place.is_ready, Some(false));
+        // A kernel may be built without this file.
+        assert!(place.call.as_deref().is_none_or(|call| call == "futex"), "{place:?}");
         go.send(()).unwrap();
         other.join().unwrap();
         assert!(time_used(thread).is_none(), "it has ended");
+        assert_eq!((shares(thread), whereabouts(thread).is_ready), (None, None));
+    }
+
+    #[test]
+    fn a_line_of_the_kernel_names_the_call() {
+        let futex = format!("{} 0x7f00 0x80 0x0 0x0 0x0 0x0 0x7ffc 0x7fb6", libc::SYS_futex);
+        assert_eq!(call(&futex).as_deref(), Some("futex"));
+        assert_eq!(call("99999 0x0").as_deref(), Some("number 99999"));
+        for none in ["running\n", "-1 0x7ffc 0x7fb6", ""] {
+            assert_eq!(call(none), None);
+        }
     }
 
     #[test]

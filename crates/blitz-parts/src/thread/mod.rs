@@ -1,9 +1,11 @@
-//! Asks the system whether a thread is blocked, and sets how long it may compute at a stretch.
+//! Asks the system what a thread does, and sets how long it may compute at a stretch.
 //!
 //! A thread that is blocked is not computing: it has used no processor time since the last look,
 //! and the system does not count it as ready to run. A thread that waits for a processor is not
 //! blocked.
 
+#[cfg(all(target_os = "linux", not(any(blitz_shuttle, blitz_loom))))]
+mod calls;
 #[cfg(all(target_os = "linux", not(any(blitz_shuttle, blitz_loom))))]
 mod linux;
 #[cfg(all(target_os = "linux", not(any(blitz_shuttle, blitz_loom))))]
@@ -13,6 +15,7 @@ mod unknown;
 #[cfg(any(not(target_os = "linux"), blitz_shuttle, blitz_loom))]
 use unknown as system;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A thread, as the system knows it. It may have ended.
@@ -80,4 +83,46 @@ pub fn step_aside() {
 /// ```
 pub fn set_slice(thread: ThreadId, slice: Option<Duration>) -> bool {
     system::set_slice(thread.0, slice)
+}
+
+/// How a thread has spent its time since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shares {
+    /// It ran on a processor.
+    pub ran: Duration,
+    /// It was ready to run, and no processor was free.
+    pub delayed: Duration,
+}
+
+/// How the thread has spent its time; `None` if the system does not say.
+///
+/// ```
+/// use blitz_parts::thread::{current, shares};
+/// if let (Some(before), Some(after)) = (shares(current()), shares(current())) {
+///     assert!(after.ran >= before.ran && after.delayed >= before.delayed);
+/// }
+/// ```
+pub fn shares(thread: ThreadId) -> Option<Shares> {
+    system::shares(thread.0)
+}
+
+/// Where in the kernel a thread is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// Whether it runs, or is ready to run; `None` if the system does not say.
+    pub is_ready: Option<bool>,
+    /// The system call that it is in.
+    pub call: Option<Cow<'static, str>>,
+    /// The function of the kernel in which it waits.
+    pub channel: Option<String>,
+}
+
+/// Where in the kernel the thread is. Empty where the system does not say.
+///
+/// ```
+/// use blitz_parts::thread::{current, whereabouts};
+/// assert_ne!(whereabouts(current()).is_ready, Some(false));
+/// ```
+pub fn whereabouts(thread: ThreadId) -> Whereabouts {
+    system::whereabouts(thread.0)
 }

@@ -1,6 +1,7 @@
 //! A system that does not say, or a model, in which a thread without progress may be blocked or
 //! not.
 
+use super::{Shares, Whereabouts};
 use std::time::Duration;
 
 pub(super) fn current() -> i32 {
@@ -27,4 +28,12 @@ pub(super) fn set_slice(_thread: i32, _slice: Option<Duration>) -> bool {
 
 pub(super) fn step_aside() {
     crate::prim::yield_now();
+}
+
+pub(super) fn shares(_thread: i32) -> Option<Shares> {
+    None
+}
+
+pub(super) fn whereabouts(_thread: i32) -> Whereabouts {
+    Whereabouts::default()
 }

@@ -4,6 +4,7 @@
 mod common;
 mod export;
 mod scrape;
+mod stalls;
 mod tasks;
 mod timeline;
 

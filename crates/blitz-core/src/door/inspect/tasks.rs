@@ -4,72 +4,62 @@
 
 use super::summary::{big, nanos, now};
 use crate::door::dump::json::{inner, list, null, object, string};
-use crate::door::task_info::{TaskInfo, TaskList};
+use crate::door::dump::{Dump, TaskDump};
 use crate::door::type_metrics::TypeMetrics;
+use crate::state::StallReport;
 use crate::team::Team;
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// The type of tasks that are counted and not listed.
-const UNLISTED: &str = "(has not waited yet)";
-
-/// The tasks of one type.
-#[derive(Clone, Copy, Default)]
-struct Kind {
-    alive: usize,
-    /// The longest wait of one of them.
-    oldest: Duration,
-}
-
-/// What was measured of the tasks of one type.
-#[derive(Clone, Copy, Default)]
-struct Measured {
-    polls: u64,
-    busy: Duration,
-}
+use crate::worker;
+use std::collections::HashMap;
 
 pub(super) fn fields(team: &Team, limit: usize) -> String {
-    let tasks = TaskList::of(team);
-    let mut kinds = BTreeMap::<&str, Kind>::new();
+    let tasks = Dump::of(team).tasks;
+    let mut alive = HashMap::<&str, u64>::new();
     for task in &tasks {
-        let kind = kinds.entry(task.type_name()).or_default();
-        kind.alive += 1;
-        kind.oldest = kind.oldest.max(task.idle().unwrap_or_default());
-    }
-    if tasks.unlisted() > 0 {
-        kinds.insert(UNLISTED, Kind { alive: tasks.unlisted(), ..Kind::default() });
+        *alive.entry(task.type_name.unwrap_or("not polled yet")).or_default() += 1;
     }
     let mut types: Vec<_> = TypeMetrics::of(team)
         .iter()
         .map(|row| {
-            let measured = Measured { polls: row.polls, busy: row.busy };
-            of_type(row.name, kinds.remove(row.name).unwrap_or_default(), measured)
+            object([
+                ("type", string(row.name)),
+                ("alive", big(alive.remove(row.name).unwrap_or(0))),
+                ("polls", big(row.polls)),
+                ("busy_ns", nanos(row.busy)),
+            ])
         })
         .collect();
-    types.extend(kinds.into_iter().map(|(name, kind)| of_type(name, kind, Measured::default())));
+    types.extend(alive.into_iter().map(|(name, count)| {
+        object([
+            ("type", string(name)),
+            ("alive", big(count)),
+            ("polls", big(0)),
+            ("busy_ns", big(0)),
+        ])
+    }));
+    let shown = tasks.iter().enumerate().take(limit);
     inner([
         ("now_ns", now()),
-        ("total", big((tasks.len() + tasks.unlisted()) as u64)),
+        ("total", big(tasks.len() as u64)),
         ("types", list(types)),
-        ("tasks", list(tasks.iter().take(limit).map(TaskInfo::to_json))),
+        ("tasks", list(shown.map(|(number, task)| of(number, task)))),
     ])
 }
 
-fn of_type(name: &str, kind: Kind, measured: Measured) -> String {
+fn of(number: usize, task: &TaskDump) -> String {
     object([
-        ("type", string(name)),
-        ("alive", big(kind.alive as u64)),
-        ("oldest_ms", string(&kind.oldest.as_millis().to_string())),
-        ("polls", big(measured.polls)),
-        ("busy_ns", nanos(measured.busy)),
+        ("id", string(&format!("{number:#x}"))),
+        ("type", task.type_name.map_or_else(null, string)),
+        ("name", task.name.as_deref().map_or_else(null, string)),
+        ("state", string(&task.state)),
     ])
 }
 
 pub(super) fn stalls(team: &Team) -> String {
+    let reports = worker::stalls(team);
     inner([
         ("now_ns", now()),
-        ("total", big(team.stalls.get())),
-        ("stalls", list(Vec::<String>::new())),
+        ("total", big(team.stalls.counts().iter().sum())),
+        ("stalls", list(reports.iter().map(StallReport::to_json))),
     ])
 }
 
