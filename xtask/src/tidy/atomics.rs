@@ -15,6 +15,8 @@ const ATOMICS: &[&str] = &[
     "crates/blitz-parts/src/counter.rs",
     "crates/blitz-parts/src/slots.rs",
     "crates/blitz-parts/src/sleep/bed.rs",
+    "crates/blitz-parts/src/task/join_waker.rs",
+    "crates/blitz-parts/src/task/shown.rs",
 ];
 
 /// Files of the library that name an atomic outside of every protocol, and why it needs no model.

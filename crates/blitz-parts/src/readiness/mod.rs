@@ -75,7 +75,7 @@ mod test;
 mod waiters;
 
 pub use ready::{Interest, Ready};
-pub use waiters::Place;
+pub use waiters::{Direction, Place};
 
 use crate::prim::{Acquire, AtomicU64, Mutex, MutexGuard, Relaxed, Release, Step, Turns, broken};
 use std::collections::VecDeque;
@@ -304,6 +304,12 @@ impl Readiness {
         }
         self.change(|word| word | ENDED);
         self.lock().wake(Ready::ALL, batch);
+    }
+
+    /// Calls `each` with the waker of each task that waits, and with what it waits to do. `each`
+    /// runs under the lock: it must not clone the waker or wake with it.
+    pub fn for_each_waiting(&self, each: &mut dyn FnMut(&Waker, Direction)) {
+        self.lock().for_each(each);
     }
 
     /// How many tasks wait.

@@ -1,6 +1,6 @@
 //! The readiness word and its waiters, on one thread and on several.
 
-use super::{Ended, Evidence, Interest, Place, Readiness, Ready};
+use super::{Direction, Ended, Evidence, Interest, Place, Readiness, Ready};
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -311,4 +311,25 @@ fn an_interest_says_what_it_is_in() {
     for (interest, name) in names {
         assert_eq!(format!("{interest:?}"), name);
     }
+}
+
+#[test]
+fn what_waits_is_shown_with_its_direction() {
+    let (readiness, bell) = (Readiness::new(), Arc::new(Bell::default()));
+    let shown = || {
+        let mut shown = Vec::new();
+        readiness.for_each_waiting(&mut |waker, direction| {
+            assert!(waker.will_wake(&Waker::from(bell.clone())));
+            shown.push(direction);
+        });
+        shown
+    };
+    assert_eq!(shown(), []);
+    assert!(!poll(&readiness, &bell, BOTH));
+    assert_eq!(shown(), [Direction::Read, Direction::Write]);
+    let places = [Interest::WRITABLE, BOTH].map(|interest| list(&readiness, &bell, interest));
+    assert_eq!(shown()[2..], [Direction::Write, Direction::Read]);
+    places.into_iter().for_each(|place| readiness.unlist(place));
+    set(&readiness, Ready::READABLE);
+    assert_eq!(shown(), [Direction::Write]);
 }

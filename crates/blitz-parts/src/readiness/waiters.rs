@@ -30,6 +30,15 @@ struct Listed {
     waker: Waker,
 }
 
+/// What a task waits to do with a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To read from it, or for urgent data.
+    Read,
+    /// To write to it.
+    Write,
+}
+
 /// A place in the list of waiting tasks. A woken task has lost its place; giving it back then does
 /// nothing.
 #[derive(Debug)]
@@ -103,6 +112,20 @@ impl Waiters {
         }
         if let Some(crowd) = &mut self.crowd {
             crowd.wake(ready, batch);
+        }
+    }
+
+    /// See [`Readiness::for_each_waiting`](super::Readiness::for_each_waiting).
+    pub(super) fn for_each(&self, each: &mut dyn FnMut(&Waker, Direction)) {
+        let crowd = self.crowd.iter().flat_map(|crowd| crowd.list.iter().flatten());
+        let listed = crowd.map(|listed| {
+            let writes = listed.interest.is_writable() && !listed.interest.is_readable();
+            (&listed.waker, if writes { Direction::Write } else { Direction::Read })
+        });
+        let reader = self.reader.iter().map(|waker| (waker, Direction::Read));
+        let writer = self.writer.iter().map(|waker| (waker, Direction::Write));
+        for (waker, direction) in reader.chain(writer).chain(listed) {
+            each(waker, direction);
         }
     }
 

@@ -5,6 +5,7 @@ use crate::prim::{AcqRel, AtomicUsize, Relaxed, Release, model_has_failed};
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// Waits for the outside world on behalf of a pool's tasks: for sockets and timers.
 ///
@@ -39,8 +40,32 @@ pub trait Driver: Any + Send + Sync {
     /// closure that may block has ended while they sleep.
     fn pool_is_idle(&self) {}
 
+    /// Returns what tasks of pools wait for, as far as the driver knows. Any thread; it calls no
+    /// waker, and keeps no worker waiting for long.
+    fn waits(&self) -> Vec<DriverWait> {
+        Vec::new()
+    }
+
     /// Called when the pool has ended and no worker calls `block` any more. Ends all waits.
     fn shut_down(&self) {}
+}
+
+/// A task that waits for the outside world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverWait {
+    /// Where the task is: [`task_of`](crate::task::task_of) its waker.
+    pub task: usize,
+    /// What it waits for.
+    pub event: Awaited,
+}
+
+/// What a task waits for in the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// A descriptor, or an operation on one, in words.
+    Io(String),
+    /// A moment, which is so far away.
+    Timer(Duration),
 }
 
 /// The driver as a `D`, if it is one.

@@ -138,7 +138,7 @@ mod test;
 pub use bed::{Bed, SleepStats};
 pub use counters::{Counters, Counts, WORKERS_MAX};
 pub use demand::Demand;
-pub use driver::{Driver, DriverLease, downcast, downcast_arc};
+pub use driver::{Awaited, Driver, DriverLease, DriverWait, downcast, downcast_arc};
 pub use policy::SleepPolicy;
 
 use crate::barrier;

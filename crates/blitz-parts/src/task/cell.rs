@@ -371,10 +371,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         let task = unsafe { header.as_ref() };
         // The join handle may compare it with another.
         task.uses.join_waker.read();
-        // SAFETY: as above.
-        let slot = unsafe { task.join_waker.get().read() };
-        // SAFETY: JOIN_WAKER says that it is there.
-        let waker = unsafe { slot.assume_init() };
+        // SAFETY: as above; JOIN_WAKER says that it is there.
+        let waker = unsafe { task.join_waker.take() };
         if let Err(payload) = caught(|| waker.wake()) {
             // SAFETY: the reference keeps the cell alive.
             unsafe { Self::report(header, payload) };

@@ -9,7 +9,6 @@ use crate::panic::discard;
 use crate::prim::model_has_failed;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
@@ -126,8 +125,8 @@ impl<T> Join<T> {
 
     /// The same if a waker was there.
     fn register_again(&mut self, waker: &Waker) -> JoinSlot {
-        // SAFETY: while JOIN_WAKER is set the waker is there, and no thread writes it.
-        if unsafe { self.registered() }.is_of_same_task(waker) {
+        self.as_header().uses.join_waker.read();
+        if self.as_header().join_waker.is_of_same_task(waker) {
             return JoinSlot::Yes;
         }
         let new = JoinWaker::of(waker);
@@ -161,19 +160,7 @@ impl<T> Join<T> {
         let header = self.as_header();
         header.uses.join_waker.write();
         // SAFETY: obligation 1.
-        unsafe { header.join_waker.get().write(MaybeUninit::new(waker)) };
-    }
-
-    /// The waker in the header.
-    ///
-    /// # Safety
-    /// 1. JOIN_WAKER is set.
-    unsafe fn registered(&self) -> &JoinWaker {
-        self.as_header().uses.join_waker.read();
-        // SAFETY: no thread writes the place while JOIN_WAKER is set.
-        let slot = unsafe { &*self.as_header().join_waker.get() };
-        // SAFETY: a waker was written before JOIN_WAKER was set.
-        unsafe { slot.assume_init_ref() }
+        unsafe { header.join_waker.put(waker) };
     }
 
     /// Takes the waker out of the header.
@@ -183,9 +170,7 @@ impl<T> Join<T> {
     unsafe fn unregister(&self) -> JoinWaker {
         self.as_header().uses.join_waker.write();
         // SAFETY: obligation 1.
-        let slot = unsafe { self.as_header().join_waker.get().read() };
-        // SAFETY: obligation 1.
-        unsafe { slot.assume_init() }
+        unsafe { self.as_header().join_waker.take() }
     }
 
     /// The outcome of a task that has ended.

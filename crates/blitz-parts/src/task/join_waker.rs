@@ -2,8 +2,9 @@
 
 use super::Header;
 use super::waker;
-use core::mem::ManuallyDrop;
+use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use core::task::Waker;
 
 /// A waker in one word, since every task has room for one word. The waker of a task is the address
@@ -37,13 +38,6 @@ impl JoinWaker {
         JoinWaker { word: waker.cast().map_addr(|address| address | BOXED) }
     }
 
-    /// Whether both are wakers of the same task; false for a waker in a box. For a thread that does
-    /// not own this waker: its owner may use it up meanwhile, and the box with it.
-    #[inline]
-    pub(super) fn is_of_same_task(&self, waker: &Waker) -> bool {
-        waker::header_of(waker) == Some(self.word)
-    }
-
     /// Wakes the task, and consumes the waker.
     #[inline]
     pub(super) fn wake(self) {
@@ -66,6 +60,51 @@ impl JoinWaker {
         let waker = self.word.as_ptr().map_addr(|address| address & !BOXED);
         // SAFETY: `boxed` has set the bit in the address of a waker.
         Some(unsafe { NonNull::new_unchecked(waker.cast()) })
+    }
+}
+
+/// The place for a join waker in a header.
+///
+/// Its owner, by the table in the [module](super), puts and takes the waker. Any holder of a
+/// reference may look at the word. So it is an atomic: a plain std one even under the model
+/// checker, since a look takes no part in the protocol. A [witness](crate::prim::Witness) beside it
+/// tells the checker what the owners do.
+#[derive(Default)]
+pub(super) struct JoinPlace(AtomicPtr<Header>);
+
+impl JoinPlace {
+    /// Puts a waker here. If one was here, it is forgotten.
+    ///
+    /// # Safety
+    /// 1. The place is the caller's.
+    #[inline]
+    pub(super) unsafe fn put(&self, waker: JoinWaker) {
+        self.0.store(waker.word.as_ptr(), Relaxed);
+        mem::forget(waker);
+    }
+
+    /// Takes the waker that was put here.
+    ///
+    /// # Safety
+    /// 1. There is one, the place is the caller's, and the waker is taken once.
+    #[inline]
+    pub(super) unsafe fn take(&self) -> JoinWaker {
+        // SAFETY: obligation 1: what was put here is not null.
+        JoinWaker { word: unsafe { NonNull::new_unchecked(self.0.load(Relaxed)) } }
+    }
+
+    /// Whether `waker` and the waker here are of the same task; false for a waker in a box. For a
+    /// thread that does not own the place: its owner may use the waker up meanwhile, and the box
+    /// with it.
+    #[inline]
+    pub(super) fn is_of_same_task(&self, waker: &Waker) -> bool {
+        waker::header_of(waker).is_some_and(|task| task.as_ptr() == self.0.load(Relaxed))
+    }
+
+    /// The address of the task whose waker is here, or was.
+    pub(super) fn task(&self) -> Option<usize> {
+        let address = self.0.load(Relaxed).addr();
+        (address != 0 && address & BOXED == 0).then_some(address)
     }
 }
 

@@ -25,7 +25,7 @@
 //! | memory | whose |
 //! |---|---|
 //! | future, then output or failure (the outcome) | the runner's; after COMPLETE the join handle's |
-//! | join waker: a word, the address of the task to wake or of a box with another waker | the handle's while JOIN_WAKER is not set; no thread writes it while the bit is set; after COMPLETE with JOIN_WAKER the runner takes it |
+//! | join waker: a word, the address of the task to wake or of a box with another waker | the handle's while JOIN_WAKER is not set; no thread writes it while the bit is set; after COMPLETE with JOIN_WAKER the runner takes it; any holder of a reference may look at the address |
 //! | place | the runner's or the queue entry's |
 //! | neighbours in the list | the holder of the list's lock; after it was closed and the task taken out, the closer's |
 //!
@@ -134,7 +134,7 @@ pub use serial::Serial;
 pub use shield::TooDeep;
 pub use shown::{Shown, ShownTask};
 pub use state::{Glance, Life};
-pub use waker::{is_own, only_queues};
+pub use waker::{is_own, only_queues, task_of};
 
 use crate::prim::{self, AtomicU32, Witness};
 use crate::stock;
@@ -143,7 +143,7 @@ use core::fmt;
 use core::mem::MaybeUninit;
 use core::panic::Location;
 use core::ptr::NonNull;
-use join_waker::JoinWaker;
+use join_waker::JoinPlace;
 use site::Site;
 use state::State;
 
@@ -166,7 +166,7 @@ pub struct Header {
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
     /// Belongs to the join handle until JOIN_WAKER is set, then to no thread, and to the runner
     /// after COMPLETE.
-    join_waker: UnsafeCell<MaybeUninit<JoinWaker>>,
+    join_waker: JoinPlace,
     uses: Uses,
 }
 
@@ -209,7 +209,7 @@ impl Header {
             serial,
             site: Site::of(site),
             neighbours: UnsafeCell::new(MaybeUninit::uninit()),
-            join_waker: UnsafeCell::new(MaybeUninit::uninit()),
+            join_waker: JoinPlace::default(),
             uses: Uses::default(),
         }
     }

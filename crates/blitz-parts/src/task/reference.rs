@@ -78,6 +78,14 @@ impl TaskRef {
         self.0.addr().get()
     }
 
+    /// Where the task is that awaits this one through its join handle, at some recent moment.
+    /// `None` if there is none, if it is not a task of this crate, or if this task has ended.
+    pub fn awaited_by(&self) -> Option<usize> {
+        let word = self.as_header().state.load();
+        let waits = word.has_join_waker() && !word.is_complete();
+        self.as_header().join_waker.task().filter(|_| waits)
+    }
+
     /// What the scheduler has noted last, at some recent moment.
     pub fn stamp(&self) -> u32 {
         self.as_header().stamp.load(Relaxed)

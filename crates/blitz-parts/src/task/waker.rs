@@ -28,6 +28,16 @@ pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     ours.then(|| unsafe { header(waker.data()) })
 }
 
+/// Where the task is that `waker` wakes, if it is a waker of this module: the address that
+/// [`TaskRef::address`](super::TaskRef::address) returns.
+///
+/// ```
+/// assert_eq!(blitz_parts::task::task_of(core::task::Waker::noop()), None);
+/// ```
+pub fn task_of(waker: &Waker) -> Option<usize> {
+    header_of(waker).map(|header| header.addr().get())
+}
+
 /// Whether `waker` is the task's own waker, and not one that another future has wrapped around it.
 ///
 /// ```

@@ -4,7 +4,8 @@
 //! # Who calls it
 //! The worker whose trail it is: [`Trail::begin`], [`Trail::end`], [`Trail::wait_for`],
 //! [`Trail::end_wait`]. Workers that wait for a job follow its runner: [`Trail::is_still`] as the
-//! condition of a steal, [`Trail::next`] for the worker that the runner itself waits for. Thieves
+//! condition of a steal, [`Trail::next`] for the worker that the runner itself waits for. Threads
+//! that explain what a pool does: [`Trail::waits_now`]. Thieves
 //! about to force private jobs into the open: [`Trail::is_stuck`]. Caller: `blitz-core/worker`.
 //!
 //! # State
@@ -97,7 +98,7 @@ impl Trail {
     /// let runner = Runner { index: 3, run: 7 };
     /// let outer = trail.wait();
     /// trail.wait_for(runner);
-    /// assert_eq!(trail.next(run), Some(runner));
+    /// assert_eq!((trail.next(run), trail.waits_now()), (Some(runner), Some(runner)));
     /// trail.end_wait(outer);
     /// trail.end(outside);
     /// assert!(!trail.is_still(run) && trail.next(run).is_none());
@@ -171,6 +172,11 @@ impl Trail {
         // An inner run may have begun and ended meanwhile, and the wait may belong to it.
         let is_same = broken(Step::TrailNextCounts) || self.begun.load(Relaxed) == begun; // O7
         (is_same && (broken(Step::TrailNextLooksAgain) || self.is_still(run))).then_some(runner)
+    }
+
+    /// The runner that the worker waits for in the run that it is in.
+    pub fn waits_now(&self) -> Option<Runner> {
+        self.next(self.run.load(Relaxed)) // O7
     }
 
     /// Whether the worker has pushed nothing since a thief last called this: then it may sit in a

@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 const DIGIT: u32 = 6;
 const SLOTS: usize = 1 << DIGIT;
 
+/// The slots of all levels.
+pub(super) const ALL_SLOTS: usize = WHEEL_LEVELS * SLOTS;
+
 /// An entry's links within its slot.
 pub(super) struct Node {
     /// The entries of a slot form a ring, the newest before the oldest. `None` while in no slot.
@@ -280,6 +283,25 @@ impl Levels {
             // Entries that came meanwhile are behind the others, and were seen.
             slot.soonest = slot.soonest.max(search.least);
             self.search = None;
+        }
+    }
+
+    /// Calls `each` with the waker and the tick of the entries in slot number `slot`, counted over
+    /// all levels: of the `max` oldest. `each` must not touch the wheel.
+    pub(super) fn for_each_in(&self, slot: usize, max: usize, each: &mut dyn FnMut(&Waker, u64)) {
+        let (level, slot) = (slot / SLOTS, slot % SLOTS);
+        let Some(oldest) = self.levels[level].slots[slot].oldest else { return };
+        let mut at = oldest;
+        for _ in 0..max {
+            // SAFETY: it is in this slot; callers hold the lock.
+            let node = unsafe { node_of(at) };
+            if let Some(waker) = &node.waker {
+                each(waker, node.tick);
+            }
+            match &node.links {
+                Some(links) if links.after != oldest => at = links.after,
+                _ => return,
+            }
         }
     }
 

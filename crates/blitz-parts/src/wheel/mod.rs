@@ -96,7 +96,7 @@ use crate::tuning::TIMERS_AT_ONCE;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::Waker;
-use levels::Levels;
+use levels::{ALL_SLOTS, Levels};
 use lock::{Guard, Lock};
 use std::collections::VecDeque;
 use std::fmt;
@@ -240,6 +240,17 @@ impl Wheel {
                 }
             }
             self.timers.give_way();
+        }
+    }
+
+    /// Calls `each` with the waker and the tick of the timers that wait. It runs under the lock: it
+    /// must not clone the waker or wake with it.
+    ///
+    /// Each slot is a turn of its own, and of a slot with more than [`TIMERS_AT_ONCE`] timers it
+    /// shows the oldest ones. A timer that moves meanwhile may be shown twice or not at all.
+    pub fn for_each_waiting(&self, each: &mut dyn FnMut(&Waker, u64)) {
+        for slot in 0..ALL_SLOTS {
+            self.lock().levels.for_each_in(slot, TIMERS_AT_ONCE, each);
         }
     }
 

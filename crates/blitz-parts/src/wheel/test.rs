@@ -553,3 +553,36 @@ fn wheel_2_no_timer_is_lost_beside_a_driver() {
     wheel.give_back();
     assert!(wakers.is_empty(), "every owner took its timers along");
 }
+
+#[test]
+fn timers_that_wait_are_shown_with_their_ticks() {
+    const NOW: u64 = 1_000;
+    let wheel = Wheel::open(NOW, Arc::new(Told::default()));
+    let ticks = [1_001, 1_001, 1_063, 2_000, 1 << 20, 1 << 40];
+    let wakers: Vec<_> =
+        ticks.iter().map(|_| Waker::from(Arc::new(Named(0, Arc::default())))).collect();
+    let mut entries: Vec<_> = ticks.iter().map(|_| Box::pin(Entry::new())).collect();
+    for ((entry, &tick), waker) in entries.iter_mut().zip(&ticks).zip(&wakers) {
+        wheel.insert(entry.as_mut(), tick, NOW, waker.clone()).unwrap();
+    }
+    let shown = || {
+        let mut shown = Vec::new();
+        wheel.for_each_waiting(&mut |waker, tick| {
+            let timer = wakers.iter().position(|known| known.will_wake(waker)).unwrap();
+            shown.push((tick, timer));
+        });
+        shown.sort_unstable();
+        shown
+    };
+    let expected: Vec<_> = ticks.iter().enumerate().map(|(timer, &tick)| (tick, timer)).collect();
+    assert_eq!(shown(), expected);
+    entries[0].as_mut().cancel();
+    let mut fired = VecDeque::new();
+    while wheel.expire(1_063, 1, &mut fired) {}
+    assert_eq!(fired.len(), 2);
+    assert_eq!(shown(), expected[3..]);
+    entries.clear();
+    assert_eq!(shown(), []);
+    wheel.close(&mut fired);
+    wheel.give_back();
+}

@@ -1,8 +1,8 @@
 //! The join handle: polled early, late, by several, or never.
 
 use super::ended;
-use crate::task::Join;
 use crate::task::rig::{Drops, Gate, Rig, Woken, outcome};
+use crate::task::{Join, Shown, task_of};
 use core::future::{poll_fn, ready};
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -140,6 +140,47 @@ fn a_future_may_hold_its_own_handle() {
     assert!(ended(rig.run_one()));
     assert!(task.is_finished());
     assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn a_reference_knows_which_task_awaits_its_own() {
+    let (rig, woken, gate) = (Rig::new(), Woken::new(), Gate::new());
+    let mut inner = rig.spawn(gate.pass());
+    let task = inner.task();
+    assert_eq!(task.awaited_by(), None, "it was not polled");
+    assert!(!poll(&mut inner, &woken));
+    assert_eq!(task.awaited_by(), None, "the waker is of no task");
+    let outer = rig.spawn(poll_fn(move |context| inner.poll(context)));
+    let waiter = outer.task().address();
+    assert_eq!(rig.run_all(), 2);
+    assert_eq!(task.awaited_by(), Some(waiter));
+    let waker = gate.waker();
+    assert_eq!(task_of(&waker), Some(task.address()));
+    gate.open();
+    waker.wake();
+    assert!(ended(rig.run_one()));
+    assert_eq!(task.awaited_by(), None, "it has ended");
+    assert!(ended(rig.run_one()));
+    drop((outer, task));
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn a_worker_shows_which_task_it_polls() {
+    let (rig, shown) = (Rig::new(), Shown::default());
+    assert!(shown.get().is_none());
+    let (first, _first_join) = rig.task(ready(()));
+    let (second, _second_join) = rig.task(ready(()));
+    shown.set(&first);
+    let outer = shown.get();
+    shown.set(&second);
+    assert_eq!(shown.get().unwrap().serial(), second.serial());
+    shown.restore(outer);
+    let task = shown.get().unwrap();
+    assert_eq!((task.serial(), task.site()), (first.serial(), first.site()));
+    assert_eq!(task.type_name(), first.type_name());
+    shown.restore(None);
+    assert!(shown.get().is_none());
 }
 
 #[test]
