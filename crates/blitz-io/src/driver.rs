@@ -15,7 +15,7 @@ use crate::poll::{Limit, Reactor, Registration};
 use crate::timers::Timers;
 use crate::uring::Uring;
 use blitz_core::Handle;
-use blitz_core::driver::{self, Driver, IoBackend, PoolView};
+use blitz_core::driver::{self, Driver, DriverWait, IoBackend, PoolView};
 use blitz_parts::readiness::Interest;
 use blitz_parts::tuning::IO_EVENTS_MAX;
 use mio::event::Source;
@@ -261,6 +261,15 @@ impl Driver for IoDriver {
 
     fn call_kept(&self) {
         self.kept.call();
+    }
+
+    fn waits(&self) -> Vec<DriverWait> {
+        let mut waits = self.reactor.waits();
+        waits.extend(self.timers.waits());
+        if let Some(Ok(uring)) = self.uring.get() {
+            waits.extend(uring.waits());
+        }
+        waits
     }
 
     fn pool_is_idle(&self) {

@@ -11,7 +11,8 @@ pub use crate::task::is_prompt;
 pub use crate::team::PoolView;
 use crate::team::current;
 use blitz_parts::prim::Instant;
-pub use blitz_parts::sleep::Driver;
+pub use blitz_parts::sleep::{Awaited, Driver, DriverWait};
+pub use blitz_parts::task::task_of;
 use std::io;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 use super::ended::ended;
 use super::selector::RESERVED;
 use blitz_parts::readiness::Readiness;
-use blitz_parts::tuning::CHAIN_KEEPS;
+use blitz_parts::tuning::{CHAIN_KEEPS, LIST_PART};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
@@ -65,6 +65,19 @@ impl Entries {
         Some(&entry.readiness)
     }
 
+    /// Adds the descriptors in [`LIST_PART`] places of the table from `place` on, with their
+    /// tokens. Returns where to go on, unless that was the end.
+    pub(super) fn list(
+        &self,
+        place: usize,
+        listed: &mut Vec<(usize, Arc<Readiness>)>,
+    ) -> Option<usize> {
+        let end = place + LIST_PART;
+        let entries = (place..end).filter_map(|place| self.table.get(place));
+        listed.extend(entries.map(|entry| (entry.token, entry.readiness.clone())));
+        (end < self.table.capacity()).then_some(end)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }
@@ -84,7 +97,7 @@ impl Entries {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHAIN_KEEPS, Entries};
+    use super::{CHAIN_KEEPS, Entries, LIST_PART};
     use blitz_parts::readiness::{Interest, Readiness};
     use std::collections::VecDeque;
     use std::sync::Arc;
@@ -117,6 +130,21 @@ mod tests {
         assert!(entries.find(kept).is_some() && entries.len() == 1);
         let new = entries.insert(Arc::default()).unwrap();
         assert!(entries.remove(kept).is_some() && entries.remove(new).is_some());
+    }
+
+    #[test]
+    fn a_long_table_is_listed_part_by_part() {
+        let mut entries = Entries::default();
+        let mut tokens: Vec<_> =
+            (0..3 * LIST_PART).map(|_| entries.insert(Arc::default()).unwrap()).collect();
+        assert!(entries.remove(tokens.remove(LIST_PART)).is_some());
+        let (mut listed, mut place, mut parts) = (Vec::new(), Some(0), 0);
+        while let Some(from) = place {
+            place = entries.list(from, &mut listed);
+            parts += 1;
+        }
+        assert!(parts >= 3);
+        assert!(listed.iter().map(|(token, _)| *token).eq(tokens));
     }
 
     #[test]

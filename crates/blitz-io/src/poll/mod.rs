@@ -20,6 +20,7 @@ mod reactor;
 mod registration;
 mod selector;
 mod timer;
+mod waits;
 
 pub(crate) use ended::ended;
 pub(crate) use reactor::Reactor;

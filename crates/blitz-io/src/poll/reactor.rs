@@ -88,6 +88,21 @@ impl Reactor {
         lock(&self.entries).waiting()
     }
 
+    /// Returns every registered descriptor by its token. The worker in the driver does not wait for
+    /// long: the table is locked for some of them at a time.
+    pub(super) fn watched(&self) -> Vec<(usize, Arc<Readiness>)> {
+        let (mut watched, mut place) = (Vec::new(), Some(0));
+        while let Some(from) = place {
+            place = lock(&self.entries).list(from, &mut watched);
+        }
+        watched
+    }
+
+    /// Returns the number of the system's queue of events, which is a descriptor.
+    pub(super) fn queue_number(&self) -> i32 {
+        self.selector.number()
+    }
+
     /// Watches `source` from now on. Returns its token and its readiness.
     pub(crate) fn register(
         &self,

@@ -8,6 +8,7 @@ use mio::event::{Event, Source};
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use std::fmt;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -117,6 +118,11 @@ impl Selector {
     /// milliseconds.
     pub(super) fn has_timer(&self) -> bool {
         self.without_timer.get().is_none()
+    }
+
+    /// The number of the system's queue, which is a descriptor.
+    pub(super) fn number(&self) -> i32 {
+        self.registry.as_raw_fd()
     }
 
     /// Makes the current or the next wait return.

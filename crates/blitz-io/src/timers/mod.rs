@@ -19,7 +19,7 @@ pub(crate) mod estimate;
 
 use crate::batch::{Batch, Kept, wake_all};
 use crate::poll::{Limit, Reactor};
-use blitz_core::driver::PoolView;
+use blitz_core::driver::{Awaited, DriverWait, PoolView, task_of};
 use blitz_parts::alarm::{Alarm, NEVER, covered};
 use blitz_parts::prim::{AtomicU64, Relaxed};
 use blitz_parts::tuning::{TIMER_SLACK_MAX, TIMERS_AT_ONCE};
@@ -171,6 +171,19 @@ impl Timers {
     fn is_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
         // In this order: a task begins an operation before its worker sleeps.
         self.pool.is_idle() && (self.pool.is_stopping() || !is_busy())
+    }
+
+    /// Returns the tasks that wait for a moment.
+    pub(crate) fn waits(&self) -> Vec<DriverWait> {
+        let (now, mut waits) = (self.clock.now(), Vec::new());
+        for wheel in &self.wheels {
+            wheel.for_each_waiting(&mut |waker, tick| {
+                let left = Duration::from_nanos(clock::start_of(tick).saturating_sub(now));
+                let wait = |task| DriverWait { task, event: Awaited::Timer(left) };
+                waits.extend(task_of(waker).map(wait));
+            });
+        }
+        waits
     }
 
     /// Wakes the tasks whose timers are due; other wakers go to `kept`.

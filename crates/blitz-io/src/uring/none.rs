@@ -4,6 +4,7 @@
 
 use super::Attempt;
 use crate::poll::Reactor;
+use blitz_core::driver::DriverWait;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fs::File;
@@ -78,6 +79,10 @@ impl Uring {
     }
 
     pub(crate) fn is_at_files(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub(crate) fn waits(&self) -> Vec<DriverWait> {
         match self.0 {}
     }
 

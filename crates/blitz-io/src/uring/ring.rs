@@ -5,6 +5,7 @@ use super::slots::{Kind, Left, Leftover, Progress, Refused, Slots, Target, Unwri
 use super::{Attempt, Outcome, RESTARTS};
 use crate::io::Interest;
 use crate::poll::{Reactor, ended};
+use blitz_core::driver::{Awaited, DriverWait, task_of};
 use io_uring::squeue::Entry;
 use io_uring::types::Fd;
 use io_uring::{EnterFlags, IoUring, Probe, opcode};
@@ -543,6 +544,16 @@ impl Uring {
         // With the lock, each operation is either under way or noted as completed.
         let completing = lock(&self.completing);
         !completing.late.is_empty() || self.slots().files() > 0
+    }
+
+    /// Returns the tasks that wait for an operation.
+    pub(crate) fn waits(&self) -> Vec<DriverWait> {
+        let mut waits = Vec::new();
+        self.slots().for_each_waiting(&mut |waker, name| {
+            let wait = |task| DriverWait { task, event: Awaited::Io(format!("io_uring {name}")) };
+            waits.extend(task_of(waker).map(wait));
+        });
+        waits
     }
 
     /// How many operations are under way.

@@ -180,7 +180,29 @@ impl Unwritten {
     }
 }
 
+impl Kind {
+    /// In one word.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Transfer => "transfer",
+            Kind::Read => "file read",
+            Kind::Accept => "accept",
+            Kind::Write => "file write",
+        }
+    }
+}
+
 impl Slots {
+    /// Calls `each` with the waker of each task that waits for an operation, and with what that
+    /// does. `each` must not clone the waker or wake with it.
+    pub(super) fn for_each_waiting(&self, each: &mut dyn FnMut(&Waker, &'static str)) {
+        for (_, slot) in &self.table {
+            if let State::UnderWay(Some(waker)) = &slot.state {
+                each(waker, slot.kind.name());
+            }
+        }
+    }
+
     /// Makes the table of a ring whose completion queue has `room` entries.
     pub(super) fn new(room: usize) -> Slots {
         Slots {
