@@ -98,7 +98,7 @@
 //! | ask which worker this thread is | [`current_worker_index`], [`current_num_workers`] |
 //! | set up or look at the global pool | [`PoolBuilder::build_global`], [`global`] |
 //! | use crates that need a Tokio runtime | `Builder::tokio_guest`, with the feature `tokio-guest` |
-//! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::tasks`], [`Pool::stalls`], [`Pool::trace`], [`region`], [`diagnostics()`] |
+//! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::tasks`], [`Pool::stalls`], [`Pool::explain`], [`Pool::trace`], [`region`], [`diagnostics()`] |
 //!
 //! # One type, three ways to call
 //! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for
@@ -123,7 +123,7 @@
 //! | [`scheduler`](Pool::scheduler) | [`scheduler`](Handle::scheduler) | [`scheduler()`] |
 //! | [`metrics`](Pool::metrics), [`dump`](Pool::dump) | [`metrics`](Handle::metrics), [`dump`](Handle::dump) | [`metrics()`], [`dump()`] |
 //! | [`tasks`](Pool::tasks) | [`tasks`](Handle::tasks) | [`tasks()`] |
-//! | [`stalls`](Pool::stalls) | [`stalls`](Handle::stalls) | [`stalls()`] |
+//! | [`stalls`](Pool::stalls), [`explain`](Pool::explain) | [`stalls`](Handle::stalls), [`explain`](Handle::explain) | [`stalls()`], [`explain()`] |
 //! | [`trace`](Pool::trace) | [`trace`](Handle::trace) | [`trace()`] |
 //! | [`unfinished`](Pool::unfinished) | [`unfinished`](Handle::unfinished) | [`unfinished()`] |
 //! | [`enter`](Pool::enter) | [`enter`](Handle::enter) | |
@@ -180,11 +180,11 @@ pub use tokio::{pin, select, try_join};
 pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, shutdown, signal, time};
 // Looking inside.
 pub use blitz_core::{
-    Diagnostics, Dump, Exposition, Histogram, MarkKind, PoolMetrics, SignalDump, SignalMetrics,
-    SliceKind, StallKind, StallReport, StateTimes, TaskDump, TaskInfo, TaskList, TaskMetrics,
-    TaskState, Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack, TypeMetrics, Unfinished,
-    WorkerDump, WorkerMetrics, diagnostics, dump, metrics, region, scheduler, stalls, tasks, trace,
-    unfinished,
+    Diagnostics, Dump, Explanation, Exposition, Histogram, MarkKind, PoolMetrics, SignalDump,
+    SignalMetrics, SliceKind, StallKind, StallReport, StateTimes, TaskDump, TaskInfo, TaskList,
+    TaskMetrics, TaskState, Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack, TypeMetrics,
+    Unfinished, WaitEdge, WaitKind, WaitingTask, WorkerDump, WorkerMetrics, diagnostics, dump,
+    explain, metrics, region, scheduler, stalls, tasks, trace, unfinished,
 };
 
 /// A page that shows pools to browsers and tools: see [`Builder::inspect`].

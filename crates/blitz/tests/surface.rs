@@ -47,6 +47,7 @@ macro_rules! everything_on {
         assert_eq!(on.unfinished().workers, 2);
         assert!(on.trace(Duration::from_secs(60)).tracks.len() >= 2);
         assert!(on.tasks().len() + on.stalls().len() <= 2);
+        assert!(on.explain().cycles().is_empty());
         // Which pool is meant.
         drop(on.enter());
     }};
@@ -109,6 +110,7 @@ fn the_free_functions_have_all_of_it() {
         assert!(blitz::trace(Duration::from_secs(60)).tracks.len() >= 2);
         assert_eq!(blitz::dump().workers.len(), 2);
         assert!(blitz::tasks().len() + blitz::stalls().len() <= 2);
+        assert!(blitz::explain().cycles().is_empty());
         assert_eq!(blitz::unfinished().workers, 2);
         assert_eq!(Handle::current().num_workers(), 2);
     });

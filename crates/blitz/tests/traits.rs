@@ -86,6 +86,7 @@ fn what_looks_inside() {
     each_is!(shared: blitz::PoolMetrics, blitz::SignalMetrics, blitz::TaskMetrics, blitz::WorkerMetrics);
     each_is!(shared: blitz::StateTimes, blitz::TypeMetrics, blitz::TraceMetrics);
     each_is!(shared: blitz::Trace, blitz::TraceTrack, blitz::TraceSlice, blitz::TraceMark);
+    each_is!(shared: blitz::Explanation, blitz::WaitingTask, blitz::WaitEdge, blitz::WaitKind);
     each_is!(shared: blitz::TaskList, blitz::TaskInfo, blitz::StallReport, blitz::StallKind);
     each_is!(shared: blitz::SliceKind, blitz::MarkKind, blitz::Exposition<'static>);
     each_is!(shared: blitz::Dump, blitz::SignalDump, blitz::TaskDump, blitz::WorkerDump);

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::dump::Dump;
+use super::explain::Explanation;
 use super::global;
 use super::metrics::PoolMetrics;
 use super::task_info::TaskList;
@@ -154,7 +155,9 @@ pub fn tasks() -> TaskList {
 ///
 /// Such a worker has been in the same poll or job for 20 ms or more, without a fork. It is seen by
 /// the watch, which looks while work waits, and by calls of this function. So a worker that is
-/// stuck while nothing waits is in the list 20 ms after the first call. No worker stops for it.
+/// stuck while nothing waits is in the list 20 ms after the first call. A worker in
+/// [`block_in_place`](crate::block_in_place) is in the list, too, although nothing waits for it. No
+/// worker stops for it.
 ///
 /// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler) is called for each of them.
 ///
@@ -170,6 +173,29 @@ pub fn tasks() -> TaskList {
 #[track_caller]
 pub fn stalls() -> Vec<StallReport> {
     with_current_team(worker::stalls)
+}
+
+/// Returns who waits for whom in the current or the global pool, and which waits never end.
+///
+/// It knows the tasks that await each other's join handles, sockets and other descriptors with
+/// their peers, timers, closures of [`spawn_blocking`](crate::spawn_blocking), and workers that
+/// wait for each other. It does not know who holds a lock or the other end of a channel: such a
+/// wait has an unknown holder.
+///
+/// What it says about deadlocks and lost wakers is certain: nothing else could wake these tasks. No
+/// worker stops for it, and a pool that hangs answers, too.
+///
+/// ```
+/// println!("{}", blitz::explain());
+/// # assert!(blitz::explain().cycles().is_empty());
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[must_use]
+#[track_caller]
+pub fn explain() -> Explanation {
+    with_current_team(Explanation::of)
 }
 
 /// Returns what the end of the current or the global pool waits for, or would wait for.

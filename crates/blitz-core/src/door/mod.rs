@@ -8,6 +8,7 @@ pub(crate) mod diagnostics;
 pub mod driver;
 pub(crate) mod dump;
 mod env;
+pub(crate) mod explain;
 pub(crate) mod exposition;
 mod familiar;
 pub(crate) mod global;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::dump::Dump;
+use super::explain::Explanation;
 use super::handle::{EnterGuard, Handle};
 use super::metrics::PoolMetrics;
 use super::task_info::TaskList;
@@ -614,6 +615,18 @@ impl Pool {
     #[must_use]
     pub fn stalls(&self) -> Vec<StallReport> {
         worker::stalls(&self.team)
+    }
+
+    /// As [`explain`](crate::explain()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert!(!pool.explain().has_findings());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        Explanation::of(&self.team)
     }
 
     /// As [`unfinished`](crate::unfinished()), of this pool.

@@ -244,6 +244,11 @@ impl TaskInfo {
     /// Numbers of 64 bits are strings.
     #[must_use]
     pub fn to_json(&self) -> String {
+        self.json_with(list(Vec::<String>::new()))
+    }
+
+    /// The same with a list of what it waits for.
+    pub(in crate::door) fn json_with(&self, waits: String) -> String {
         let idle = self.idle.unwrap_or_default().as_millis();
         let name = self.name().map(|name| ("name", string(name)));
         let before = [
@@ -255,7 +260,7 @@ impl TaskInfo {
             ("state", string(self.state.name())),
             ("idle_ms", string(&idle.to_string())),
             ("wakers", self.wakers.to_string()),
-            ("waits", list(Vec::<String>::new())),
+            ("waits", waits),
         ];
         object(before.into_iter().chain(name).chain(after))
     }

@@ -11,17 +11,42 @@
 
 #![forbid(unsafe_code)]
 
+use crate::base::Id;
 use crate::base::context::Aside;
 use blitz_parts::prim::{Condvar, Instant, Mutex, MutexGuard, Step, broken, thread, thread_local};
 use blitz_parts::trim::outgrown;
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// A closure that catches its panics and keeps the pool alive.
 type Errand = Box<dyn FnOnce() + Send>;
+
+/// What threads that look at the pool can see of a closure.
+pub(crate) trait Closure: Send + Sync {
+    /// Whether it has begun.
+    fn has_begun(&self) -> bool;
+
+    /// Where the task is that awaits it, if one does.
+    fn awaited_by(&self) -> Option<usize>;
+}
+
+/// A closure that waits for a thread, or runs.
+pub(crate) struct Listed {
+    pub(crate) closure: Arc<dyn Closure>,
+    pub(crate) type_name: &'static str,
+}
+
+/// A closure that a task awaits.
+pub(crate) struct AwaitedClosure {
+    /// Where the task is.
+    pub(crate) task: usize,
+    pub(crate) id: Id,
+    pub(crate) type_name: &'static str,
+    pub(crate) has_begun: bool,
+}
 
 /// The threads of one pool.
 pub(crate) struct Blocking {
@@ -41,6 +66,8 @@ struct Shop {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Errand>,
+    /// The closures that wait or run.
+    listed: BTreeMap<Id, Listed>,
     /// Threads that are there.
     threads: usize,
     /// Those among them that wait for something to do.
@@ -59,9 +86,10 @@ impl Blocking {
         Blocking { shared: Arc::new(shop), handles: Mutex::new(Vec::new()) }
     }
 
-    pub(crate) fn submit(&self, errand: Errand) {
+    pub(crate) fn submit(&self, errand: Errand, id: Id, listed: Listed) {
         let shop = &self.shared;
         let mut state = shop.lock();
+        state.listed.insert(id, listed);
         state.queue.push_back(errand);
         state.unfinished += 1;
         shop.news.notify_one();
@@ -144,10 +172,26 @@ impl Blocking {
     }
 
     /// Notes that a closure has run and its handle is complete. Returns whether none is left.
-    pub(crate) fn one_has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self, id: Id) -> bool {
         let mut state = self.shared.lock();
+        let listed = state.listed.remove(&id);
         state.unfinished -= 1;
-        state.unfinished == 0
+        let is_last = state.unfinished == 0;
+        drop(state);
+        // Without the lock: it may be the last reference to a result, whose drop is user code.
+        drop(listed);
+        is_last
+    }
+
+    /// The closures that tasks await.
+    pub(crate) fn awaited(&self) -> Vec<AwaitedClosure> {
+        // No reference leaves the lock: it could become the last one to a result.
+        let state = self.shared.lock();
+        let awaited = state.listed.iter().filter_map(|(&id, Listed { closure, type_name })| {
+            let (task, has_begun) = (closure.awaited_by()?, closure.has_begun());
+            Some(AwaitedClosure { task, id, type_name, has_begun })
+        });
+        awaited.collect()
     }
 
     /// Closures that run or wait.

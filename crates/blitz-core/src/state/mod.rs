@@ -27,7 +27,7 @@ pub(crate) use adoption::Adoption;
 pub(crate) use attention::Attention;
 pub(crate) use backoff::Backoff;
 pub(crate) use bitmap::{BitmapMarks, BitmapTotals, OwnBitmap};
-pub(crate) use blocking::Blocking;
+pub(crate) use blocking::{AwaitedClosure, Blocking, Closure, Listed};
 pub use choice::Scheduler;
 pub use config::WaitPolicy;
 pub(crate) use config::{Config, SlowPoll, default_workers};

@@ -4,7 +4,7 @@
 
 use super::{JoinHandle, Joinable, Packet};
 use crate::sched::hold::Hold;
-use crate::state::Blocking;
+use crate::state::{Blocking, Listed};
 use crate::team::{Entered, Team};
 use crate::worker::tell_driver_of_end;
 use blitz_parts::ticks;
@@ -22,8 +22,8 @@ where
         work.abort();
         return JoinHandle::of_job(packet);
     };
-    let submitted = ticks::now();
-    team.blocking.submit(Box::new(move || {
+    let (submitted, id) = (ticks::now(), packet.id());
+    let errand = Box::new(move || {
         let thread = Blocking::thread_number();
         hold.team().note_blocking_begin(thread, submitted, type_name::<F>());
         let ambient = hold.team().enter_ambient();
@@ -32,10 +32,12 @@ where
         hold.team().note_blocking_end(thread);
         drop(entered);
         drop(ambient);
-        if hold.team().blocking.one_has_ended() {
+        if hold.team().blocking.has_ended(id) {
             tell_driver_of_end(hold.team());
         }
         drop(hold);
-    }));
+    });
+    let listed = Listed { closure: packet.clone(), type_name: type_name::<F>() };
+    team.blocking.submit(errand, id, listed);
     JoinHandle::of_job(packet)
 }

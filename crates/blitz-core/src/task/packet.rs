@@ -6,10 +6,12 @@ use super::{JobHandle, Joinable};
 use crate::base::context::Aside;
 use crate::base::panic::Payload;
 use crate::base::{Id, JoinError};
+use crate::state::Closure;
 use crate::team::{AnyLatch, Owner, Team, current};
 use crate::worker::{Room, mark, room, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::prim::{Mutex, MutexGuard};
+use blitz_parts::task::task_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
@@ -157,6 +159,23 @@ where
 
     fn id(&self) -> Id {
         self.id
+    }
+}
+
+impl<F, T> Closure for Packet<F, T>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    fn has_begun(&self) -> bool {
+        !matches!(self.lock().stage, Stage::Queued(_))
+    }
+
+    fn awaited_by(&self) -> Option<usize> {
+        match &self.lock().waiter {
+            Some(Waiter::Task(waker)) => task_of(waker),
+            _ => None,
+        }
     }
 }
 

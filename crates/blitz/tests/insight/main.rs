@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod explain;
 mod export;
 mod scrape;
 mod stalls;

@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use super::summary::{big, nanos, now};
-use crate::door::dump::json::{inner, list, null, object, string};
-use crate::door::dump::{Dump, TaskDump};
+use crate::door::dump::json::{inner, list, object, string};
+use crate::door::explain::{Explanation, WaitingTask};
 use crate::door::type_metrics::TypeMetrics;
 use crate::state::StallReport;
 use crate::team::Team;
@@ -12,10 +12,14 @@ use crate::worker;
 use std::collections::HashMap;
 
 pub(super) fn fields(team: &Team, limit: usize) -> String {
-    let tasks = Dump::of(team).tasks;
+    let explanation = Explanation::of(team);
+    let (tasks, unlisted) = (explanation.tasks(), explanation.unlisted());
     let mut alive = HashMap::<&str, u64>::new();
-    for task in &tasks {
-        *alive.entry(task.type_name.unwrap_or("not polled yet")).or_default() += 1;
+    for task in tasks {
+        *alive.entry(task.info().type_name()).or_default() += 1;
+    }
+    if unlisted > 0 {
+        alive.insert("not waited yet", unlisted as u64);
     }
     let mut types: Vec<_> = TypeMetrics::of(team)
         .iter()
@@ -36,21 +40,11 @@ pub(super) fn fields(team: &Team, limit: usize) -> String {
             ("busy_ns", big(0)),
         ])
     }));
-    let shown = tasks.iter().enumerate().take(limit);
     inner([
         ("now_ns", now()),
-        ("total", big(tasks.len() as u64)),
+        ("total", big((tasks.len() + unlisted) as u64)),
         ("types", list(types)),
-        ("tasks", list(shown.map(|(number, task)| of(number, task)))),
-    ])
-}
-
-fn of(number: usize, task: &TaskDump) -> String {
-    object([
-        ("id", string(&format!("{number:#x}"))),
-        ("type", task.type_name.map_or_else(null, string)),
-        ("name", task.name.as_deref().map_or_else(null, string)),
-        ("state", string(&task.state)),
+        ("tasks", list(tasks.iter().take(limit).map(WaitingTask::to_json))),
     ])
 }
 
@@ -63,6 +57,6 @@ pub(super) fn stalls(team: &Team) -> String {
     ])
 }
 
-pub(super) fn explain(_: &Team) -> String {
-    inner([("now_ns", now()), ("verdict", null())])
+pub(super) fn explain(team: &Team) -> String {
+    format!("{},{}", inner([("now_ns", now())]), Explanation::of(team).json_fields())
 }

@@ -1,0 +1,136 @@
+//! Which tasks await which, and which of them nothing can wake.
+
+#![forbid(unsafe_code)]
+
+/// Tasks by number. A task has one join handle, so that at most one task awaits it.
+pub(super) struct Graph {
+    /// For each task: the tasks that it awaits.
+    awaits: Vec<Vec<usize>>,
+    /// For each task: the one that awaits it.
+    awaited_by: Vec<Option<usize>>,
+    /// For each task: it does not wait, or something else than a task of this graph can wake it.
+    can_be_woken: Vec<bool>,
+}
+
+impl Graph {
+    pub(super) fn new(tasks: usize) -> Graph {
+        Graph {
+            awaits: vec![Vec::new(); tasks],
+            awaited_by: vec![None; tasks],
+            can_be_woken: vec![false; tasks],
+        }
+    }
+
+    /// Task `waiter` awaits `task`.
+    pub(super) fn awaits(&mut self, waiter: usize, task: usize) {
+        self.awaits[waiter].push(task);
+        self.awaited_by[task] = Some(waiter);
+    }
+
+    /// Something can wake `task` that is not the end of another.
+    pub(super) fn can_be_woken(&mut self, task: usize) {
+        self.can_be_woken[task] = true;
+    }
+
+    /// Returns the tasks that nothing can wake: none of those that they await can end.
+    pub(super) fn stuck(&self) -> Vec<usize> {
+        let mut alive = self.can_be_woken.clone();
+        let mut next: Vec<_> = (0..alive.len()).filter(|&task| alive[task]).collect();
+        while let Some(task) = next.pop() {
+            // A task that can be woken can end, and so wake the one that awaits it.
+            if let Some(waiter) = self.awaited_by[task].filter(|&waiter| !alive[waiter]) {
+                alive[waiter] = true;
+                next.push(waiter);
+            }
+        }
+        (0..alive.len()).filter(|&task| !alive[task]).collect()
+    }
+
+    /// Returns the circles among `stuck` tasks: each awaits the next, and the last the first.
+    pub(super) fn cycles(&self, stuck: &[usize]) -> Vec<Vec<usize>> {
+        // The walk from each task to the one that awaits it has one way at most, so it meets every
+        // circle that it is in. `walk`: the number of the walk that has come by.
+        let (mut cycles, mut walk) = (Vec::new(), vec![0_usize; self.awaits.len()]);
+        for (number, &start) in (1..).zip(stuck) {
+            let (mut at, mut path) = (Some(start), Vec::new());
+            while let Some(task) = at.filter(|&task| walk[task] == 0) {
+                walk[task] = number;
+                path.push(task);
+                at = self.awaited_by[task];
+            }
+            if let Some(first) = at.filter(|&task| walk[task] == number) {
+                let begin = path.iter().position(|&task| task == first).unwrap_or(0);
+                // The path leads from the awaited to the waiter.
+                let mut cycle = path.split_off(begin);
+                cycle.reverse();
+                cycles.push(cycle);
+            }
+        }
+        cycles
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Graph;
+
+    /// A graph of `tasks` tasks in which each first awaits the second, and `alive` can be woken.
+    fn graph(tasks: usize, edges: &[(usize, usize)], alive: &[usize]) -> Graph {
+        let mut graph = Graph::new(tasks);
+        edges.iter().for_each(|&(waiter, task)| graph.awaits(waiter, task));
+        alive.iter().for_each(|&task| graph.can_be_woken(task));
+        graph
+    }
+
+    fn found(graph: &Graph) -> (Vec<usize>, Vec<Vec<usize>>) {
+        let stuck = graph.stuck();
+        let cycles = graph.cycles(&stuck);
+        (stuck, cycles)
+    }
+
+    #[test]
+    fn two_that_await_each_other_are_a_cycle() {
+        assert_eq!(found(&graph(3, &[(0, 1), (1, 0)], &[2])), (vec![0, 1], vec![vec![1, 0]]));
+    }
+
+    #[test]
+    fn one_that_awaits_itself_is_a_cycle() {
+        assert_eq!(found(&graph(1, &[(0, 0)], &[])), (vec![0], vec![vec![0]]));
+    }
+
+    #[test]
+    fn a_cycle_is_written_in_the_order_in_which_they_await() {
+        let (_, cycles) = found(&graph(4, &[(0, 2), (2, 1), (1, 3), (3, 0)], &[]));
+        let cycle = &cycles[0];
+        assert_eq!((cycles.len(), cycle.len()), (1, 4));
+        for (at, task) in cycle.iter().enumerate() {
+            let awaited = [2, 3, 1, 0][*task];
+            assert_eq!(cycle[(at + 1) % 4], awaited, "{cycle:?}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_of_one_saves_all_of_them() {
+        assert_eq!(found(&graph(3, &[(0, 1), (1, 2), (2, 0)], &[1])), (vec![], vec![]));
+    }
+
+    #[test]
+    fn what_waits_for_the_lost_is_lost() {
+        // 2 awaits 1, which awaits 0, which nothing wakes; 3 awaits 4, which runs.
+        let chain = graph(5, &[(2, 1), (1, 0), (3, 4)], &[4]);
+        assert_eq!(found(&chain), (vec![0, 1, 2], vec![]));
+    }
+
+    #[test]
+    fn what_waits_for_a_cycle_is_behind_it() {
+        // 0 awaits 1 and 2; 1 and 0 await each other; 3 awaits nothing and nothing wakes it.
+        let (stuck, cycles) = found(&graph(4, &[(0, 1), (1, 0), (0, 2)], &[]));
+        assert_eq!(stuck, [0, 1, 2, 3]);
+        assert_eq!(cycles.len(), 1);
+    }
+
+    #[test]
+    fn one_that_awaits_several_waits_for_the_first_that_can_end() {
+        assert_eq!(found(&graph(3, &[(0, 1), (0, 2)], &[2])).0, [1]);
+    }
+}

@@ -1,0 +1,343 @@
+//! Explains why a pool does nothing: which task waits for what, and which waits never end.
+
+#![forbid(unsafe_code)]
+
+mod graph;
+mod json;
+mod length;
+mod text;
+
+use super::task_info::{TaskInfo, TaskList};
+use super::task_refs::references;
+use crate::base::Id;
+use crate::state::{AwaitedClosure, StallReport};
+use crate::team::{Team, Worker};
+use crate::worker;
+use blitz_parts::sleep::{Awaited, DriverWait};
+use blitz_parts::task::{Glance, Life, TaskRef};
+use graph::Graph;
+use length::length;
+use std::collections::{HashMap, HashSet};
+
+/// Who waits for whom in a pool, and which waits never end: see [`explain`](crate::explain()).
+///
+/// [`Display`](std::fmt::Display) writes it in words, [`to_json`](Explanation::to_json) for
+/// programs.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(1).build()?;
+/// let lost = pool.spawn(std::future::pending::<()>());
+/// while pool.explain().never_wake().is_empty() {
+///     std::thread::yield_now();
+/// }
+/// let explanation = pool.explain();
+/// assert_eq!(explanation.never_wake(), [lost.id()]);
+/// println!("{explanation}"); // never wakes: 0x101 core::future::pending::Pending<()> (src/main.rs:3)
+/// # Ok::<(), blitz::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    tasks: Vec<WaitingTask>,
+    unlisted: usize,
+    cycles: Vec<Vec<Id>>,
+    never: Vec<Id>,
+    behind: Vec<Id>,
+    workers: Vec<WaitingWorker>,
+    stalls: Vec<StallReport>,
+}
+
+/// A task that waits, and what could wake it: a part of an [`Explanation`].
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(1).build()?;
+/// let first = pool.spawn(std::future::pending::<()>());
+/// let id = first.id();
+/// let second = pool.spawn(first);
+/// while pool.explain().get(second.id()).is_none_or(|task| task.waits().is_empty()) {
+///     std::thread::yield_now();
+/// }
+/// let explanation = pool.explain();
+/// let edge = &explanation.get(second.id()).unwrap().waits()[0];
+/// assert_eq!((edge.kind(), edge.target()), (blitz::WaitKind::Join, Some(id)));
+/// # Ok::<(), blitz::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct WaitingTask {
+    info: TaskInfo,
+    waits: Vec<WaitEdge>,
+}
+
+/// One thing that could wake a task: a part of a [`WaitingTask`].
+///
+/// ```
+/// # let pool = blitz::Pool::builder().workers(1).build()?;
+/// for task in pool.explain().tasks() {
+///     for edge in task.waits() {
+///         println!("{} waits: {}", task.info().id(), edge.detail());
+///     }
+/// }
+/// # Ok::<(), blitz::BuildError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitEdge {
+    kind: WaitKind,
+    target: Option<Id>,
+    detail: String,
+}
+
+/// What a task waits for.
+///
+/// ```
+/// assert_eq!(blitz::WaitKind::Join.name(), "join");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WaitKind {
+    /// The end of another task, through its join handle.
+    Join,
+    /// A socket or another descriptor.
+    Io,
+    /// A moment.
+    Timer,
+    /// A closure of [`spawn_blocking`](crate::spawn_blocking).
+    Blocking,
+    /// What another worker runs. Only workers wait like this.
+    Latch,
+    /// A waker that the pool did not find: in a lock, a channel, a combinator, or an
+    /// [`AbortHandle`](crate::AbortHandle).
+    Unknown,
+}
+
+/// A worker that sleeps inside of what it runs, until another one has run something.
+#[derive(Clone, Copy, Debug)]
+struct WaitingWorker {
+    index: usize,
+    waits_for: usize,
+}
+
+/// What is seen of a task at one moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    glance: Glance,
+    /// Where the task is that awaits it.
+    awaited_by: Option<usize>,
+    /// When its last poll began.
+    stamp: u32,
+}
+
+impl Seen {
+    fn of(task: &TaskRef) -> Seen {
+        Seen { glance: task.glance(), awaited_by: task.awaited_by(), stamp: task.stamp() }
+    }
+}
+
+impl Explanation {
+    pub(in crate::door) fn of(team: &Team) -> Explanation {
+        let tasks = references(team);
+        let places: HashMap<_, _> =
+            tasks.iter().enumerate().map(|(index, task)| (task.address(), index)).collect();
+        let mut waits: Vec<Vec<WaitEdge>> = vec![Vec::new(); tasks.len()];
+        let mut add = |task: usize, edge: WaitEdge| {
+            if let Some(&index) = places.get(&task) {
+                waits[index].push(edge);
+            }
+        };
+        for DriverWait { task, event } in
+            team.driver().map(|driver| driver.waits()).unwrap_or_default()
+        {
+            add(task, WaitEdge::of_event(event));
+        }
+        for closure in team.blocking.awaited() {
+            add(closure.task, WaitEdge::of_closure(&closure));
+        }
+        let seen: Vec<_> = tasks.iter().map(Seen::of).collect();
+        let mut graph = Graph::new(tasks.len());
+        for (index, task) in seen.iter().enumerate() {
+            let waiter = task.awaited_by.and_then(|address| places.get(&address));
+            if let Some(&waiter) = waiter {
+                graph.awaits(waiter, index);
+                waits[waiter].push(WaitEdge::join(Id::of(&tasks[index])));
+            }
+        }
+        for (index, waits) in waits.iter_mut().enumerate() {
+            let Glance { life, wakers } = seen[index].glance;
+            let unknown = wakers.saturating_sub(waits.len());
+            let only_joins = waits.iter().all(|edge| edge.kind == WaitKind::Join);
+            if life != Life::Idle || unknown > 0 || !only_joins {
+                graph.can_be_woken(index);
+            }
+            if life == Life::Idle && unknown > 0 {
+                waits.push(WaitEdge::unknown(unknown));
+            }
+        }
+        // What has changed since is not stuck, and neither is what waits for it.
+        for (index, task) in tasks.iter().enumerate() {
+            if Seen::of(task) != seen[index] {
+                graph.can_be_woken(index);
+            }
+        }
+        let stuck = graph.stuck();
+        let id = |&index: &usize| Id::of(&tasks[index]);
+        let cycles = graph.cycles(&stuck);
+        let in_cycle: HashSet<_> = cycles.iter().flatten().copied().collect();
+        let (mut never, mut behind) = (Vec::new(), Vec::new());
+        for &index in stuck.iter().filter(|index| !in_cycle.contains(index)) {
+            let list = if seen[index].glance.wakers == 0 { &mut never } else { &mut behind };
+            list.push(id(&index));
+        }
+        let cycles = cycles.iter().map(|cycle| cycle.iter().map(id).collect()).collect();
+        let list = TaskList::of_tasks(team, &tasks);
+        let unlisted = list.unlisted();
+        let mut by_id: HashMap<_, _> = tasks.iter().map(Id::of).zip(waits).collect();
+        let tasks = list.into_iter().map(|info| {
+            let waits = by_id.remove(&info.id()).unwrap_or_default();
+            WaitingTask { info, waits }
+        });
+        Explanation {
+            tasks: tasks.collect(),
+            unlisted,
+            cycles,
+            never,
+            behind,
+            workers: team.workers().filter_map(WaitingWorker::of).collect(),
+            stalls: worker::stalls(team),
+        }
+    }
+
+    /// Returns the deadlocks: tasks of which each awaits the next, and the last awaits the first.
+    ///
+    /// Nothing else could wake any of them. A task that also waits for something else, for example
+    /// for a timeout, is in no deadlock.
+    #[must_use]
+    pub fn cycles(&self) -> &[Vec<Id>] {
+        &self.cycles
+    }
+
+    /// Returns the tasks that wait and have no waker left: nothing can wake them any more. Only an
+    /// abort ends them.
+    #[must_use]
+    pub fn never_wake(&self) -> &[Id] {
+        &self.never
+    }
+
+    /// Returns the tasks that wait for nothing but such a task or a deadlock.
+    #[must_use]
+    pub fn behind(&self) -> &[Id] {
+        &self.behind
+    }
+
+    /// Returns the tasks that wait or have waited, the one that has waited longest first.
+    #[must_use]
+    pub fn tasks(&self) -> &[WaitingTask] {
+        &self.tasks
+    }
+
+    /// Returns the task of this id, if it has waited.
+    #[must_use]
+    pub fn get(&self, id: Id) -> Option<&WaitingTask> {
+        self.tasks.iter().find(|task| task.info.id() == id)
+    }
+
+    /// About how many tasks there are besides, which have not waited yet.
+    #[cfg(feature = "inspect")]
+    pub(in crate::door) fn unlisted(&self) -> usize {
+        self.unlisted
+    }
+
+    /// Returns the workers that do not come back, as [`stalls`](crate::stalls()) does.
+    #[must_use]
+    pub fn stalls(&self) -> &[StallReport] {
+        &self.stalls
+    }
+
+    /// Whether it has found a deadlock, a task that never wakes, or a worker that does not come
+    /// back.
+    #[must_use]
+    pub fn has_findings(&self) -> bool {
+        !(self.cycles.is_empty() && self.never.is_empty() && self.stalls.is_empty())
+    }
+}
+
+impl WaitingTask {
+    /// Returns which task it is, and what it does.
+    #[must_use]
+    pub fn info(&self) -> &TaskInfo {
+        &self.info
+    }
+
+    /// Returns what could wake it, as far as the pool knows.
+    #[must_use]
+    pub fn waits(&self) -> &[WaitEdge] {
+        &self.waits
+    }
+}
+
+impl WaitEdge {
+    fn join(target: Id) -> WaitEdge {
+        let detail = format!("join {target}");
+        WaitEdge { kind: WaitKind::Join, target: Some(target), detail }
+    }
+
+    fn of_event(event: Awaited) -> WaitEdge {
+        let (kind, detail) = match event {
+            Awaited::Io(detail) => (WaitKind::Io, detail),
+            Awaited::Timer(left) => (WaitKind::Timer, format!("timer in {}", length(left))),
+        };
+        WaitEdge { kind, target: None, detail }
+    }
+
+    fn of_closure(closure: &AwaitedClosure) -> WaitEdge {
+        let state = if closure.has_begun { "runs" } else { "waits for a thread" };
+        let detail = format!("blocking closure {}, which {state}", closure.type_name);
+        WaitEdge { kind: WaitKind::Blocking, target: Some(closure.id), detail }
+    }
+
+    fn unknown(wakers: usize) -> WaitEdge {
+        let detail = match wakers {
+            1 => "unknown holder of its waker".to_owned(),
+            many => format!("unknown holders of {many} wakers"),
+        };
+        WaitEdge { kind: WaitKind::Unknown, target: None, detail }
+    }
+
+    /// Returns what kind of thing it is.
+    #[must_use]
+    pub fn kind(&self) -> WaitKind {
+        self.kind
+    }
+
+    /// Returns the task or closure that is awaited, if it is one.
+    #[must_use]
+    pub fn target(&self) -> Option<Id> {
+        self.target
+    }
+
+    /// Returns what it is in words: `read fd 7 127.0.0.1:5432`, `timer in 93 s`, `join 0x102`.
+    #[must_use]
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+}
+
+impl WaitKind {
+    /// In one word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            WaitKind::Join => "join",
+            WaitKind::Io => "io",
+            WaitKind::Timer => "timer",
+            WaitKind::Blocking => "blocking",
+            WaitKind::Latch => "latch",
+            WaitKind::Unknown => "unknown",
+        }
+    }
+}
+
+impl WaitingWorker {
+    fn of(worker: &Worker) -> Option<WaitingWorker> {
+        let sleeps = worker.is_in_work() && worker.insight.states.is_idle();
+        let runner = worker.trail.waits_now().filter(|_| sleeps)?;
+        Some(WaitingWorker { index: worker.index(), waits_for: runner.index as usize })
+    }
+}

@@ -1,0 +1,113 @@
+//! An explanation in words.
+
+#![forbid(unsafe_code)]
+
+use super::length::length;
+use super::{Explanation, WaitingTask};
+use crate::base::Id;
+use std::fmt;
+
+/// Of each finding, how many are written; of others only the number.
+const SHOWN: usize = 20;
+
+impl Explanation {
+    /// Returns what is wrong, a line for each finding, or a line that says that nothing is.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        let mut lines = Vec::new();
+        section(&mut lines, self.cycles.iter().map(|cycle| self.deadlock(cycle)));
+        section(&mut lines, self.never.iter().map(|&id| format!("never wakes: {}", self.name(id))));
+        section(&mut lines, self.behind.iter().map(|&id| self.waits_in_vain(id)));
+        section(&mut lines, self.stalls.iter().map(|stall| format!("stuck: {stall}")));
+        if lines.is_empty() {
+            let waiting = self.tasks.len();
+            lines.push(format!("no deadlock is known, and each of {waiting} tasks can be woken"));
+        }
+        lines.join("\n")
+    }
+
+    /// A circle: `deadlock: A(api.rs:88) -> join B(api.rs:90) -> join A`.
+    fn deadlock(&self, cycle: &[Id]) -> String {
+        let mut names = cycle.iter().map(|&id| self.name(id));
+        let first = names.next().unwrap_or_default();
+        let others: String = names.map(|name| format!(" -> join {name}")).collect();
+        let back = cycle.first().map(|id| format!(" -> join {id}")).unwrap_or_default();
+        format!("deadlock: {first}{others}{back}")
+    }
+
+    fn waits_in_vain(&self, id: Id) -> String {
+        let waits = self.get(id).map(waits).unwrap_or_default();
+        format!("waits in vain: {}, {waits}", self.name(id))
+    }
+
+    /// The task in words: its id, its name or type, and where it was spawned.
+    fn name(&self, id: Id) -> String {
+        self.get(id).map_or_else(|| id.to_string(), name)
+    }
+}
+
+/// Adds some lines, and how many there are besides.
+fn section(lines: &mut Vec<String>, mut section: impl Iterator<Item = String>) {
+    lines.extend(section.by_ref().take(SHOWN));
+    match section.count() {
+        0 => {}
+        more => lines.push(format!("and {more} more of them")),
+    }
+}
+
+fn name(task: &WaitingTask) -> String {
+    let info = &task.info;
+    let (file, line) = (info.site().file(), info.site().line());
+    match info.name() {
+        Some(name) => format!("{} {name:?} ({file}:{line})", info.id()),
+        None => format!("{} {} ({file}:{line})", info.id(), info.type_name()),
+    }
+}
+
+fn waits(task: &WaitingTask) -> String {
+    let details: Vec<_> = task.waits.iter().map(|edge| edge.detail.as_str()).collect();
+    details.join(", ")
+}
+
+/// The verdict, the workers that wait for others, and the longest waits.
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.verdict())?;
+        for worker in &self.workers {
+            let (index, other) = (worker.index, worker.waits_for);
+            writeln!(f, "worker {index} waits for what worker {other} runs")?;
+        }
+        let is_found = |id: Id| self.never.contains(&id) || self.behind.contains(&id);
+        let waiting = |task: &&WaitingTask| task.info.idle().is_some() && !is_found(task.info.id());
+        let mut lines = Vec::new();
+        section(
+            &mut lines,
+            self.tasks.iter().filter(waiting).map(|task| {
+                format!(
+                    "waits {}: {}, {}",
+                    length(task.info.idle().unwrap_or_default()),
+                    name(task),
+                    waits(task)
+                )
+            }),
+        );
+        lines.iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        match self.unlisted {
+            0 => Ok(()),
+            more => writeln!(f, "and {more} tasks that have not waited yet"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHOWN, section};
+
+    #[test]
+    fn what_is_too_much_is_counted() {
+        let mut lines = Vec::new();
+        section(&mut lines, (0..SHOWN + 2).map(|line| line.to_string()));
+        assert_eq!(lines.len(), SHOWN + 1);
+        assert_eq!(lines[SHOWN], "and 2 more of them");
+    }
+}
