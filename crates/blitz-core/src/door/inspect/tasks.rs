@@ -9,42 +9,62 @@ use crate::door::type_metrics::TypeMetrics;
 use crate::state::StallReport;
 use crate::team::Team;
 use crate::worker;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The type of tasks that are counted and not listed.
+const UNLISTED: &str = "(has not waited yet)";
+
+/// The tasks of one type.
+#[derive(Clone, Copy, Default)]
+struct Kind {
+    alive: usize,
+    /// The longest wait of one of them.
+    oldest: Duration,
+}
+
+/// What was measured of the tasks of one type.
+#[derive(Clone, Copy, Default)]
+struct Measured {
+    polls: u64,
+    busy: Duration,
+}
 
 pub(super) fn fields(team: &Team, limit: usize) -> String {
     let explanation = Explanation::of(team);
     let (tasks, unlisted) = (explanation.tasks(), explanation.unlisted());
-    let mut alive = HashMap::<&str, u64>::new();
+    let mut kinds = BTreeMap::<&str, Kind>::new();
     for task in tasks {
-        *alive.entry(task.info().type_name()).or_default() += 1;
+        let kind = kinds.entry(task.info().type_name()).or_default();
+        kind.alive += 1;
+        kind.oldest = kind.oldest.max(task.info().idle().unwrap_or_default());
     }
     if unlisted > 0 {
-        alive.insert("not waited yet", unlisted as u64);
+        kinds.insert(UNLISTED, Kind { alive: unlisted, ..Kind::default() });
     }
     let mut types: Vec<_> = TypeMetrics::of(team)
         .iter()
         .map(|row| {
-            object([
-                ("type", string(row.name)),
-                ("alive", big(alive.remove(row.name).unwrap_or(0))),
-                ("polls", big(row.polls)),
-                ("busy_ns", nanos(row.busy)),
-            ])
+            let measured = Measured { polls: row.polls, busy: row.busy };
+            of_type(row.name, kinds.remove(row.name).unwrap_or_default(), measured)
         })
         .collect();
-    types.extend(alive.into_iter().map(|(name, count)| {
-        object([
-            ("type", string(name)),
-            ("alive", big(count)),
-            ("polls", big(0)),
-            ("busy_ns", big(0)),
-        ])
-    }));
+    types.extend(kinds.into_iter().map(|(name, kind)| of_type(name, kind, Measured::default())));
     inner([
         ("now_ns", now()),
         ("total", big((tasks.len() + unlisted) as u64)),
         ("types", list(types)),
         ("tasks", list(tasks.iter().take(limit).map(WaitingTask::to_json))),
+    ])
+}
+
+fn of_type(name: &str, kind: Kind, measured: Measured) -> String {
+    object([
+        ("type", string(name)),
+        ("alive", big(kind.alive as u64)),
+        ("oldest_ms", string(&kind.oldest.as_millis().to_string())),
+        ("polls", big(measured.polls)),
+        ("busy_ns", nanos(measured.busy)),
     ])
 }
 
