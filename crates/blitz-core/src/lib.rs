@@ -24,7 +24,7 @@ pub use door::exposition::Exposition;
 pub use door::global::{build_global, global, global_or_build};
 pub use door::handle::{EnterGuard, Handle};
 #[cfg(feature = "inspect")]
-pub use door::inspect::{Inspect, Page, Token, pages, tool_socket};
+pub use door::inspect::{Inspect, Page, Token, pages, tool_folder, tool_socket};
 #[doc(hidden)]
 pub use door::jobs::enter;
 pub use door::jobs::{broadcast, spawn_broadcast};

@@ -53,7 +53,7 @@ mod settings;
 mod socket;
 mod token;
 
-pub use page::{pages, show, tool_socket};
+pub use page::{pages, show, tool_folder, tool_socket};
 pub use pools::{MetricsFormat, Pools, Source, TraceFormat};
 pub use server::{Limits, Page, Server};
 pub use settings::{Inspect, from_env};

@@ -73,3 +73,16 @@ pub fn tool_socket() -> Option<PathBuf> {
     let listening = process().listening.lock().unwrap_or_else(PoisonError::into_inner);
     listening.socket.as_deref().map(Path::to_owned)
 }
+
+/// Returns the folder in which processes of this user serve tools, each at its `PID.sock`. Systems
+/// without Unix sockets have none.
+///
+/// ```
+/// if let Some(folder) = blitz_inspect::tool_folder() {
+///     assert!(folder.is_absolute());
+/// }
+/// ```
+#[must_use]
+pub fn tool_folder() -> Option<PathBuf> {
+    socket::folder_of_user()
+}

@@ -197,7 +197,7 @@ pub use blitz_core::{
 /// ```
 #[cfg(feature = "inspect")]
 pub mod inspect {
-    pub use blitz_core::{Inspect, Page, Token, pages, tool_socket};
+    pub use blitz_core::{Inspect, Page, Token, pages, tool_folder, tool_socket};
 }
 
 mod attributes;

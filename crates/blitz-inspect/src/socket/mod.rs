@@ -6,6 +6,6 @@ mod other;
 mod unix;
 
 #[cfg(not(unix))]
-pub(crate) use other::listen;
+pub(crate) use other::{folder_of_user, listen};
 #[cfg(unix)]
-pub(crate) use unix::listen;
+pub(crate) use unix::{folder_of_user, listen};

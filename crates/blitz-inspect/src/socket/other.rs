@@ -4,6 +4,11 @@ use crate::server::Server;
 use std::io;
 use std::path::PathBuf;
 
+/// There is none.
+pub(crate) fn folder_of_user() -> Option<PathBuf> {
+    None
+}
+
 /// Does nothing.
 pub(crate) fn listen(_: &Server) -> io::Result<PathBuf> {
     Err(io::ErrorKind::Unsupported.into())

@@ -26,8 +26,16 @@ impl Socket for UnixStream {
 
 /// Serves tools at `PID.sock` in the user's folder, and returns where that is.
 pub(crate) fn listen(server: &Server) -> io::Result<PathBuf> {
-    let folder = folder(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), user());
-    listen_in(server, &folder)
+    listen_in(server, &own_folder())
+}
+
+/// Where processes of this user serve tools.
+pub(crate) fn folder_of_user() -> Option<PathBuf> {
+    Some(own_folder())
+}
+
+fn own_folder() -> PathBuf {
+    folder(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), user())
 }
 
 fn listen_in(server: &Server, folder: &Path) -> io::Result<PathBuf> {

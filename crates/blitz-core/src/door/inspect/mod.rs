@@ -18,7 +18,7 @@ use super::trace::Trace;
 use super::unfinished::Unfinished;
 use crate::base::BuildError;
 use crate::team::Team;
-pub use blitz_inspect::{Inspect, Page, Token, pages, tool_socket};
+pub use blitz_inspect::{Inspect, Page, Token, pages, tool_folder, tool_socket};
 use blitz_inspect::{MetricsFormat, Source, TraceFormat};
 use std::io::{self, Write};
 use std::sync::{Arc, Weak};
