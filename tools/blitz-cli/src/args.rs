@@ -6,9 +6,9 @@ use blitz_bench::{
     load::{Load, Talk},
     workload::Pace,
 };
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Benchmarks Blitz beside its rivals and shows what a pool sees of this machine.
+/// Benchmarks Blitz beside its rivals and looks inside of live processes.
 ///
 /// Without a command it does what `blitz bench --quick` does.
 #[derive(Debug, Parser)]
@@ -19,7 +19,7 @@ pub struct Cli {
 }
 
 /// What to do.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
     /// Measure Blitz beside Rayon, chili, Forte, Tokio, smol and sequential code
     ///
@@ -32,6 +32,22 @@ pub enum Command {
     /// Show what a pool sees: processors, affinity, CPU quota, BLITZ_WORKERS, BLITZ_SCHEDULER,
     /// backends
     Doctor(DoctorArgs),
+
+    /// Show what the workers and tasks of a live process do
+    ///
+    /// Keys: c, p, a sort by CPU, polls or tasks alive; / filters; e explains which tasks wait for
+    /// what; t saves a trace; Tab goes to the next pool; q quits.
+    Top(TopArgs),
+
+    /// Save what the workers of a live process did in the last seconds
+    Trace(TraceArgs),
+
+    /// Print the stack of each worker of a live process, by gdb or eu-stack, which stop it for a
+    /// moment
+    Stacks(StacksArgs),
+
+    /// Serve a page about a server with parallel work, and buttons that break it
+    Demo(DemoArgs),
 
     /// Take turns on behalf of `blitz bench`, which starts one such process per contestant
     #[command(hide = true)]
@@ -49,6 +65,118 @@ pub struct DoctorArgs {
     /// Blitz as they are and which need a Tokio guest
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "Cargo.lock")]
     pub crates: Option<PathBuf>,
+}
+
+/// Which process to show, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct TopArgs {
+    /// The number of a process of yours, or the address of its page with everything behind `#`; may
+    /// be left out if there is only one
+    #[arg(value_name = "PID|URL")]
+    pub target: Option<String>,
+    /// Show the pool of this name instead of the oldest one
+    #[arg(long, value_name = "NAME")]
+    pub pool: Option<String>,
+    /// Print what there is to see once, as text
+    #[arg(long)]
+    pub once: bool,
+    /// Print the answers of the process as JSON
+    #[arg(long, requires = "once")]
+    pub json: bool,
+}
+
+/// What to save, and where.
+#[derive(Debug, Clone, PartialEq, Args)]
+pub struct TraceArgs {
+    /// The number of a process of yours, or the address of its page; may be left out if there is
+    /// only one
+    #[arg(value_name = "PID|URL")]
+    pub target: Option<String>,
+    /// Where to write it; `-` means stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How far back it reaches
+    #[arg(long, value_name = "N", default_value_t = 5.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// For which programs
+    #[arg(long, value_enum, default_value_t = TraceFormat::Perfetto)]
+    pub format: TraceFormat,
+    /// Save that of the pool of this name instead of the oldest one
+    #[arg(long, value_name = "NAME")]
+    pub pool: Option<String>,
+}
+
+/// Formats of traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// For ui.perfetto.dev
+    Perfetto,
+    /// JSON for the Firefox Profiler, speedscope and Chrome
+    Chrome,
+}
+
+impl TraceFormat {
+    /// What the server calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Perfetto => "perfetto",
+            Self::Chrome => "chrome",
+        }
+    }
+
+    /// How the names of its files end.
+    pub fn end(self) -> &'static str {
+        match self {
+            Self::Perfetto => "pftrace",
+            Self::Chrome => "json",
+        }
+    }
+
+    /// Which programs read it.
+    pub fn readers(self) -> &'static str {
+        match self {
+            Self::Perfetto => "open it with https://ui.perfetto.dev",
+            Self::Chrome => "open it with https://profiler.firefox.com or https://speedscope.app",
+        }
+    }
+}
+
+/// Whose stacks to print.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct StacksArgs {
+    /// The number of a process of yours; may be left out if there is only one with a page
+    pub pid: Option<u32>,
+}
+
+/// How long to serve, and where.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub struct DemoArgs {
+    /// End after so many seconds instead of when interrupted
+    #[arg(long, value_name = "N", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Serve the page at this port of 127.0.0.1; 0 means any that is free [default: 6680, if it is
+    /// free]
+    #[arg(long, value_name = "P")]
+    pub port: Option<u16>,
+    /// How many workers the server has [default: one per core, at least 4]
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub workers: Option<usize>,
+}
+
+/// Understands a time in seconds, up to a year.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=3.2e7).contains(&seconds) => Ok(seconds),
+        _ => Err("this is no number of seconds".to_owned()),
+    }
+}
+
+/// Understands a number of workers, two of which there have to be: one that is stuck and another.
+fn workers(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(workers @ 2..=1024) => Ok(workers),
+        _ => Err("from 2 to 1024".to_owned()),
+    }
 }
 
 /// What to measure and how long.
@@ -214,6 +342,35 @@ mod tests {
     }
 
     #[test]
+    fn live_processes_are_named_by_number_or_address() {
+        let top = |target: Option<&str>, once, json| {
+            let target = target.map(str::to_owned);
+            Ok(Command::Top(TopArgs { target, pool: None, once, json }))
+        };
+        assert_eq!(parse("top"), top(None, false, false));
+        assert_eq!(parse("top 42 --once --json"), top(Some("42"), true, true));
+        assert_eq!(parse("top --json"), Err(ErrorKind::MissingRequiredArgument));
+        let Ok(Command::Trace(trace)) = parse("trace 42 -o x --seconds 2 --format chrome") else {
+            panic!("not a trace");
+        };
+        assert_eq!((trace.target.as_deref(), trace.seconds), (Some("42"), 2.0));
+        assert_eq!((trace.output, trace.format), (Some(PathBuf::from("x")), TraceFormat::Chrome));
+        assert_eq!(parse("stacks 42"), Ok(Command::Stacks(StacksArgs { pid: Some(42) })));
+        assert_eq!(parse("stacks me"), Err(ErrorKind::ValueValidation));
+    }
+
+    #[test]
+    fn the_demo_has_limits() {
+        let demo = DemoArgs { seconds: Some(2.5), port: Some(0), workers: Some(2) };
+        assert_eq!(parse("demo --seconds 2.5 --port 0 --workers 2"), Ok(Command::Demo(demo)));
+        assert_eq!(parse("demo"), Ok(Command::Demo(DemoArgs::default())));
+        for bad in ["--seconds -1", "--seconds=-1", "--seconds nan", "--workers 1", "--port 65536"]
+        {
+            assert!(parse(&format!("demo {bad}")).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn the_load_understands_its_own_command_line() {
         let address = SocketAddr::from(([127, 0, 0, 1], 80));
         for rate in [None, Some(2_000)] {
@@ -230,7 +387,9 @@ mod tests {
     #[test]
     fn help_names_what_people_look_for_and_hides_the_rest() {
         let help = Cli::command().render_long_help().to_string();
-        assert!(help.contains("bench") && help.contains("doctor"));
+        for name in ["bench", "doctor", "top", "trace", "stacks", "demo"] {
+            assert!(help.contains(&format!("\n  {name} ")), "{name}: {help}");
+        }
         assert!(!help.contains("contestant") && !help.contains("load"));
     }
 }

@@ -1,18 +1,24 @@
-//! `blitz`: benchmarks Blitz beside its rivals, and shows what a pool sees of the machine.
+//! `blitz`: benchmarks Blitz beside its rivals, looks inside of live processes, and shows what a
+//! pool sees of the machine.
 
 #![forbid(unsafe_code)]
 
 mod args;
+mod ask;
 mod bench;
 mod chains;
 mod contestant;
 mod crates;
+mod demo;
 mod doctor;
 mod programs;
 mod progress;
 mod report;
+mod stacks;
 mod table;
 mod target;
+mod top;
+mod trace;
 mod units;
 
 use std::{
@@ -31,6 +37,10 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Doctor(DoctorArgs { crates: Some(path) }) => crates::run(&path),
         Command::Doctor(_) => doctor::run(),
+        Command::Top(args) => top::run(&args),
+        Command::Trace(args) => trace::run(&args),
+        Command::Stacks(args) => stacks::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Contestant(args) => contestant::run(&args),
         Command::Load(args) => contestant::load(&args),
     };

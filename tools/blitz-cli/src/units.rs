@@ -18,6 +18,28 @@ pub fn time(nanoseconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A count with at most four digits, for example `1.2 k`.
+pub fn count(number: f64) -> String {
+    let (value, unit) = match number {
+        number if number < 9_999.5 => (number, ""),
+        number if number < 999.5e3 => (number / 1e3, " k"),
+        number if number < 999.5e6 => (number / 1e6, " M"),
+        _ => (number / 1e9, " G"),
+    };
+    let digits = usize::from(value < 9.95 && (value.fract() > 0.05 || !unit.is_empty()));
+    format!("{value:.digits$}{unit}")
+}
+
+/// A share as whole per cent.
+pub fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+/// A text from elsewhere without what a terminal would obey.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+}
+
 /// The median of a cost; a dash for what has none.
 pub fn median_cost(unit: Unit, spread: Option<Spread>) -> String {
     match (spread, unit) {
@@ -53,6 +75,19 @@ mod tests {
         assert_eq!(time(12_345.0), "12.3 us");
         assert_eq!(time(123_456_789.0), "123 ms");
         assert_eq!(time(2e9), "2.00 s");
+    }
+
+    #[test]
+    fn counts_are_short() {
+        let counts = [0.0, 3.4, 7.0, 1_234.0, 12_345.0, 1_234_567.0, 2e9];
+        let texts = ["0", "3.4", "7", "1234", "12 k", "1.2 M", "2.0 G"];
+        assert_eq!(counts.map(count), texts);
+        assert_eq!(percent(0.126), "13%");
+    }
+
+    #[test]
+    fn terminals_are_not_told_what_to_do() {
+        assert_eq!(plain("a\u{1b}[31mb\nc\u{9b}ü"), "a?[31mb?c?ü");
     }
 
     #[test]

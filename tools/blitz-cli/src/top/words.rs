@@ -1,0 +1,160 @@
+//! A view and an explanation as lines of text.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{
+    reading::{items, number},
+    view::{STATES, Sort, View, task_text},
+};
+use crate::units::{count, percent, plain, time};
+
+/// How many types are listed.
+const TYPES: usize = 20;
+/// How many of the longest waits are listed.
+const OLDEST: usize = 20;
+/// How wide the bar of a worker is.
+const BAR: usize = 30;
+/// What stands for each state in a bar without colours.
+const LETTERS: [char; 5] = ['#', '=', '~', '-', '.'];
+
+/// Everything on one page.
+pub fn page(view: &View) -> String {
+    let mut text = format!("{}\n{}\n\n", view.title(), latencies(view));
+    for worker in &view.workers {
+        let busy = worker.shares[0] + worker.shares[1];
+        let stall = worker.stall.as_ref().map_or_else(String::new, |stall| format!("  ! {stall}"));
+        let (bar, state) = (bar(&worker.shares), &worker.state);
+        let name = &worker.name;
+        text.push_str(&format!("{name:>4} {bar} {:>4}  {state:6}{stall}\n", percent(busy)));
+    }
+    let legend = STATES.iter().zip(LETTERS).map(|(state, letter)| format!("{letter} {state}"));
+    text.push_str(&format!("     {}\n\n", legend.collect::<Vec<_>>().join("  ")));
+    text.push_str(&format!(
+        "{:>6} {:>8} {:>6} {:>9}  type\n",
+        "alive", "polls/s", "busy", "oldest"
+    ));
+    for row in view.types_by(Sort::Cpu, "").into_iter().take(TYPES) {
+        text.push_str(&format!(
+            "{:>6} {:>8} {:>6} {:>9}  {}\n",
+            count(row.alive),
+            count(row.polls),
+            percent(row.busy),
+            row.oldest.map_or_else(|| "-".to_owned(), time),
+            row.name,
+        ));
+    }
+    text
+}
+
+/// Which times keep requests waiting; the largest is marked.
+pub fn latencies(view: &View) -> String {
+    if view.latencies.is_empty() {
+        return "p99: nothing was measured".to_owned();
+    }
+    let each = view.latencies.iter().map(|latency| {
+        let mark = if latency.is_largest { " < largest" } else { "" };
+        format!("{} {}{mark}", latency.name, time(latency.p99))
+    });
+    format!("p99: {}  no core {}", each.collect::<Vec<_>>().join("  "), percent(view.run_delay))
+}
+
+fn bar(shares: &[f64; 5]) -> String {
+    let widths = widths(shares, BAR);
+    widths.iter().zip(LETTERS).map(|(width, letter)| letter.to_string().repeat(*width)).collect()
+}
+
+/// How wide each part of a bar is, so that all together are `width` wide.
+pub fn widths(shares: &[f64; 5], width: usize) -> [usize; 5] {
+    let mut sum = 0.0;
+    let mut done = 0;
+    shares.map(|share| {
+        sum += share;
+        let end = ((sum * width as f64).round() as usize).clamp(done, width);
+        let own = end - done;
+        done = end;
+        own
+    })
+}
+
+/// An explanation in lines.
+pub fn explain(explain: &Value) -> Vec<String> {
+    let tasks = items(&explain["oldest"]).chain(items(&explain["tasks"]));
+    let known: HashMap<&str, &Value> =
+        tasks.filter_map(|task| Some((task["id"].as_str()?, task))).collect();
+    let name = |task: &Value| match task.as_str().and_then(|id| known.get(id)) {
+        Some(known) => task_text(known),
+        None => task_text(task),
+    };
+    let mut lines = verdict(&explain["verdict"]);
+    for cycle in items(&explain["cycles"]) {
+        let names: Vec<String> = items(cycle).map(name).collect();
+        let first = names.first().cloned().unwrap_or_default();
+        lines.push(format!("deadlock: {} -> {first}", names.join(" -> ")));
+    }
+    lines.extend(items(&explain["never"]).map(|task| format!("never wakes: {}", name(task))));
+    lines.extend(items(&explain["oldest"]).take(OLDEST).map(|task| {
+        let waits = items(&task["waits"]).filter_map(|edge| {
+            edge["detail"].as_str().or_else(|| edge["kind"].as_str()).map(plain)
+        });
+        let waits = waits.collect::<Vec<_>>().join(", ");
+        let what = if waits.is_empty() { String::new() } else { format!(": {waits}") };
+        format!("waits {}: {}{what}", time(number(&task["idle_ms"]) * 1e6), task_text(task))
+    }));
+    if lines.is_empty() {
+        lines.push("The process says nothing about what its tasks wait for.".to_owned());
+    }
+    lines
+}
+
+/// A verdict is one text or several.
+fn verdict(verdict: &Value) -> Vec<String> {
+    let texts: Vec<&str> = match verdict {
+        Value::String(text) => text.lines().collect(),
+        list => items(list).filter_map(Value::as_str).collect(),
+    };
+    texts.into_iter().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::top::view::tests::reading;
+
+    #[test]
+    fn a_page_has_workers_types_and_the_stall() {
+        let page = page(&View::of(&reading(3), Some(&reading(1))));
+        assert!(page.contains("p99: poll 2.00 ms  delay 4.00 ms < largest  no core 10%"), "{page}");
+        assert!(page.contains("  w0 ###############========-------  75%  busy  \n"), "{page}");
+        assert!(page.contains("busy    ! 840 ms · blocked · futex"), "{page}");
+        assert!(page.contains("     2     1000    50%    2.50 s  handler::{closure}\n"), "{page}");
+    }
+
+    #[test]
+    fn bars_are_full() {
+        assert_eq!(widths(&[0.5, 0.25, 0.0, 0.25, 0.0], 10), [5, 3, 0, 2, 0]);
+        assert_eq!(widths(&[0.0; 5], 10), [0; 5]);
+        assert_eq!(widths(&[1.0, 1.0, 0.0, 0.0, 0.0], 10), [10, 0, 0, 0, 0]);
+        assert_eq!(widths(&[0.2; 5], 7).iter().sum::<usize>(), 7);
+    }
+
+    #[test]
+    fn explanations_name_tasks() {
+        let task = |id: &str, name: &str| {
+            json!({ "id": id, "type": "app::x", "name": name, "site": "a.rs:1", "idle_ms": "93000",
+                    "waits": [{ "kind": "io", "detail": "read fd 7 10.0.0.3:5432" }] })
+        };
+        let lines = explain(&json!({
+            "verdict": "2 tasks wait for each other.", "cycles": [["0x1", "0x2"]], "never": ["0x3"],
+            "oldest": [task("0x1", "A"), task("0x2", "B\u{7}")], "edges": [],
+        }));
+        assert_eq!(lines[0], "2 tasks wait for each other.");
+        assert_eq!(lines[1], "deadlock: A (a.rs:1) -> B? (a.rs:1) -> A (a.rs:1)");
+        assert_eq!(lines[2], "never wakes: 0x3");
+        assert_eq!(lines[3], "waits 93.0 s: A (a.rs:1): read fd 7 10.0.0.3:5432");
+        assert!(explain(&json!({ "verdict": null }))[0].contains("says nothing"));
+    }
+}
