@@ -4,6 +4,7 @@ use crate::commands::{self, cargo, targets};
 use crate::coverage;
 use crate::dependencies;
 use crate::ladder::{Done, Job, Ladder};
+use crate::page;
 use crate::tidy;
 use crate::tool::{self, Tool};
 use crate::tree::{Tree, root};
@@ -181,6 +182,22 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         }
         passed()
     });
+    ladder.step(
+        "page",
+        "does the page show in a browser what is wrong, and nothing else?",
+        |job| {
+            let browser = match page::Browser::find() {
+                Ok(browser) => browser,
+                Err(why) => return Ok(Done::Skipped(why)),
+            };
+            job.run(&mut page::build())?;
+            job.run(&mut browser.test(page::Options::default()))?;
+            match browser.perfetto() {
+                Ok(mut command) => job.run(&mut command).and_then(|()| passed()),
+                Err(why) => Ok(Done::Passed(why)),
+            }
+        },
+    );
     ladder.step("shim", "the drop-in rayon-core and the facade, workspaces of their own", |job| {
         for shim in commands::SHIMS {
             if !root().join(shim).exists() {

@@ -10,6 +10,7 @@ mod dependencies;
 mod ladder;
 mod modules;
 mod orderings;
+mod page;
 mod source;
 mod suites;
 mod tidy;
@@ -46,6 +47,8 @@ cargo xtask compare FOLDER   this checkout's speed beside that of the checkout i
 cargo xtask attack           programs that have broken the pool, then random mixes of every operation
     [--minutes N] [--seed N] [--only NAME] [--asan]
 cargo xtask load-tools       HTTP servers driven by wrk and h2load, which have to be installed
+cargo xtask page [--write]   the page of a live pool in Chromium, and a trace in Perfetto's engine; --write makes the
+                             screenshots of docs/insight.md
 cargo xtask suites           Rayon's tests on the drop-in rayon-core and on blitz-par, and those of crates that use it
     [--fast | --long] [--only NAME] [--repeat N] [--threads N,N]
 cargo xtask crates           crates that services use, each in a small program against real peers
@@ -100,6 +103,10 @@ fn main() -> ExitCode {
                 println!("skipped: {why}");
                 Ok(true)
             }
+        },
+        ["page", options @ ..] => match page::Options::parse(options) {
+            Some(options) => look_at_page(options),
+            None => usage(),
         },
         ["suites", options @ ..] => match suites::Options::parse(options) {
             Some(options) => suites::run(&options),
@@ -163,6 +170,27 @@ fn compare(folder: &str, options: &[&str]) -> io::Result<bool> {
         }
     }
     run(commands::bench_beside(&commands::blitz_of(other), options))
+}
+
+/// Looks at the page of a demo with a browser, if there is one.
+fn look_at_page(options: page::Options) -> io::Result<bool> {
+    let browser = match page::Browser::find() {
+        Ok(browser) => browser,
+        Err(why) => {
+            println!("skipped: {why}");
+            return Ok(true);
+        }
+    };
+    if !run(page::build())? || !run(browser.test(options))? {
+        return Ok(false);
+    }
+    match browser.perfetto() {
+        Ok(command) => run(command),
+        Err(why) => {
+            println!("skipped: {why}");
+            Ok(true)
+        }
+    }
 }
 
 /// Runs `command` if the toolchain for it is there.
