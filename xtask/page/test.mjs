@@ -2,7 +2,8 @@
 //
 // node test.mjs --modules FOLDER --chromium PROGRAM --blitz PROGRAM --images FOLDER
 //
-// FOLDER of --modules has playwright-core below node_modules. Screenshots go to that of --images.
+// FOLDER of --modules has playwright-core below node_modules. Screenshots go to that of --images. With
+// --assets FOLDER the page's own files come from there, so that a change of them needs no build.
 
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -161,6 +162,7 @@ await browser(given, async (context) => {
     const page = await context.newPage();
     const troubles = [];
     watch(page, origin, troubles);
+    if (given.assets) await context.route(/\/app\.(js|css)$/, (route) => route.fulfill({ path: join(given.assets, new URL(route.request().url()).pathname) }));
     await page.goto(server.page);
     await checks.until('the page is live', async () => await page.locator('#link').innerText() === 'live');
     await allViews(page);

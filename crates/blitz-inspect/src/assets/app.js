@@ -15,7 +15,7 @@ function el(tag, set, ...children) {
     else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? '' : String(value));
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined).map((child) =>
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined).map((child) =>
     child instanceof Node ? child : document.createTextNode(String(child))));
   return node;
 }
@@ -68,10 +68,13 @@ function count(value) {
 const percent = (share) => (share * 100).toFixed(share > 0 && share < 0.0095 ? 1 : 0) + ' %';
 const plural = (number, one, many) => count(number) + ' ' + (num(number) === 1 ? one : many || one + 's');
 
+/// What the runtime wraps around the future of a task that has a name.
+const NAMED = /^(?:\w+::)*Named<(?:\w+::)*TaskLocalFuture<(?:\w+::)*Arc<str>, (.*)>>$/;
+
 /// A type as people call it: its last names, without the modules before them.
 function short(type) {
   if (!type) return 'not polled yet';
-  const plain = type.replace(/\{\{closure\}\}/g, '{closure}').replace(/\{async_block\$\d+\}/g, '{async}');
+  const plain = type.replace(NAMED, '$1').replace(/\{\{closure\}\}/g, '{closure}').replace(/\{async_block\$\d+\}/g, '{async}');
   return plain.replace(/(?:[A-Za-z0-9_]+::)+(?=[A-Za-z0-9_]+::[A-Za-z0-9_{])/g, '');
 }
 
@@ -327,7 +330,7 @@ function runDelay() {
   const old = new Map(workersBefore.workers.map((worker) => [worker.index, worker]));
   const known = workers.workers.filter((worker) => worker.run_delay_ns !== null && old.get(worker.index)?.tid === worker.tid);
   const delay = known.reduce((sum, worker) => sum + num(worker.run_delay_ns) - num(old.get(worker.index).run_delay_ns), 0);
-  return known.length && passed > 0 ? delay / passed / known.length : 0;
+  return known.length && passed > 0 ? Math.min(1, delay / passed / known.length) : 0;
 }
 
 function latencies() {
@@ -372,7 +375,7 @@ function workersNow() {
     const same = before && before.tid === worker.tid && worker.run_delay_ns !== null;
     return {
       ...worker, share: shares(worker.states, before && before.states), stall: stuck.get(worker.index), per,
-      delay: same && passed > 0 ? (num(worker.run_delay_ns) - num(before.run_delay_ns)) / passed / 1e9 : null,
+      delay: same && passed > 0 ? Math.min(1, (num(worker.run_delay_ns) - num(before.run_delay_ns)) / passed / 1e9) : null,
     };
   });
 }
@@ -465,10 +468,12 @@ const tasks = {
     const { data, before } = this;
     const old = new Map((before ? before.types : []).map((row) => [row.type, row]));
     const passed = before ? num(data.now_ns) - num(before.now_ns) : 0;
+    const longest = new Map();
+    for (const task of data.tasks) longest.set(task.type, Math.max(longest.get(task.type) || 0, num(task.idle_ms)));
     return data.types.map((row) => {
       const was = old.get(row.type);
       const per = (field) => (was && passed > 0 ? Math.max(0, num(row[field]) - num(was[field])) / passed : 0);
-      return { ...row, alive: num(row.alive), polls: per('polls') * 1e9, busy: per('busy_ns'), all: num(row.busy_ns), oldest: num(row.oldest_ms) };
+      return { ...row, alive: num(row.alive), polls: per('polls') * 1e9, busy: per('busy_ns'), all: num(row.busy_ns), oldest: num(row.oldest_ms ?? longest.get(row.type)) };
     }).sort((a, b) => b[this.sort] - a[this.sort] || b.all - a.all);
   },
   draw() {
@@ -485,11 +490,11 @@ const tasks = {
     this.note.textContent = count(found.length) + (this.filter ? ' match' : ' shown') + ' of ' + count(this.data.total);
     const rows = found.slice(0, this.shown).map((task) => el('tr', null,
       el('td', { class: 'mono nowrap narrow' }, task.id), el('td', { class: 'wide', title: task.type || '' }, taskName(task)),
-      el('td', { class: 'mono nowrap narrow' }, task.site || ''), el('td', { class: 'nowrap' }, String(task.state || '').toLowerCase()),
+      el('td', { class: 'mono nowrap narrow' }, task.site || ''), el('td', { class: 'nowrap' }, String(task.state || '').toLowerCase().split(' ')[0]),
       el('td', { class: 'n' }, task.idle_ms === undefined || task.idle_ms === null ? '–' : time(num(task.idle_ms) * 1e6)),
       el('td', { class: 'narrow muted' }, (task.waits || []).map((edge) => edge.detail || edge.kind).join(', '))));
     this.list.replaceChildren(rows.length === 0 ? el('p', { class: 'empty' }, this.filter ? 'No task matches.' : 'No task waits.') : el('table', null,
-      el('thead', null, el('tr', null, el('th', { class: 'narrow' }, 'id'), el('th', null, 'task'), el('th', { class: 'narrow' }, 'spawned at'), el('th', null, 'state'), el('th', { class: 'n' }, 'waits for'), el('th', { class: 'narrow' }, 'what it waits for'))),
+      el('thead', null, el('tr', null, el('th', { class: 'narrow' }, 'id'), el('th', null, 'task'), el('th', { class: 'narrow' }, 'spawned at'), el('th', null, 'state'), el('th', { class: 'n' }, 'idle'), el('th', { class: 'narrow' }, 'waits for'))),
       el('tbody', null, rows)), found.length > this.shown ? el('button', { class: 'button', onclick: () => { this.shown += 500; this.draw(); } }, 'Show more') : '');
   },
 };
@@ -562,13 +567,14 @@ const explain = {
     const known = new Map();
     for (const task of [...(data.tasks || []), ...(data.oldest || [])]) known.set(task.id, task);
     const node = (id) => { const task = typeof id === 'object' && id ? id : known.get(id); return el('span', { class: 'node' }, task ? [...taskName(task), task.site ? el('span', { class: 'muted' }, ' ' + task.site) : null] : String(id)); };
-    const cycles = data.cycles || [], never = data.never || [], oldest = data.oldest || [];
+    const cycles = data.cycles || [], never = data.never || [], behind = data.behind || [], oldest = data.oldest || [];
     const lines = Array.isArray(data.verdict) ? data.verdict : String(data.verdict || 'No task waits for another in a circle, and each can be woken.').split('\n').filter(Boolean);
     root.replaceChildren(
       verdict(cycles.length || never.length ? 'bad' : 'good', ...lines),
       ...(cycles.length ? [panel('Deadlocks', 'each waits for the next, and the last for the first', null, cycles.map((cycle) => el('div', { class: 'chain' },
         cycle.flatMap((id, i) => [i ? el('span', { class: 'edge' }, 'waits for →') : null, node(id)]), el('span', { class: 'edge' }, 'waits for the first'))))] : []),
       ...(never.length ? [panel('Never wakes', 'nothing is left that could wake them', null, el('ul', { class: 'list' }, never.map((id) => el('li', null, node(id)))))] : []),
+      ...(behind.length ? [panel('Waits in vain', 'they wait for nothing but tasks above', null, el('ul', { class: 'list' }, behind.map((id) => el('li', null, node(id)))))] : []),
       panel('Longest waits', '', null, oldest.length === 0 ? el('p', { class: 'empty' }, 'No task waits.') : el('div', { class: 'scroll' }, el('table', null,
         el('thead', null, el('tr', null, el('th', null, 'task'), el('th', { class: 'narrow' }, 'spawned at'), el('th', null, 'waits for'), el('th', { class: 'n' }, 'since'))),
         el('tbody', null, oldest.map((task) => el('tr', null, el('td', { class: 'wide', title: task.type || '' }, taskName(task)), el('td', { class: 'mono nowrap narrow' }, task.site || ''),

@@ -280,8 +280,21 @@ fn stall_line(stall: &Value) -> String {
     format!("worker {}: {}", number(&stall["worker"]), stall_text(stall))
 }
 
+/// The future of a task that has a name, without what the runtime wraps around it.
+fn unwrapped(name: &str) -> &str {
+    let inner = || {
+        let (wrapper, rest) = name.split_once("Named<")?;
+        let (local, rest) = rest.split_once("TaskLocalFuture<")?;
+        let (_, rest) = rest.split_once("Arc<str>, ")?;
+        let is_path = |text: &str| text.is_empty() || text.ends_with("::");
+        rest.strip_suffix(">>").filter(|_| is_path(wrapper) && is_path(local))
+    };
+    inner().unwrap_or(name)
+}
+
 /// A type as people call it: its last names, without the modules before them.
 pub fn short(name: &str) -> String {
+    let name = unwrapped(name);
     let is_path = |letter: char| letter.is_alphanumeric() || "_:{}#".contains(letter);
     let mut shortened = String::new();
     let mut rest = name;
@@ -415,6 +428,7 @@ pub mod tests {
             ("app::api::handler::{{closure}}", "handler::{closure}"),
             ("a::b::{{closure}}::{{closure}}", "b::{closure}::{closure}"),
             ("alloc::vec::Vec<core::option::Option<u8>>", "vec::Vec<option::Option<u8>>"),
+            ("a::Named<b::TaskLocalFuture<c::Arc<str>, d::e::f::{{closure}}>>", "f::{closure}"),
             ("u8", "u8"),
             ("<a::B as c::d::E>::f", "<a::B as d::E>::f"),
             ("", ""),

@@ -94,6 +94,7 @@ pub fn explain(explain: &Value) -> Vec<String> {
         lines.push(format!("deadlock: {} -> {first}", names.join(" -> ")));
     }
     lines.extend(items(&explain["never"]).map(|task| format!("never wakes: {}", name(task))));
+    lines.extend(items(&explain["behind"]).map(|task| format!("waits in vain: {}", name(task))));
     lines.extend(items(&explain["oldest"]).take(OLDEST).map(|task| {
         let waits = items(&task["waits"]).filter_map(|edge| {
             edge["detail"].as_str().or_else(|| edge["kind"].as_str()).map(plain)
