@@ -67,19 +67,19 @@ function watch(page, origin, troubles) {
 async function allViews(page) {
   for (const scheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme: scheme });
-    for (const [width, height] of [[1280, 800], [390, 800]]) {
-      await page.setViewportSize({ width, height });
-      for (const view of VIEWS) {
-        await open(page, view);
+    for (const view of VIEWS) {
+      await open(page, view);
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 800 });
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         checks.that(over <= 0, view + ' fits into ' + width + ' pixels', over + ' too wide');
       }
+      await page.setViewportSize({ width: 1280, height: 800 });
     }
     const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const [red] = ground.match(/\d+/g).map(Number);
     checks.that(scheme === 'dark' ? red < 60 : red > 200, 'the ground is ' + scheme, ground);
   }
-  await page.setViewportSize({ width: 1280, height: 800 });
 }
 
 async function namesStayText(page) {
