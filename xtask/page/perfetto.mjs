@@ -53,7 +53,8 @@ await browser(given, async (context) => {
     // Perfetto asks its own servers for news. Nothing leaves this machine.
     await context.route((url) => url.origin !== origin && url.protocol !== 'blob:' && url.protocol !== 'data:', (route) => route.abort());
     const page = await context.newPage();
-    await page.goto(origin + '/');
+    // Its loading ends late, or never: some of what it asks for is elsewhere.
+    await page.goto(origin + '/', { waitUntil: 'commit' });
     const loaded = await checks.until('Perfetto loads the trace', () => page.evaluate(() => Boolean(globalThis.app && app.trace && app.trace.engine)), 90);
     if (!loaded) return;
     const errors = await query(page, "select name, value from stats where severity = 'error' and value > 0", ['name', 'value']);
