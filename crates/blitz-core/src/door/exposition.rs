@@ -143,6 +143,14 @@ impl Exposition<'_> {
                 page.counter(&labels, time.as_secs_f64());
             }
         }
+        page.family(
+            Family::Counter,
+            "blitz_run_delay_seconds",
+            "Time for which threads of workers were runnable without a core.",
+        );
+        for (worker, metrics) in &workers {
+            page.counter(&label(worker), metrics.run_delay.as_secs_f64());
+        }
         type Reading = fn(&WorkerMetrics) -> u64;
         let families: [(&str, &str, Reading); 3] = [
             ("blitz_jobs", "Jobs run.", |worker| worker.jobs),
@@ -234,10 +242,16 @@ impl Exposition<'_> {
                 &metrics.wake_latencies,
             ),
             (
+                "blitz_steal_latency_seconds",
+                "How long workers looked for work until they stole some.",
+                &metrics.steal_latencies,
+            ),
+            (
                 "blitz_driver_wait_seconds",
                 "How long workers slept in the driver.",
                 &metrics.driver_waits,
             ),
+            ("blitz_timer_lateness_seconds", "How late timers fired.", &metrics.timer_lateness),
             (
                 "blitz_blocking_delay_seconds",
                 "How long closures waited for a thread.",

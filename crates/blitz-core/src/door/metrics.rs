@@ -2,11 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+use super::schedstat::run_and_delay;
 use super::task_metrics::TaskMetrics;
 use super::type_metrics::{TraceMetrics, TypeMetrics};
 use crate::state::{Histogram, Insight, StallKind, StateTimes, Times};
 use crate::team::{Team, Worker};
 use crate::worker::stalled;
+use blitz_parts::thread::ThreadId;
 use std::fmt;
 use std::time::Duration;
 
@@ -44,6 +46,8 @@ pub struct WorkerMetrics {
     pub caught_by_jec: u64,
     /// How long it was in each state.
     pub time: StateTimes,
+    /// How long its thread was runnable and had no core. Zero where the system does not say.
+    pub run_delay: Duration,
 }
 
 impl WorkerMetrics {
@@ -73,7 +77,11 @@ impl WorkerMetrics {
             wakes_received: sleep.wakes_received.get(),
             found_awake: sleep.found_awake.get(),
             caught_by_jec: sleep.caught_by_jec.get(),
-            time: worker.insight.states.read(worker.bed().is_in_driver()),
+            time: worker
+                .insight
+                .states
+                .read(worker.bed().is_in_driver(), worker.queues.counters.are_polling()),
+            run_delay: worker.seat.thread().and_then(run_delay).unwrap_or_default(),
         }
     }
 
@@ -93,6 +101,7 @@ impl WorkerMetrics {
         self.found_awake += other.found_awake;
         self.caught_by_jec += other.caught_by_jec;
         self.time.add(&other.time);
+        self.run_delay += other.run_delay;
     }
 }
 
@@ -125,8 +134,13 @@ pub struct PoolMetrics {
     pub job_times: Histogram,
     /// How long it took a worker to run after another thread woke it.
     pub wake_latencies: Histogram,
+    /// How long workers that were awake looked for work until they took some from another worker.
+    pub steal_latencies: Histogram,
     /// How long workers slept in the driver.
     pub driver_waits: Histogram,
+    /// How late timers fired: with the [slack](crate::PoolBuilder::timer_slack) that lets them fire
+    /// together. Timers of a paused clock do not count.
+    pub timer_lateness: Histogram,
     /// How long closures of [`spawn_blocking`](crate::spawn_blocking) waited for a thread.
     pub blocking_delays: Histogram,
     /// What was done with the tasks of each type, the busiest first.
@@ -150,7 +164,9 @@ impl PoolMetrics {
             stalled_workers: stalled(team),
             job_times: sum(team, |insight| &insight.jobs),
             wake_latencies: sum(team, |insight| &insight.wakes),
+            steal_latencies: steal_latencies(team),
             driver_waits: sum(team, |insight| &insight.driver_waits),
+            timer_lateness: team.timer_lateness.read(),
             blocking_delays: team.blocking_delays.read(),
             types: TypeMetrics::of(team),
             trace: TraceMetrics::of(team),
@@ -177,6 +193,16 @@ impl PoolMetrics {
         }
         total
     }
+}
+
+/// How long a thread of this process waited for a core.
+fn run_delay(thread: ThreadId) -> Option<Duration> {
+    run_and_delay(thread.to_bits()).map(|(_, delay)| delay)
+}
+
+/// How long workers looked for work before they stole some.
+pub(super) fn steal_latencies(team: &Team) -> Histogram {
+    sum(team, |insight| &insight.steals)
 }
 
 /// Sums a histogram over all workers.

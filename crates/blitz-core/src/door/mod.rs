@@ -22,6 +22,7 @@ mod local_set;
 pub(crate) mod metrics;
 pub(crate) mod pool;
 mod stalls;
+mod schedstat;
 pub(crate) mod task_builder;
 pub(crate) mod task_info;
 pub(crate) mod task_metrics;

@@ -5,9 +5,11 @@
 use super::histogram::Times;
 use super::labels::TypeRow;
 use blitz_parts::counter::Counter;
+use blitz_parts::prim::Mutex;
 use blitz_parts::recorder::Recorder;
 use blitz_parts::slots::Slots;
 use blitz_parts::ticks;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// A worker's recorder and its times. Its own thread writes, any thread reads.
@@ -23,6 +25,8 @@ pub(crate) struct Insight {
     pub(crate) driver_waits: Times,
     /// Between being woken and running.
     pub(crate) wakes: Times,
+    /// Between beginning to look for work and stealing it.
+    pub(crate) steals: Times,
     pub(crate) states: States,
 }
 
@@ -37,6 +41,7 @@ impl Insight {
             jobs: Times::default(),
             driver_waits: Times::default(),
             wakes: Times::default(),
+            steals: Times::default(),
             states: States::default(),
         }
     }
@@ -66,6 +71,83 @@ pub(crate) struct States {
     /// Ticks of polls and of jobs, extrapolated: only their proportion counts.
     pub(crate) polls: Counter,
     pub(crate) jobs: Counter,
+    /// What readers have said. Only they lock it.
+    shown: Mutex<Shown>,
+}
+
+/// What readers have said about a worker so far: no later reading says less.
+#[derive(Default)]
+struct Shown {
+    idle: [Sum; 3],
+    busy: u64,
+    poll: Busy,
+    job: Busy,
+}
+
+/// A time in ticks that only grows. It grows in nanoseconds, too, whose rate may be refined.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    ticks: u64,
+    nanos: u64,
+}
+
+impl Sum {
+    fn add(&mut self, ticks: u64) {
+        self.ticks += ticks;
+        self.nanos += ticks::to_nanos(ticks);
+    }
+
+    fn raise_to(&mut self, ticks: u64) {
+        self.add(ticks.saturating_sub(self.ticks));
+    }
+
+    fn time(&self) -> Duration {
+        Duration::from_nanos(self.nanos)
+    }
+}
+
+/// Polls, or jobs, of a worker that readers have seen.
+#[derive(Default)]
+struct Busy {
+    /// The ticks of those that have ended.
+    ended: u64,
+    /// Ticks that were said to be theirs because the worker was in one that had not ended.
+    ahead: u64,
+    shown: Sum,
+}
+
+impl Busy {
+    /// Returns how much more has ended, without what was said to be theirs before.
+    fn grow(&mut self, ended: u64) -> u64 {
+        let new = ended.saturating_sub(std::mem::replace(&mut self.ended, ended));
+        let ahead = if new > 0 { std::mem::take(&mut self.ahead) } else { 0 };
+        new.saturating_sub(ahead)
+    }
+
+    /// What has no proof yet belongs to the one that the worker is in.
+    fn go_ahead(&mut self, ticks: u64) {
+        self.ahead += ticks;
+        self.shown.add(ticks);
+    }
+}
+
+impl Shown {
+    /// Divides the time since the last reading between polls and jobs: by what has ended meanwhile,
+    /// else by what the worker does.
+    fn divide(&mut self, busy: u64, polls: u64, jobs: u64, is_polling: bool) {
+        let grown = busy.saturating_sub(self.busy);
+        self.busy = self.busy.max(busy);
+        let (polls, jobs) = (self.poll.grow(polls), self.job.grow(jobs));
+        match (polls, jobs) {
+            (0, 0) if is_polling => self.poll.go_ahead(grown),
+            (0, 0) => self.job.go_ahead(grown),
+            _ => {
+                let poll = share(grown, polls, polls.saturating_add(jobs));
+                self.poll.shown.add(poll);
+                self.job.shown.add(grown - poll);
+            }
+        }
+    }
 }
 
 impl States {
@@ -98,13 +180,21 @@ impl States {
         passed
     }
 
+    /// Since when the worker is awake and looks for work; `None` if it has not noted that.
+    pub(crate) fn searches_since(&self) -> Option<u64> {
+        let since = self.idle_since.get();
+        (since != 0 && self.asleep.get() == 0).then_some(since)
+    }
+
     /// Whether the worker has noted that it runs nothing.
     pub(crate) fn is_idle(&self) -> bool {
         self.idle_since.get() != 0
     }
 
-    /// Returns the times so far; `in_driver`: if the worker sleeps, it sleeps in the driver.
-    pub(crate) fn read(&self, in_driver: bool) -> StateTimes {
+    /// Returns the times so far, none less than a reading before; `in_driver`: if the worker
+    /// sleeps, it sleeps in the driver; `is_polling`: if it runs something, that is a poll.
+    pub(crate) fn read(&self, in_driver: bool, is_polling: bool) -> StateTimes {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let (begun, since) = (self.begun.get(), self.idle_since.get());
         let now = ticks::now();
         let mut idle = [0, 1, 2].map(|state| self.idle[state].get());
@@ -118,14 +208,13 @@ impl States {
         }
         let all = if begun == 0 { 0 } else { now.saturating_sub(begun) };
         let busy = all.saturating_sub(idle.iter().sum());
-        let (polls, jobs) = (self.polls.get(), self.jobs.get());
-        let poll = match (polls, jobs) {
-            (0, _) => 0,
-            (_, 0) => busy,
-            _ => share(busy, polls, polls.saturating_add(jobs)),
-        };
-        let [search, park, driver] = idle.map(ticks::to_duration);
-        let (poll, job) = (ticks::to_duration(poll), ticks::to_duration(busy - poll));
+        shown.divide(busy, self.polls.get(), self.jobs.get(), is_polling);
+        // A worker that changes its state meanwhile is seen in none, or in two.
+        for (shown, idle) in shown.idle.iter_mut().zip(idle) {
+            shown.raise_to(idle);
+        }
+        let [search, park, driver] = shown.idle.map(|idle| idle.time());
+        let [poll, job] = [shown.poll.shown, shown.job.shown].map(|busy| busy.time());
         StateTimes { poll, job, search, driver, park }
     }
 }
@@ -139,7 +228,7 @@ fn share(whole: u64, part: u64, all: u64) -> u64 {
 /// How long a worker was in each state, from its begin to now.
 ///
 /// Searching and sleeping are measured. What is left is divided between polls and jobs by those
-/// that were timed.
+/// that were timed since the reading before. No reading says less than an earlier one.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
@@ -174,13 +263,13 @@ impl StateTimes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Idleness, States, share};
+    use super::{Idleness, Shown, States, share};
     use blitz_parts::ticks;
     use std::time::Duration;
 
     #[test]
     fn a_worker_that_has_not_begun_has_no_time() {
-        let times = States::default().read(false);
+        let times = States::default().read(false, false);
         assert_eq!(times, super::StateTimes::default());
     }
 
@@ -200,12 +289,58 @@ mod tests {
         assert!(!states.is_idle());
         states.polls.add(3);
         states.jobs.add(1);
-        let busy = states.read(false);
+        let busy = states.read(false, false);
         assert!(busy.poll > busy.job * 2 && busy.job > Duration::ZERO, "{busy:?}");
         states.begin_idle(begun + 1_000, true);
-        let asleep = states.read(true);
+        let asleep = states.read(true, false);
         assert!(asleep.driver > Duration::ZERO && asleep.park.is_zero(), "{asleep:?}");
-        assert!(states.read(false).park > Duration::ZERO);
+        assert!(states.read(false, false).park > Duration::ZERO);
+    }
+
+    #[test]
+    fn no_reading_says_less_than_one_before() {
+        let states = States::default();
+        states.begin(ticks::now());
+        let mut last = states.read(false, true);
+        // Jobs and polls in turns, each much longer than all before: overall proportions would make
+        // the other one shrink.
+        for round in 0..20_u32 {
+            let ended = if round % 2 == 0 { &states.jobs } else { &states.polls };
+            ended.add(1 << round);
+            if round % 3 == 0 {
+                states.begin_idle(ticks::now(), round % 2 == 0);
+            }
+            let now = states.read(round % 4 == 0, round % 5 == 0);
+            assert!(now.poll >= last.poll && now.job >= last.job, "{last:?}, then {now:?}");
+            let idle = |times: super::StateTimes| [times.search, times.driver, times.park];
+            assert!(idle(now).iter().zip(idle(last)).all(|(now, last)| *now >= last));
+            if round % 3 == 0 {
+                states.end_idle(ticks::now(), Idleness::Search);
+            }
+            last = now;
+        }
+        assert!(last.poll > Duration::ZERO && last.job > Duration::ZERO);
+    }
+
+    fn ticks_of(shown: &Shown) -> (u64, u64) {
+        (shown.poll.shown.ticks, shown.job.shown.ticks)
+    }
+
+    #[test]
+    fn time_is_divided_since_the_last_reading() {
+        let mut shown = Shown::default();
+        shown.divide(100, 0, 50, false);
+        assert_eq!(ticks_of(&shown), (0, 100));
+        shown.divide(300, 70, 50, false);
+        assert_eq!(ticks_of(&shown), (200, 100));
+        // A long poll counts while it lasts, and its end changes nothing.
+        shown.divide(800, 70, 50, true);
+        assert_eq!(ticks_of(&shown), (700, 100));
+        shown.divide(1_000, 570, 250, false);
+        assert_eq!(ticks_of(&shown), (700, 300));
+        // The clock of another core may be behind.
+        shown.divide(900, 570, 250, false);
+        assert_eq!(ticks_of(&shown), (700, 300));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::Team;
+use crate::state::Times;
 use blitz_parts::prim::Instant;
 use blitz_parts::sleep::{Driver, downcast, downcast_arc};
 use std::any::Any;
@@ -51,6 +52,12 @@ impl PoolView {
         self.team.upgrade().map_or(Duration::ZERO, |team| team.config.timer_slack)
     }
 
+    /// Returns where the driver notes how late timers fire; `None` if the pool has ended.
+    #[must_use]
+    pub fn timer_lateness(&self) -> Option<TimerLateness> {
+        Some(TimerLateness(self.team.upgrade()?.timer_lateness.clone()))
+    }
+
     /// Returns when the pool was built, if its clock is paused since then.
     #[must_use]
     pub fn paused_since(&self) -> Option<Instant> {
@@ -61,6 +68,23 @@ impl PoolView {
 impl fmt::Debug for PoolView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolView").field("workers", &self.num_workers()).finish()
+    }
+}
+
+/// Where a driver notes how late timers fire.
+pub struct TimerLateness(Arc<Times>);
+
+impl TimerLateness {
+    /// Notes that a timer fired, this many nanoseconds late. Threads take turns to call it.
+    #[inline]
+    pub fn add(&self, nanos: u64) {
+        self.0.add(nanos, 1);
+    }
+}
+
+impl fmt::Debug for TimerLateness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TimerLateness").field(&self.0.read()).finish()
     }
 }
 

@@ -13,7 +13,7 @@ mod watch;
 mod worker;
 
 pub(crate) use ambient::Inside;
-pub use driver::PoolView;
+pub use driver::{PoolView, TimerLateness};
 pub(crate) use entered::{Entered, entered, is_entering_over};
 pub(crate) use latch::AnyLatch;
 pub(crate) use note::{Loot, Slept};
@@ -107,6 +107,8 @@ pub(crate) struct Team {
     pub(crate) blocking_delays: Box<Times>,
     pub(crate) watch: WatchThread,
     pub(crate) blocking: Blocking,
+    /// How late timers fired; the holder of the driver's lease writes.
+    pub(crate) timer_lateness: Arc<Times>,
     pub(crate) adoption: Adoption,
     pub(crate) plugging: Plugging,
     /// The context of another runtime that every thread of the team is in.
@@ -163,6 +165,7 @@ impl Team {
             blocking,
             adoption,
             plugging: Plugging::default(),
+            timer_lateness: Arc::default(),
             ambient: OnceLock::new(),
             me: me.clone(),
         });

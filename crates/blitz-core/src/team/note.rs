@@ -227,8 +227,16 @@ impl<'a> Owner<'a> {
         record(&insight.recorder.rare, now, Kind::UNPARK, slept as u8, 0, Label(0));
     }
 
-    /// Notes that this worker took something from worker `victim`.
-    pub(crate) fn note_steal(self, loot: Loot, victim: usize) {
+    /// Since when this worker looks for work: since now, if it has not looked before.
+    pub(crate) fn searches_since(self) -> u64 {
+        self.worker().insight.states.searches_since().unwrap_or_else(ticks::now)
+    }
+
+    /// Notes that this worker took something from worker `victim`; `since`: it has looked for work
+    /// since then.
+    pub(crate) fn note_steal(self, loot: Loot, victim: usize, since: u64) {
+        let passed = ticks::now().saturating_sub(since);
+        self.worker().insight.steals.add(ticks::to_nanos(passed), 1);
         self.note(Kind::STEAL, loot as u8, 0, index(victim));
     }
 

@@ -178,6 +178,7 @@ impl Owner<'_> {
             return None;
         }
         self.counters.steals_tried.add(1);
+        let since = self.searches_since();
         let start = self.own().rng.below(workers);
         let victims = || {
             (start..workers)
@@ -186,19 +187,20 @@ impl Owner<'_> {
                 .filter_map(|index| team.worker(index))
         };
         let public = victims().find_map(|victim| {
-            let job = victim.give().map(|job| self.stolen(Found::Job(job), Loot::Job, victim));
+            let job = victim.give();
+            let job = job.map(|job| self.stolen(Found::Job(job), Loot::Job, victim, since));
             if job.is_some() || !tasks {
                 return job;
             }
             let task = self.tasks().steal_from(victim);
-            task.map(|task| self.stolen(Found::Task(task), Loot::Tasks, victim))
+            task.map(|task| self.stolen(Found::Task(task), Loot::Tasks, victim, since))
         });
         let found = match look {
             Look::Public => public,
             Look::Hard => public.or_else(|| {
                 let force = |victim: &Worker| {
                     let job = if self.jobs().force(victim) { victim.give() } else { None };
-                    job.map(|job| self.stolen(Found::Job(job), Loot::Job, victim))
+                    job.map(|job| self.stolen(Found::Job(job), Loot::Job, victim, since))
                 };
                 victims().find_map(force)
             }),
@@ -207,9 +209,10 @@ impl Owner<'_> {
         found
     }
 
-    /// Records that this worker took what it has `found` from `victim`.
-    fn stolen(self, found: Found, loot: Loot, victim: &Worker) -> Found {
-        self.note_steal(loot, victim.index());
+    /// Records that this worker took what it has `found` from `victim`; `since`: it looks for work
+    /// since then.
+    fn stolen(self, found: Found, loot: Loot, victim: &Worker, since: u64) -> Found {
+        self.note_steal(loot, victim.index(), since);
         found
     }
 

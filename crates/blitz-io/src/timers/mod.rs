@@ -19,7 +19,7 @@ pub(crate) mod estimate;
 
 use crate::batch::{Batch, Kept, wake_all};
 use crate::poll::{Limit, Reactor};
-use blitz_core::driver::{Awaited, DriverWait, PoolView, task_of};
+use blitz_core::driver::{Awaited, DriverWait, PoolView, TimerLateness, task_of};
 use blitz_parts::alarm::{Alarm, NEVER, covered};
 use blitz_parts::prim::{AtomicU64, Relaxed};
 use blitz_parts::tuning::{TIMER_SLACK_MAX, TIMERS_AT_ONCE};
@@ -46,6 +46,8 @@ pub(crate) struct Timers {
     pool: PoolView,
     /// Wakers of timers that are due.
     fired: Batch,
+    /// How late they fired. Its lock is that of `fired`.
+    lateness: Option<TimerLateness>,
 }
 
 /// How an earlier timer reaches the driver.
@@ -75,6 +77,7 @@ impl Timers {
             recent: AtomicU64::new(now),
             swept: AtomicU64::new(now),
             slack: clock::ticks_in(pool.timer_slack().min(TIMER_SLACK_MAX)),
+            lateness: pool.timer_lateness(),
             pool,
             fired: Batch::default(),
         }
@@ -131,13 +134,19 @@ impl Timers {
         if first == NEVER {
             return false;
         }
-        let now = clock::tick_before(self.clock.now());
+        let moment = self.clock.now();
+        let now = clock::tick_before(moment);
         self.recent.store(now, Relaxed);
         if first <= now {
             self.swept.store(now, Relaxed);
         }
         let mut fired = self.fired.lock();
-        self.expire(now, &mut fired);
+        let lateness = self.lateness.as_ref().filter(|_| !self.clock.is_stopped());
+        self.expire_with(now, &mut fired, |tick| {
+            if let Some(lateness) = lateness {
+                lateness.add(moment.saturating_sub(clock::start_of(tick)));
+            }
+        });
         !fired.is_empty()
     }
 
@@ -215,9 +224,13 @@ impl Timers {
     }
 
     fn expire(&self, now: u64, fired: &mut VecDeque<Waker>) {
+        self.expire_with(now, fired, |_| ());
+    }
+
+    fn expire_with(&self, now: u64, fired: &mut VecDeque<Waker>, mut on_fire: impl FnMut(u64)) {
         for wheel in &self.wheels {
             // A few at a time, so that a thread that inserts a timer does not wait for all.
-            while wheel.expire(now, TIMERS_AT_ONCE, fired) {}
+            while wheel.expire_with(now, TIMERS_AT_ONCE, fired, &mut on_fire) {}
         }
     }
 }

@@ -319,7 +319,13 @@ impl Levels {
     }
 
     /// See [`Wheel::expire`](super::Wheel::expire).
-    pub(super) fn expire(&mut self, now: u64, max: usize, fired: &mut VecDeque<Waker>) -> bool {
+    pub(super) fn expire(
+        &mut self,
+        now: u64,
+        max: usize,
+        fired: &mut VecDeque<Waker>,
+        mut on_fire: impl FnMut(u64),
+    ) -> bool {
         let mut left = max;
         while let Some(first) = self.first_slot().filter(|first| first.soonest <= now) {
             // What is left in the slot is due from `soonest` on, and what is in others later.
@@ -335,6 +341,8 @@ impl Levels {
                 if first.level > 0 {
                     self.move_oldest(first.place());
                 } else {
+                    // All entries of a finest slot are due at the same tick.
+                    on_fire(first.soonest);
                     // SAFETY: it is in this slot; callers hold the lock.
                     fired.extend(unsafe { self.finish(entry, false) });
                 }

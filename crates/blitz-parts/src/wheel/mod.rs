@@ -205,13 +205,25 @@ impl Wheel {
     /// finer ones: at most `max` in all. Returns whether there may be more. `fired` does not grow
     /// under the lock if it has room for as many.
     pub fn expire(&self, now: u64, max: usize, fired: &mut VecDeque<Waker>) -> bool {
+        self.expire_with(now, max, fired, |_| ())
+    }
+
+    /// As [`expire`](Self::expire). Calls `on_fire` under the lock for each entry that is due, with
+    /// its tick.
+    pub fn expire_with(
+        &self,
+        now: u64,
+        max: usize,
+        fired: &mut VecDeque<Waker>,
+        on_fire: impl FnMut(u64),
+    ) -> bool {
         if self.earliest.get() > now {
             return false;
         }
         fired.reserve(max);
         let more = {
             let mut timers = self.lock();
-            let more = timers.levels.expire(now, max, fired);
+            let more = timers.levels.expire(now, max, fired, on_fire);
             self.earliest.set(timers.levels.first().unwrap_or(NEVER));
             more
         };

@@ -5,6 +5,7 @@ use blitz::Pool;
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -62,6 +63,10 @@ fn a_page_has_every_family_once_and_buckets_that_add_up() {
         assert_eq!(page.values["blitz_tasks_ended_total{outcome=\"completed\"}"], 300.0);
         assert!(page.values["blitz_polls_total"] >= 600.0);
         assert_eq!(page.all("blitz_worker_state_seconds_total").len(), 5);
+        assert!(page.values["blitz_run_delay_seconds_total"] >= 0.0);
+        for name in ["steal_latency", "timer_lateness"] {
+            assert_eq!(page.types[&format!("blitz_{name}_seconds")], "histogram");
+        }
         for name in ["poll_duration", "schedule_delay", "job_duration", "blocking_delay"] {
             let family = format!("blitz_{name}_seconds");
             assert_eq!(page.types[&family], "histogram");
@@ -137,5 +142,54 @@ fn types_beyond_fifty_are_counted_together() {
         assert_eq!((metrics.types.len(), polls.len()), (60, 51));
         assert!(polls.contains(&("blitz_type_polls_total{type=\"other\"}", 10.0)), "{polls:?}");
         assert_eq!(polls.iter().map(|(_, count)| count).sum::<f64>(), 60.0);
+    });
+}
+
+#[test]
+fn steals_and_timers_are_measured() {
+    watched("steals_and_timers_are_measured", |watch| {
+        let pool = watch.pool(Pool::builder().workers(2).build().unwrap());
+        let taken = AtomicBool::new(false);
+        pool.join(|| wait_for(|| taken.load(SeqCst)), || taken.store(true, SeqCst));
+        pool.block_on(blitz::time::sleep(Duration::from_millis(1)));
+        let metrics = pool.metrics();
+        assert!(metrics.steal_latencies.count() >= 1, "{metrics}");
+        assert_eq!(metrics.timer_lateness.count(), 1);
+        assert!(metrics.timer_lateness.sum() < Duration::from_secs(3_600));
+    });
+}
+
+#[test]
+fn a_paused_clock_is_never_late() {
+    let pool = Pool::builder().workers(1).start_paused(true).build().unwrap();
+    pool.block_on(blitz::time::sleep(Duration::from_secs(3_600)));
+    assert_eq!(pool.metrics().timer_lateness.count(), 0);
+}
+
+#[test]
+fn times_of_workers_never_decrease() {
+    watched("times_of_workers_never_decrease", |watch| {
+        let pool = watch.pool(Pool::builder().workers(2).build().unwrap());
+        let mut last = pool.metrics().total().time;
+        for round in 0..200 {
+            // Polls and jobs in turns.
+            match round % 3 {
+                0 => pool.scope(|s| (0..20).for_each(|_| s.spawn(|_| ()))),
+                1 => (0..20).for_each(|_| pool.spawn(blitz::task::yield_now()).join().unwrap()),
+                _ => (),
+            }
+            let now = pool.metrics().total().time;
+            for (now, last) in [
+                (now.poll, last.poll),
+                (now.job, last.job),
+                (now.search, last.search),
+                (now.driver, last.driver),
+                (now.park, last.park),
+            ] {
+                assert!(now >= last, "{last:?}, then {now:?}");
+            }
+            last = now;
+        }
+        assert!(last.poll > Duration::ZERO && last.job > Duration::ZERO, "{last:?}");
     });
 }

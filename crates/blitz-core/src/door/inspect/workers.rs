@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+use super::super::schedstat::run_and_delay;
 use super::summary::{big, nanos, now, states};
-use super::system::{run_and_delay, throttled};
+use super::system::throttled;
 use crate::door::dump::json::{inner, list, null, object, string};
 use crate::door::metrics::WorkerMetrics;
 use crate::team::{Team, Worker};
