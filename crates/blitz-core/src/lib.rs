@@ -13,6 +13,7 @@ mod worker;
 
 pub use base::{BuildError, JoinError, TryCurrentError};
 pub use blitz_parts::sleep::SleepPolicy;
+pub use door::analyze::{Analysis, analyze};
 pub use door::builder::{Builder, PoolBuilder};
 pub use door::current::{current_num_workers, current_worker_has_jobs, current_worker_index};
 pub use door::current::{dump, explain, metrics, scheduler, stalls, tasks, trace, unfinished};

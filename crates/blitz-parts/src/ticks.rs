@@ -65,6 +65,21 @@ pub fn to_duration(ticks: u64) -> Duration {
     Duration::from_nanos(to_nanos(ticks))
 }
 
+/// How many ticks a duration has.
+///
+/// ```
+/// use blitz_parts::ticks;
+/// use std::time::Duration;
+/// assert_eq!(ticks::of_duration(Duration::ZERO), 0);
+/// assert!(ticks::of_duration(Duration::from_secs(1)) > 0);
+/// ```
+pub fn of_duration(time: Duration) -> u64 {
+    let rate = RATE.get();
+    let rate = if rate == 0 { measure() } else { rate };
+    let ticks = (u128::from(nanos_of(time)) << POINT) / u128::from(rate);
+    u64::try_from(ticks).unwrap_or(u64::MAX)
+}
+
 /// Reads the clocks, and computes the rate over the whole time since the first reading.
 pub fn refine() -> Reading {
     measure();

@@ -437,3 +437,15 @@ pub const STALL_COUNTS: Duration = Duration::from_millis(20);
 
 /// After so many looks the watch has the stall reported to the user.
 pub const STALL_LOOKS_REPORT: u32 = 100;
+/// What a steal costs a fork in an analysis, unless the pool has measured it: a worker that sleeps
+/// wakes in about this time.
+pub const ANALYSIS_BURDEN: Duration = Duration::from_micros(5);
+
+/// How many steals a pool must have measured for an analysis to rely on them.
+pub const ANALYSIS_STEALS: u64 = 16;
+
+/// An analysis advises to coarsen forks below this: at 2 to 3 ns a fork costs a fortieth of it.
+pub const ANALYSIS_GRAIN: Duration = Duration::from_nanos(100);
+
+/// With this many times more parallelism than workers all of them are busy nearly all the time.
+pub const ANALYSIS_SLACK: f64 = 10.0;

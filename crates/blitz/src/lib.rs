@@ -99,6 +99,8 @@
 //! | set up or look at the global pool | [`PoolBuilder::build_global`], [`global`] |
 //! | use crates that need a Tokio runtime | `Builder::tokio_guest`, with the feature `tokio-guest` |
 //! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::tasks`], [`Pool::stalls`], [`Pool::explain`], [`Pool::trace`], [`region`], [`diagnostics()`] |
+//! | learn how parallel a computation is | [`analyze`] |
+//! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::tasks`], [`Pool::trace`], [`region`], [`diagnostics()`] |
 //!
 //! # One type, three ways to call
 //! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for
@@ -185,6 +187,11 @@ pub use blitz_core::{
     TaskMetrics, TaskState, Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack, TypeMetrics,
     Unfinished, WaitEdge, WaitKind, WaitingTask, WorkerDump, WorkerMetrics, diagnostics, dump,
     explain, metrics, region, scheduler, stalls, tasks, trace, unfinished,
+    Analysis, Diagnostics, Dump, Exposition, Histogram, MarkKind, PoolMetrics, SignalDump,
+    SignalMetrics, SliceKind, StateTimes, TaskDump, TaskInfo, TaskList, TaskMetrics, TaskState,
+    Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack, TypeMetrics, Unfinished, WorkerDump,
+    WorkerMetrics, analyze, diagnostics, dump, metrics, region, scheduler, tasks, trace,
+    unfinished,
 };
 
 /// A page that shows pools to browsers and tools: see [`Builder::inspect`].

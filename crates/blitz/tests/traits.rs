@@ -82,7 +82,7 @@ fn errors() {
 
 #[test]
 fn what_looks_inside() {
-    each_is!(shared: blitz::Diagnostics, blitz::Histogram);
+    each_is!(shared: blitz::Diagnostics, blitz::Histogram, blitz::Analysis<u8>);
     each_is!(shared: blitz::PoolMetrics, blitz::SignalMetrics, blitz::TaskMetrics, blitz::WorkerMetrics);
     each_is!(shared: blitz::StateTimes, blitz::TypeMetrics, blitz::TraceMetrics);
     each_is!(shared: blitz::Trace, blitz::TraceTrack, blitz::TraceSlice, blitz::TraceMark);

@@ -35,6 +35,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-core/src/team/latch.rs",
     "crates/blitz-core/src/team/owner.rs",
     "crates/blitz-core/src/team/worker.rs",
+    "crates/blitz-core/src/worker/analysis.rs",
     "crates/blitz-core/src/worker/jobs.rs",
     "crates/blitz-core/src/worker/thread.rs",
     "crates/blitz-core/src/worker/visit.rs",

@@ -658,6 +658,23 @@ impl PoolBuilder {
         builder
     }
 
+    /// A pool for an analysis of what runs on `origin`: one worker that publishes each fork, and
+    /// nothing that would work beside it.
+    pub(super) fn build_for_analysis(origin: &Team) -> Result<Pool, BuildError> {
+        let config = Config {
+            stack_size: origin.config.stack_size,
+            wait: origin.config.wait,
+            publish_all: true,
+            scheduler: Some(Scheduler::default()),
+            spares: Some(0),
+            trace_memory: 0,
+            width: Some(origin.num_workers()),
+            ..Config::default()
+        };
+        let builder = PoolBuilder { config, ..PoolBuilder::new() };
+        builder.thread_name(|_| "blitz-analysis".to_owned()).start(1, None)
+    }
+
     fn start(
         mut self,
         workers: usize,

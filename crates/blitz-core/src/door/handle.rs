@@ -182,7 +182,7 @@ impl Handle {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.on_worker(|_, _| install::alone(op))
+        self.on_worker(|owner, _| install::alone(owner, op))
     }
 
     /// As [`join`](crate::join), on this pool.

@@ -1,6 +1,7 @@
 //! The door: types and functions for users, on top of everything else. No other module names this
 //! one.
 
+pub(crate) mod analyze;
 mod backend;
 pub(crate) mod builder;
 pub(crate) mod current;

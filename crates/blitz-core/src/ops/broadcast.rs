@@ -86,7 +86,7 @@ where
         // SAFETY: as above.
         owner.execute(unsafe { jobs[owner.index()].as_work() });
     }
-    latch.inner().wait_for_jobs_of(team, mark(), &Injected::new(false));
+    latch.inner().wait_for_jobs_of(team, mark(), &Injected::new(false), || None);
     // Collect first: every result is taken, whichever of them panicked.
     let results: Vec<_> = jobs
         .iter()

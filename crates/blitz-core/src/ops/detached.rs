@@ -1,14 +1,15 @@
 //! Jobs that no frame waits for: they keep the pool at work until they have run.
 
 use crate::sched::hold::{Hold, job};
-use crate::team::{Team, current};
+use crate::state::Fifo;
+use crate::team::{Owner, Team, current};
 use crate::worker::{inject, push_or_inject};
-use blitz_parts::job::HeapJob;
+use blitz_parts::job::{HeapJob, Work};
 
 /// Runs `f` on `team` at some later time. Without a hold, drops it.
 pub(crate) fn spawn_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
     match hold {
-        Some(hold) => push_or_inject(team, job(hold, f)),
+        Some(hold) => push_or_inject(team, job(hold, f), || None),
         None => refuse(team, f),
     }
 }
@@ -17,12 +18,33 @@ pub(crate) fn spawn_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send 
 pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
     let Some(hold) = hold else { return refuse(team, f) };
     let work = job(hold, f);
-    let own = current().filter(|owner| owner.is_in(team));
+    let own = match current() {
+        Some(owner) if owner.is_in(team) => Some(owner),
+        Some(owner) if owner.stands_for(team) => return push_fifo_counted(owner, work),
+        _ => None,
+    };
     let Some((owner, fifo)) = own.and_then(|own| Some((own, team.fifos.get(own.index())?))) else {
         return inject(team, work);
     };
+    push_fifo(owner, fifo, work);
+}
+
+/// The same on a worker that measures. All of the jobs are its own.
+#[cold]
+fn push_fifo_counted(owner: Owner<'_>, work: Work) {
+    let work = owner.jobs().counted(work, None);
+    if let Some(fifo) = owner.team().fifos.get(owner.index()) {
+        push_fifo(owner, fifo, work);
+    }
+    if let Some(strands) = owner.strands() {
+        strands.resume();
+    }
+}
+
+/// Puts a job into the queue of this worker, which the pushed token runs the oldest of.
+fn push_fifo(owner: Owner<'_>, fifo: &Fifo, work: Work) {
     fifo.push(work);
-    let (team, index) = (team.arc(), owner.index());
+    let (team, index) = (owner.team().arc(), owner.index());
     let token = move || {
         if let Some(fifo) = team.fifos.get(index) {
             fifo.run_oldest();

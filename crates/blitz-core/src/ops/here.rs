@@ -24,11 +24,12 @@ impl<'a> Here<'a> {
         self.0.jobs().is_fork_wanted_here()
     }
 
-    /// How many workers the pool has.
+    /// How many workers the pool has. Under [`analyze`](crate::analyze): those of the pool that it
+    /// was called in.
     #[inline]
     #[must_use]
     pub fn workers(self) -> usize {
-        self.0.team().num_workers()
+        self.0.team().width()
     }
 
     /// Runs both closures, potentially at once, as [`join`](crate::join) does. `a` runs right here

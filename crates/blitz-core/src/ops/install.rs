@@ -2,7 +2,7 @@
 
 use crate::base::panic;
 use crate::sched::inject;
-use crate::team::{AnyLatch, Entered, Owner, Team, current};
+use crate::team::{AnyLatch, Owner, Team, current};
 use crate::worker::{mark, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::job::StackJob;
@@ -28,13 +28,13 @@ where
     OP: FnOnce(Owner<'_>, bool) -> R + Send,
     R: Send,
 {
-    in_worker(team, |owner, migrated| alone(|| op(owner, migrated)))
+    in_worker(team, |owner, migrated| alone(owner, || op(owner, migrated)))
 }
 
 /// Calls `op` as if the current thread had entered no pool.
 #[inline]
-pub(crate) fn alone<R>(op: impl FnOnce() -> R) -> R {
-    let _entered = Entered::none();
+pub(crate) fn alone<R>(owner: Owner<'_>, op: impl FnOnce() -> R) -> R {
+    let _entered = owner.enter_own();
     op()
 }
 
@@ -49,7 +49,8 @@ where
     // A thread that a pool has adopted works for it while it waits; if the pool is this one, it is
     // one of its workers.
     let _visit = visit();
-    if let Some(owner) = current().filter(|owner| owner.is_in(team)) {
+    let runs_it = |owner: &Owner<'_>| owner.is_in(team) || owner.stands_for(team);
+    if let Some(owner) = current().filter(runs_it) {
         return op(owner, false);
     }
     let job = StackJob::new(AnyLatch::for_current_thread(), |_| match current() {
@@ -58,7 +59,7 @@ where
     });
     // SAFETY: this frame stays until the latch is set; `OP` and `R` are `Send`; one word.
     inject(team, unsafe { job.as_work() });
-    job.latch().wait_for_jobs_of(team, mark(), &Injected::new(true));
+    job.latch().wait_for_jobs_of(team, mark(), &Injected::new(true), || None);
     // SAFETY: the latch is set, and the result is taken once.
     panic::resume_if_err(unsafe { job.take_result() })
 }

@@ -55,7 +55,7 @@ where
     RA: Send,
     RB: Send,
 {
-    alone(|| join_on(owner, left, a, |migrated| b(left || migrated)))
+    alone(owner, || join_on(owner, left, a, |migrated| b(left || migrated)))
 }
 
 // No inline hint: the compiler knows the closures, and may inline a small caller into this function
@@ -108,8 +108,15 @@ fn owner_again<'a>() -> Owner<'a> {
 #[cold]
 #[inline(never)]
 fn share_and_run<RA>(owner: Owner<'_>, migrated: bool, a: impl FnOnce(bool) -> RA) -> RA {
+    let strands = owner.strands();
+    if let Some(strands) = strands {
+        strands.fork();
+    }
     owner.jobs().share();
-    a(migrated)
+    match strands {
+        None => a(migrated),
+        Some(strands) => strands.first_half(|| a(migrated)),
+    }
 }
 
 /// Brings `b` to its end when it may be public, or stolen.
@@ -122,8 +129,14 @@ where
 {
     let owner = owner_again();
     if owner.jobs().take_back_public(job.header(), place) {
-        // SAFETY: taken back.
-        return unsafe { job.run_inline() };
+        let run = || {
+            // SAFETY: taken back.
+            unsafe { job.run_inline() }
+        };
+        return match owner.strands() {
+            None => run(),
+            Some(strands) => strands.second_half(run),
+        };
     }
     // SAFETY: the job was found taken, and so it was armed (JOB-5): by this worker, or by a thief
     // that it has waited for (the deque's O11); it is ours.

@@ -3,6 +3,7 @@
 use super::install::in_worker;
 use crate::base::panic::{self, Payload};
 use crate::sched::inject;
+use crate::state::Joint;
 use crate::team::{AnyLatch, Team, current};
 use crate::worker::{mark, post, visit};
 use blitz_parts::deque::Mark;
@@ -106,13 +107,19 @@ impl<'scope> ScopeCore<'scope> {
         let result = catch_unwind(AssertUnwindSafe(body));
         // SAFETY: the owner's own count, given up once.
         unsafe { CountLatch::set(&raw const self.latch) };
-        self.latch.inner().wait_for_jobs_of(&self.team, self.mark, &self.injected);
+        let joint = || Some(self.joint());
+        self.latch.inner().wait_for_jobs_of(&self.team, self.mark, &self.injected, joint);
         let value = panic::resume_if_err(result);
         let first = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         match first {
             Some(payload) => panic::resume_if_err(Err(payload)),
             None => value,
         }
+    }
+
+    /// By which a worker that measures waits for the scope's jobs.
+    pub(super) fn joint(&self) -> Joint {
+        Joint::Scope((&raw const self.latch).addr())
     }
 
     /// A job that counts for this scope, which ends only after the job has run.
@@ -174,6 +181,9 @@ impl<'scope> ScopeCore<'scope> {
     pub(super) fn push(&self, work: Work) {
         match current() {
             Some(owner) if owner.is_in(&self.team) => owner.jobs().push(work),
+            Some(owner) if owner.stands_for(&self.team) => {
+                owner.jobs().push_counted(work, Some(self.joint()));
+            }
             _ => {
                 // Once injected, the job may run and the scope may end: keep what is still needed.
                 let team = self.team.clone();

@@ -3,9 +3,9 @@
 use super::install::in_worker;
 use super::scope::{ScopeCore, SendPtr};
 use crate::state::Fifo;
-use crate::team::{Team, current};
+use crate::team::{Owner, Team, current};
 use crate::worker::visit;
-use blitz_parts::job::HeapJob;
+use blitz_parts::job::{HeapJob, Work};
 
 /// Runs `op` on a worker of `team`, with a scope whose jobs run there, and waits for them.
 pub(crate) fn scope_in<'scope, OP, R>(team: &Team, op: OP) -> R
@@ -54,23 +54,33 @@ impl<'scope> ScopeFifo<'scope> {
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
         let work = self.core.job_in(self, body);
-        let own = current().filter(|worker| worker.is_in(self.core.team()));
-        match own {
-            Some(worker) => {
-                // A spare shares the queue of a worker, which keeps the order of both.
-                let fifo = &self.fifos[worker.index() % self.fifos.len()];
-                fifo.push(work);
-                let fifo = SendPtr(fifo);
-                let token = move || {
-                    // SAFETY: the scope, which holds the queue, waits for as many jobs as there are
-                    // tokens, and this token's job has not run.
-                    unsafe { fifo.get() }.run_oldest();
-                };
-                // SAFETY: as above; `run_oldest` runs a scope job, which does not unwind.
-                worker.jobs().push(unsafe { HeapJob::into_work(token) });
+        let team = self.core.team();
+        match current() {
+            Some(worker) if worker.is_in(team) => self.push(worker, work),
+            Some(worker) if worker.stands_for(team) => {
+                self.push(worker, worker.jobs().counted(work, Some(self.core.joint())));
+                if let Some(strands) = worker.strands() {
+                    strands.resume();
+                }
             }
-            None => self.core.push(work),
+            _ => self.core.push(work),
         }
+    }
+
+    /// Puts a job into the queue of this worker, of which the pushed token runs the oldest.
+    #[inline]
+    fn push(&self, worker: Owner<'_>, work: Work) {
+        // A spare shares the queue of a worker, which keeps the order of both.
+        let fifo = &self.fifos[worker.index() % self.fifos.len()];
+        fifo.push(work);
+        let fifo = SendPtr(fifo);
+        let token = move || {
+            // SAFETY: the scope, which holds the queue, waits for as many jobs as there are tokens,
+            // and this token's job has not run.
+            unsafe { fifo.get() }.run_oldest();
+        };
+        // SAFETY: as above; `run_oldest` runs a scope job, which does not unwind.
+        worker.jobs().push(unsafe { HeapJob::into_work(token) });
     }
 
     pub(super) fn core(&self) -> &ScopeCore<'scope> {

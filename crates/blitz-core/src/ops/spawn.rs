@@ -16,7 +16,9 @@ where
     let packet = Packet::new(team, true, f);
     let work = packet.clone();
     match hold {
-        Some(hold) => push_or_inject(team, job(hold, move || work.run())),
+        Some(hold) => {
+            push_or_inject(team, job(hold, move || work.run()), || Some(packet.number()));
+        }
         None => work.abort(),
     }
     JoinHandle::of_job(packet)

@@ -79,6 +79,8 @@ pub(crate) struct Config {
     pub(crate) timer_slack: Duration,
     /// Bytes of each worker's recorder.
     pub(crate) trace_memory: usize,
+    /// For how many workers parallel loops are cut; `None`: for those that there are.
+    pub(crate) width: Option<usize>,
     /// When the pool was built, if its clock is paused since then.
     pub(crate) paused_since: Option<Instant>,
 }
@@ -112,6 +114,7 @@ impl Default for Config {
             io_completions: None,
             timer_slack: TIMER_SLACK,
             trace_memory: TRACE_MEMORY,
+            width: None,
             paused_since: None,
         }
     }

@@ -6,7 +6,7 @@ use super::{JobHandle, Joinable};
 use crate::base::context::Aside;
 use crate::base::panic::Payload;
 use crate::base::{Id, JoinError};
-use crate::state::Closure;
+use crate::state::{Closure, Joint};
 use crate::team::{AnyLatch, Owner, Team, current};
 use crate::worker::{Room, mark, room, visit};
 use blitz_parts::guests::Injected;
@@ -89,6 +89,11 @@ where
     fn lock(&self) -> MutexGuard<'_, State<F, T>> {
         // User code never runs under the lock, so a panic cannot leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of its id.
+    pub(crate) fn number(&self) -> u64 {
+        self.id.number()
     }
 
     /// Runs the job, unless its handle did.
@@ -212,29 +217,21 @@ where
         let _visit = visit();
         // A job in a queue may be behind us, so run it here. If the stack is too short other
         // workers have to run it.
-        let here =
-            |owner: Owner<'_>| self.on_workers && owner.is_in(&self.team) && room() >= Room::Mail;
-        if current().is_some_and(here) {
+        let run = || {
             let _aside = Aside::begin();
             self.run();
-        }
-        let mut state = self.lock();
-        if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
-            let latch = Arc::new(AnyLatch::for_current_thread());
-            let before = state.waiter.replace(Waiter::Thread(latch.clone()));
-            drop(state);
-            drop(before);
-            if self.on_workers {
-                latch.wait_for_jobs_of(&self.team, mark(), &Injected::new(true));
-            } else {
-                latch.wait_for_anything(mark());
+        };
+        match current().filter(|_| self.on_workers && room() >= Room::Mail) {
+            Some(owner) if owner.is_in(&self.team) => run(),
+            Some(owner) if owner.stands_for(&self.team) => {
+                return owner.join_counted(Some(Joint::Job(self.number())), || {
+                    owner.run_counted(Joint::Job(self.number()), run);
+                    self.take()
+                });
             }
-            state = self.lock();
+            _ => {}
         }
-        match std::mem::replace(&mut state.stage, Stage::Gone) {
-            Stage::Done(outcome) => outcome.into_result(self.id()),
-            _ => panic!("a JoinHandle was joined after it had returned its result"),
-        }
+        self.take()
     }
 
     fn detach(&self) {
@@ -255,5 +252,32 @@ where
 
     fn to_joinable(self: Arc<Self>) -> Arc<dyn Joinable> {
         self
+    }
+}
+
+impl<F, T> Packet<F, T>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    /// Waits until the job has ended, and takes the result.
+    fn take(&self) -> Result<T, JoinError> {
+        let mut state = self.lock();
+        if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
+            let latch = Arc::new(AnyLatch::for_current_thread());
+            let before = state.waiter.replace(Waiter::Thread(latch.clone()));
+            drop(state);
+            drop(before);
+            if self.on_workers {
+                latch.wait_for_jobs_of(&self.team, mark(), &Injected::new(true), || None);
+            } else {
+                latch.wait_for_anything(mark());
+            }
+            state = self.lock();
+        }
+        match std::mem::replace(&mut state.stage, Stage::Gone) {
+            Stage::Done(outcome) => outcome.into_result(self.id()),
+            _ => panic!("a JoinHandle was joined after it had returned its result"),
+        }
     }
 }

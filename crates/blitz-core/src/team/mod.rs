@@ -1,11 +1,13 @@
 //! A team: the workers of a pool and all that they share.
 
 mod ambient;
+mod analysis;
 mod driver;
 mod entered;
 mod latch;
 mod life;
 mod note;
+mod origin;
 mod owner;
 mod panics;
 mod spares;
@@ -65,6 +67,8 @@ pub(crate) struct Team {
     workers: Slots<CachePadded<Worker>>,
     /// How many workers the pool was built with: this many threads compute at once.
     seat_count: usize,
+    /// See [`width`](Self::width).
+    width: usize,
     pub(crate) seats: Seats,
     pub(crate) spares: Spares,
     /// A team without it has no spares.
@@ -136,6 +140,7 @@ impl Team {
             injector: CachePadded::new(Injector::new()),
             workers: Slots::new(),
             seat_count: workers,
+            width: config.width.unwrap_or(workers),
             seats: Seats::new(),
             spares,
             upward: OnceLock::new(),
@@ -229,6 +234,13 @@ impl Team {
     #[inline]
     pub(crate) fn num_workers(&self) -> usize {
         self.seat_count
+    }
+
+    /// For how many workers parallel loops are cut: those of the origin, if this team measures for
+    /// another one.
+    #[inline]
+    pub(crate) fn width(&self) -> usize {
+        self.width
     }
 
     /// Returns the part of the bitmap of worker `index`, which may be a spare.

@@ -1,6 +1,7 @@
 //! A worker: the part that its thread owns, and the part that others may see.
 
 use super::Team;
+use super::origin::Analysing;
 use crate::state::{
     Attention, Backoff, Insight, LabelCache, OwnTasks, OwnerOnly, TaskQueues, WorkerCounters,
 };
@@ -12,7 +13,7 @@ use blitz_parts::seats::Seat;
 use blitz_parts::sleep::{Bed, Counters, Counts, Demand};
 use blitz_parts::trail::Trail;
 use crossbeam_utils::CachePadded;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
@@ -71,6 +72,8 @@ pub(crate) struct Own {
     /// How many calls of such wakers are on the stack.
     pub(crate) in_wakers: Cell<u32>,
     pub(crate) noted: Noted,
+    /// Set if this worker measures work and span.
+    pub(super) analysing: OnceCell<Box<Analysing>>,
 }
 
 /// State for recording events.
@@ -131,6 +134,7 @@ impl Worker {
                 called_wakers: Cell::new(false),
                 in_wakers: Cell::new(0),
                 noted: Noted::default(),
+                analysing: OnceCell::new(),
             }),
         }
     }

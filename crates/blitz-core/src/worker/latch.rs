@@ -4,6 +4,7 @@
 
 use super::visit::wait_outside;
 use super::{Help, help, help_outside};
+use crate::state::Joint;
 use crate::team::{AnyLatch, Team, current};
 use blitz_parts::deque::Mark;
 use blitz_parts::guests::Injected;
@@ -18,9 +19,19 @@ impl AnyLatch {
     /// Waits for jobs of `team`. A worker of that team looks at injected jobs only once `injected`
     /// is set: then a job of this wait is among them. A worker of another team always looks at
     /// those of its own team, since the jobs of `team` may call back into it.
-    pub(crate) fn wait_for_jobs_of(&self, team: &Team, mark: Mark<Header>, injected: &Injected) {
+    /// `joint`: by which a worker that measures knows the jobs.
+    pub(crate) fn wait_for_jobs_of(
+        &self,
+        team: &Team,
+        mark: Mark<Header>,
+        injected: &Injected,
+        joint: impl FnOnce() -> Option<Joint>,
+    ) {
         match current() {
             Some(owner) if owner.is_in(team) => self.wait(mark, help(team, Some(injected))),
+            Some(owner) if owner.stands_for(team) => {
+                owner.join_counted(joint(), || self.wait(mark, help(owner.team(), None)));
+            }
             _ => {
                 let _outside = wait_outside(team);
                 self.wait_for_anything(mark);

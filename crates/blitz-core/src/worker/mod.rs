@@ -1,6 +1,7 @@
 //! What a worker does: it finds work, runs it, waits and sleeps.
 
 mod adopted;
+mod analysis;
 mod driver;
 mod ending;
 mod find;

@@ -1,0 +1,14 @@
+//! What a worker knows that measures work and span for another team.
+
+#![forbid(unsafe_code)]
+
+use super::Team;
+use crate::state::Strands;
+use std::sync::Arc;
+
+/// What a worker knows that measures.
+pub(crate) struct Analysing {
+    /// The team that this worker stands for.
+    pub(crate) origin: Arc<Team>,
+    pub(crate) strands: Strands,
+}
