@@ -54,4 +54,5 @@ pub use ops::scope::Scope;
 pub use ops::scope_fifo::ScopeFifo;
 pub use ops::yield_job::Yield;
 pub use state::{Histogram, Scheduler, StallKind, StallReport, StateTimes, WaitPolicy};
+pub use state::{Histogram, Scheduler, StateTimes, TraceTrigger, WaitPolicy};
 pub use task::{AbortHandle, JoinHandle, JoinSet, LocalSet, TrySpawnError, spawn_local};

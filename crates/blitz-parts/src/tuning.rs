@@ -449,3 +449,8 @@ pub const ANALYSIS_GRAIN: Duration = Duration::from_nanos(100);
 
 /// With this many times more parallelism than workers all of them are busy nearly all the time.
 pub const ANALYSIS_SLACK: f64 = 10.0;
+
+/// How long after a file no trigger of a trace writes another one. A stall rarely comes alone; the
+/// recorders hold seconds, so a file per ten seconds misses little, and a megabyte per ten seconds
+/// is no load.
+pub const TRACE_ON_PERIOD: Duration = Duration::from_secs(10);

@@ -189,9 +189,9 @@ pub use blitz_core::{
     explain, metrics, region, scheduler, stalls, tasks, trace, unfinished,
     Analysis, Diagnostics, Dump, Exposition, Histogram, MarkKind, PoolMetrics, SignalDump,
     SignalMetrics, SliceKind, StateTimes, TaskDump, TaskInfo, TaskList, TaskMetrics, TaskState,
-    Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack, TypeMetrics, Unfinished, WorkerDump,
-    WorkerMetrics, analyze, diagnostics, dump, metrics, region, scheduler, tasks, trace,
-    unfinished,
+    Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack, TraceTrigger, TypeMetrics, Unfinished,
+    WorkerDump, WorkerMetrics, analyze, diagnostics, dump, metrics, region, scheduler, tasks,
+    trace, unfinished,
 };
 
 /// A page that shows pools to browsers and tools: see [`Builder::inspect`].

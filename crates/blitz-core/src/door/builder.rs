@@ -7,10 +7,12 @@ use super::env::{logs_stalls, spares_from_env, workers_from_env};
 use super::handle::Handle;
 use super::pool::Pool;
 use super::threads::{Spawn, Starting, ThreadBuilder, spawn_default};
+use super::trace;
 use crate::base::BuildError;
 use crate::base::ambient::Ambient;
 use crate::state::Scheduler;
 use crate::state::{Config, SlowPoll, StallReport, WaitPolicy, default_workers};
+use crate::state::{Config, SlowPoll, TraceOn, TraceTrigger, WaitPolicy, default_workers};
 use crate::task;
 use crate::team::Team;
 use crate::worker::{adopt, connect, is_worker, run_start_handler};
@@ -19,6 +21,7 @@ use blitz_parts::sleep::{SleepPolicy, WORKERS_MAX};
 use std::any::Any;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -553,6 +556,26 @@ impl PoolBuilder {
         self
     }
 
+    /// Writes the [timeline](Pool::trace) to a file in the folder `dir` when `trigger` happens.
+    ///
+    /// A thread that is no worker writes it, in the format of Perfetto, at most once per ten
+    /// seconds; what happens in between is no reason for another one. Of the files that triggers
+    /// have written to the folder, also in earlier processes, the newest `keep` stay. An error is
+    /// printed to standard error, the first one only. May be called for several triggers.
+    ///
+    /// ```
+    /// use blitz::{Pool, TraceTrigger};
+    /// let dir = std::env::temp_dir().join(format!("blitz-trace-on-{}", std::process::id()));
+    /// let pool = Pool::builder().workers(2).trace_on(TraceTrigger::Stall, &dir, 3).build()?;
+    /// assert_eq!(pool.install(|| 1 + 1), 2);
+    /// assert!(!dir.exists(), "nothing has stalled");
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn trace_on(mut self, trigger: TraceTrigger, dir: impl Into<PathBuf>, keep: usize) -> Self {
+        self.config.triggers.add(TraceOn { trigger, dir: dir.into(), keep });
+        self
+    }
+
     /// Shows the pool on a page for browsers, and to tools such as `blitz top`.
     ///
     /// It takes an address, or an `Inspect` with more settings. Pools that ask for the same address
@@ -629,6 +652,11 @@ impl PoolBuilder {
                     .to_owned(),
             ));
         }
+        if self.config.triggers.list().iter().any(|on| on.keep == 0) {
+            return Err(BuildError::config(
+                "trace_on is to keep 0 files; it would write none: keep at least one".to_owned(),
+            ));
+        }
         if self.start_paused {
             // A paused clock advances when all workers sleep: spares would only disturb.
             self.config.spares.get_or_insert(0);
@@ -702,6 +730,7 @@ impl PoolBuilder {
         }
         let team = Team::new(self.config, workers, scheduler);
         connect(&team);
+        trace::on::start(&team);
         let mut starting = Starting::new(team, workers - first);
         if let Some(make) = self.ambient.take() {
             let ambient = make(&Handle::of(starting.team().clone()))?;

@@ -251,6 +251,7 @@ impl Tasks<'_> {
         let time = self.end_noted_poll(noted, outcome(&ran));
         let team = self.team();
         self.own().tasks.tick.end_poll(time);
+        team.config.triggers.on_poll(time);
         if let Some(slow) = team.config.slow_poll.as_ref().filter(|slow| time >= slow.limit) {
             team.catch("the slow-poll handler", || (slow.handler)(id, time));
             // The next poll does not begin where this one has ended.

@@ -4,6 +4,7 @@
 
 use super::choice::Scheduler;
 use super::stall::StallHandler;
+use super::triggers::Triggers;
 use crate::base::Id;
 use crate::base::panic::Payload;
 use blitz_parts::prim::{Instant, thread};
@@ -79,6 +80,8 @@ pub(crate) struct Config {
     pub(crate) timer_slack: Duration,
     /// Bytes of each worker's recorder.
     pub(crate) trace_memory: usize,
+    /// When timelines are written to files.
+    pub(crate) triggers: Triggers,
     /// For how many workers parallel loops are cut; `None`: for those that there are.
     pub(crate) width: Option<usize>,
     /// When the pool was built, if its clock is paused since then.
@@ -114,9 +117,17 @@ impl Default for Config {
             io_completions: None,
             timer_slack: TIMER_SLACK,
             trace_memory: TRACE_MEMORY,
+            triggers: Triggers::default(),
             width: None,
             paused_since: None,
         }
+    }
+}
+
+impl Config {
+    /// Whether each poll has to be timed.
+    pub(crate) fn times_polls(&self) -> bool {
+        self.slow_poll.is_some() || self.triggers.times_polls()
     }
 }
 

@@ -22,6 +22,7 @@ mod stall;
 mod strands;
 mod tasks;
 mod tick;
+mod triggers;
 mod watch;
 
 pub(crate) use adoption::Adoption;
@@ -51,4 +52,6 @@ pub use stall::{StallKind, StallReport};
 pub(crate) use strands::{Joint, Strands, Sums};
 pub(crate) use tasks::{OwnTasks, TaskQueues};
 pub(crate) use tick::{Detail, Tick, Turn};
+pub(crate) use triggers::TraceOn;
+pub use triggers::TraceTrigger;
 pub(crate) use watch::WatchThread;

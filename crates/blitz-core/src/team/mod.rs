@@ -111,8 +111,6 @@ pub(crate) struct Team {
     pub(crate) blocking_delays: Box<Times>,
     pub(crate) watch: WatchThread,
     pub(crate) blocking: Blocking,
-    /// How late timers fired; the holder of the driver's lease writes.
-    pub(crate) timer_lateness: Arc<Times>,
     pub(crate) adoption: Adoption,
     pub(crate) plugging: Plugging,
     /// The context of another runtime that every thread of the team is in.
@@ -165,12 +163,13 @@ impl Team {
             lane,
             labels: Labels::default(),
             stalls: Stalls::default(),
+            stalls: Counter::new(),
+            timer_lateness: Arc::default(),
             blocking_delays: Box::default(),
             watch: WatchThread::new(watched, asymmetric),
             blocking,
             adoption,
             plugging: Plugging::default(),
-            timer_lateness: Arc::default(),
             ambient: OnceLock::new(),
             me: me.clone(),
         });
@@ -184,7 +183,7 @@ impl Team {
     fn add_worker(&self, bed: &Bed) {
         let demand =
             if self.asymmetric.is_on() { self.sleep.counters() } else { &self.always_demanding };
-        let tick = Tick::new(self.config.slow_poll.is_some(), self.config.trace_memory > 0);
+        let tick = Tick::new(self.config.times_polls(), self.config.trace_memory > 0);
         let bitmap = self.bitmap().map(|_| OwnBitmap::new(self.part_of(bed.index())));
         let queues = TaskQueues::new(bitmap.is_some());
         let tasks = OwnTasks::new(tick, bitmap);

@@ -173,7 +173,9 @@ impl<'a> Owner<'a> {
     #[cold]
     pub(crate) fn note_delay(self, stamp: u32) {
         let weight = self.own().tasks.tick.stamp_mask() + 1;
-        self.worker().insight.delays.add(since_stamp(stamp), weight);
+        let nanos = since_stamp(stamp);
+        self.worker().insight.delays.add(nanos, weight);
+        self.worker().team().config.triggers.on_delay(nanos);
     }
 
     /// Notes that this worker has found nothing and looks for work from now on.
@@ -279,6 +281,7 @@ impl Team {
         let polls = stuck.queues.counters.are_polling();
         let stall = if polls { Stall::Poll } else { Stall::Job };
         self.note_outside(Kind::STALL, stall as u8, looks.into(), index(stuck.index()));
+        self.config.triggers.on_stall();
     }
 
     /// Notes that the watch has taken a task from behind worker `stuck`.

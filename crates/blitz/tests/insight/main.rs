@@ -4,6 +4,7 @@
 mod common;
 mod explain;
 mod export;
+mod on;
 mod scrape;
 mod stalls;
 mod tasks;
