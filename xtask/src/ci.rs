@@ -106,6 +106,11 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
                 ["--package", "blitz-rt", "--features", "inspect", "--test", "inspect_pools"];
             command(job, &[&["clippy"], &page[..], &["--", "-D", "warnings"]].concat())?;
             command(job, &[&["test"], &page[..]].concat())?;
+            let bridge = ["--package", "blitz-rt", "--features", "metrics", "--test", "bridge"];
+            command(job, &[&["clippy"], &bridge[..], &["--", "-D", "warnings"]].concat())?;
+            command(job, &[&["test"], &bridge[..]].concat())?;
+            let examples = ["--package", "blitz-rt", "--features", "metrics,tracing", "--examples"];
+            command(job, &[&["clippy"], &examples[..], &["--", "-D", "warnings"]].concat())?;
             let guest = ["--package", "blitz-rt", "--features", "tokio-guest"];
             let targets = ["--test", "guest", "--test", "guest_limits"];
             command(job, &[&["clippy"], &guest[..], &lints].concat())?;

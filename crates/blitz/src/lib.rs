@@ -208,6 +208,8 @@ pub mod inspect {
 }
 
 mod attributes;
+#[cfg(feature = "metrics")]
+pub mod bridge;
 pub mod runtime;
 pub mod task;
 

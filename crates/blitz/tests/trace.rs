@@ -1,18 +1,19 @@
-//! The events that the signal scheduler sends to the crate `tracing`.
+//! The events that pools send to the crate `tracing`: of the signal scheduler, and of stalls.
 #![cfg(feature = "tracing")]
 
 mod common;
 
-use blitz::{Runtime, Scheduler};
-use common::wait_for;
+use blitz::{Pool, Runtime, Scheduler};
+use common::{wait_for, watched};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, OnceLock};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// The names of the events of the signal scheduler, with those of their fields.
+/// The names of the events of pools, with those of their fields.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<BTreeSet<String>>>);
 
@@ -24,7 +25,7 @@ impl Heard {
 
 impl Subscriber for Heard {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "blitz::signal"
+        metadata.target().starts_with("blitz::")
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -63,10 +64,41 @@ impl Visit for Text {
     }
 }
 
+/// What all pools of this process have said.
+fn heard() -> Heard {
+    static HEARD: OnceLock<Heard> = OnceLock::new();
+    let listen = || {
+        let heard = Heard::default();
+        tracing::subscriber::set_global_default(heard.clone()).unwrap();
+        heard
+    };
+    HEARD.get_or_init(listen).clone()
+}
+
+#[test]
+fn a_stall_is_an_event() {
+    watched("a_stall_is_an_event", |watch| {
+        let heard = heard();
+        let pool = watch.pool(Pool::builder().workers(1).spares(1).build().unwrap());
+        let begun = Arc::new(AtomicBool::new(false));
+        let stuck = pool.spawn({
+            let begun = begun.clone();
+            async move {
+                begun.store(true, SeqCst);
+                wait_for(|| heard.has("a worker does not come back: worker inside looks"));
+            }
+        });
+        wait_for(|| begun.load(SeqCst));
+        // Something has to wait, or the watch does not look; a relief worker takes no jobs.
+        let waits = pool.spawn_cpu(|| ());
+        stuck.join().unwrap();
+        waits.join().unwrap();
+    });
+}
+
 #[test]
 fn events_tell_of_signals_leaves_permits_and_tasks() {
-    let heard = Heard::default();
-    tracing::subscriber::set_global_default(heard.clone()).unwrap();
+    let heard = heard();
     let runtime = Runtime::builder().workers(1).scheduler(Scheduler::Signal).build().unwrap();
     let all = [
         "signal set: leaf word bit",

@@ -3,6 +3,7 @@
 pub(crate) mod ambient;
 pub(crate) mod context;
 mod error;
+pub(crate) mod events;
 mod id;
 pub(crate) mod panic;
 

@@ -6,6 +6,8 @@ use super::{Owner, Team, Worker};
 use crate::state::{
     Detail, Duty, Idleness, Label, Labels, StallKind, TypeRow, coarse, since_stamp,
 };
+use crate::base::events;
+use crate::state::{Detail, Duty, Idleness, Label, Labels, TypeRow, coarse, since_stamp};
 use blitz_parts::recorder::{Event, Kind, Lane};
 use blitz_parts::task::Runnable;
 use blitz_parts::ticks;
@@ -282,6 +284,8 @@ impl Team {
         let stall = if polls { Stall::Poll } else { Stall::Job };
         self.note_outside(Kind::STALL, stall as u8, looks.into(), index(stuck.index()));
         self.config.triggers.on_stall();
+        // A subscriber is user code.
+        self.catch("a subscriber of tracing", || events::stalled(stuck.index(), polls, looks));
     }
 
     /// Notes that the watch has taken a task from behind worker `stuck`.

@@ -1,0 +1,101 @@
+//! What a recorder of the crate `metrics` gets.
+#![cfg(feature = "metrics")]
+
+use blitz::{Pool, bridge};
+use metrics::{
+    Counter, CounterFn, Gauge, GaugeFn, Histogram, Key, KeyName, Metadata, Recorder, SharedString,
+    Unit,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Values by name and labels.
+#[derive(Clone, Default)]
+struct Values(Arc<Mutex<BTreeMap<String, f64>>>);
+
+/// One of them.
+struct Value(Values, String);
+
+impl Value {
+    fn set_to(&self, value: f64) {
+        self.0.0.lock().unwrap().insert(self.1.clone(), value);
+    }
+}
+
+impl CounterFn for Value {
+    fn increment(&self, _: u64) {
+        unreachable!("the bridge knows the whole value");
+    }
+
+    fn absolute(&self, value: u64) {
+        self.set_to(value as f64);
+    }
+}
+
+impl GaugeFn for Value {
+    fn increment(&self, _: f64) {
+        unreachable!("the bridge knows the whole value");
+    }
+
+    fn decrement(&self, _: f64) {
+        unreachable!("the bridge knows the whole value");
+    }
+
+    fn set(&self, value: f64) {
+        self.set_to(value);
+    }
+}
+
+impl Values {
+    fn value(&self, key: &Key) -> Arc<Value> {
+        let labels: Vec<_> =
+            key.labels().map(|label| format!("{}={}", label.key(), label.value())).collect();
+        Arc::new(Value(self.clone(), format!("{} {}", key.name(), labels.join(" "))))
+    }
+}
+
+impl Recorder for Values {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+        Counter::from_arc(self.value(key))
+    }
+
+    fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
+        Gauge::from_arc(self.value(key))
+    }
+
+    fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+        unreachable!("times were counted elsewhere");
+    }
+}
+
+#[test]
+fn a_recorder_gets_every_value_with_the_name_of_its_pool() {
+    let pool = Pool::builder().workers(2).build().unwrap();
+    pool.scope(|s| (0..10).for_each(|_| s.spawn(|_| ())));
+    pool.spawn(async {}).join().unwrap();
+    let values = Values::default();
+    let metrics = pool.metrics();
+    metrics::with_local_recorder(&values, || bridge::publish(&metrics, "api"));
+    let values = values.0.lock().unwrap();
+    assert_eq!(values["blitz_workers pool=api"], 2.0);
+    assert_eq!(values["blitz_tasks_spawned_total pool=api"], 1.0);
+    assert!(values["blitz_jobs_total pool=api"] >= 10.0);
+    assert!(values["blitz_poll_duration_seconds_count pool=api"] >= 1.0);
+    assert!(values["blitz_poll_duration_seconds pool=api quantile=0.99"] > 0.0);
+    assert!(values.contains_key("blitz_worker_state_seconds pool=api state=poll"));
+    assert!(values.keys().all(|key| key.contains("pool=api")), "{values:?}");
+    // Every family of the page is there, by its name there or without the suffix of counters.
+    for family in metrics.to_prometheus().lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let name = family.split(' ').next().unwrap();
+        let short = name.trim_end_matches("_total");
+        let is_there = values.keys().any(|key| key.starts_with(short));
+        // Types of tasks have labels without end.
+        assert!(is_there || name.starts_with("blitz_type_"), "{name}");
+    }
+}
