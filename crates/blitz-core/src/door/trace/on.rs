@@ -9,7 +9,7 @@ use super::model::Trace;
 use crate::base::panic::say;
 use crate::state::TraceOn;
 use crate::team::Team;
-use blitz_parts::prim::{Instant, thread};
+use blitz_parts::prim::{Instant, park_for, thread};
 use blitz_parts::ticks;
 use blitz_parts::tuning::TRACE_ON_PERIOD;
 use std::fs;
@@ -67,7 +67,7 @@ impl Writer {
         // Only now: this may be the last reference.
         drop(team);
         match rests {
-            Some(rest) => thread::park_timeout(rest),
+            Some(rest) => park_for(rest),
             None => thread::park(),
         }
         true
@@ -159,7 +159,7 @@ mod tests {
     use crate::state::{TraceOn, TraceTrigger};
     use blitz_parts::prim::Instant;
     use std::fs;
-    use std::path::PathBuf;
+    use std::path::Path;
 
     /// A folder of this test alone, which does not exist yet.
     fn folder(test: &str, keep: usize) -> Folder {
@@ -168,7 +168,7 @@ mod tests {
         Folder::new(&TraceOn { trigger: TraceTrigger::Stall, dir, keep })
     }
 
-    fn contents(dir: &PathBuf) -> Vec<Vec<u8>> {
+    fn contents(dir: &Path) -> Vec<Vec<u8>> {
         traces_in(dir).unwrap().iter().map(|path| fs::read(path).unwrap()).collect()
     }
 
