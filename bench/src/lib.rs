@@ -13,6 +13,7 @@
 pub mod case;
 pub mod catalogue;
 pub mod contest;
+mod insight;
 pub mod load;
 pub mod machine;
 pub mod others;

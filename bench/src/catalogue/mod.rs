@@ -1,5 +1,6 @@
 //! Every case of `blitz bench`, with the goals Blitz has set itself.
 
+mod insight;
 mod io;
 mod mixed;
 mod par;
@@ -37,6 +38,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(oversubscribed());
     cases.extend(tasks::cases());
     cases.extend(signal::cases());
+    cases.extend(insight::cases());
     cases.extend(io::cases());
     cases.extend(mixed::cases());
     cases.extend(par::cases());
@@ -403,6 +405,7 @@ mod tests {
             "async",
             "fork-join",
             "idle",
+            "insight",
             "io",
             "mixed",
             "oversubscribed",

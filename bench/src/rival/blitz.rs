@@ -1,18 +1,20 @@
 //! Blitz itself, through the API that its users see.
 
 use super::{Build, Post, Rival, Scoped, Work};
+use crate::insight::{self, Scraper};
 
 /// A pool of its own, never the global one.
 #[derive(Debug)]
-pub struct Blitz(::blitz::Pool);
+pub struct Blitz {
+    /// Ends before the pool does.
+    _scraper: Option<Scraper>,
+    pool: ::blitz::Pool,
+}
 
 impl Build for Blitz {
     fn build(workers: usize) -> Result<Self, String> {
-        ::blitz::Pool::builder()
-            .workers(workers)
-            .build()
-            .map(Self)
-            .map_err(|error| error.to_string())
+        let (pool, _scraper) = insight::build(::blitz::Pool::builder().workers(workers))?;
+        Ok(Self { pool, _scraper })
     }
 }
 
@@ -21,7 +23,7 @@ impl Rival for Blitz {
 
     #[inline]
     fn enter<T: Send, F: Work<Self, T>>(&self, f: F) -> T {
-        self.0.install(|| f(&mut ()))
+        self.pool.install(|| f(&mut ()))
     }
 
     #[inline]
@@ -52,6 +54,6 @@ impl Scoped for Blitz {
 
 impl Post for Blitz {
     fn post(&self, job: impl FnOnce() + Send + 'static) {
-        self.0.spawn_detached(job);
+        self.pool.spawn_detached(job);
     }
 }

@@ -92,6 +92,12 @@ pub enum RivalKind {
     /// The same with its signal scheduler.
     #[serde(rename = "blitz-signal")]
     Signal,
+    /// The same without recorders.
+    #[serde(rename = "blitz-unrecorded")]
+    Unrecorded,
+    /// The same with a page that a scraper reads.
+    #[serde(rename = "blitz-inspected")]
+    Inspected,
     /// The sequential twin: the same source, every fork a plain call.
     Seq,
     /// The sequential twin with the second half of each fork first.
@@ -157,9 +163,11 @@ pub enum RivalKind {
 
 impl RivalKind {
     /// Every rival.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::Blitz,
         Self::Signal,
+        Self::Unrecorded,
+        Self::Inspected,
         Self::Seq,
         Self::SeqRight,
         Self::Rayon,
@@ -192,6 +200,8 @@ impl RivalKind {
         match self {
             Self::Blitz => "blitz",
             Self::Signal => "blitz-signal",
+            Self::Unrecorded => "blitz-unrecorded",
+            Self::Inspected => "blitz-inspected",
             Self::Seq => "seq",
             Self::SeqRight => "seq-right",
             Self::Rayon => "rayon",
@@ -250,7 +260,10 @@ impl RivalKind {
     /// ```
     #[must_use]
     pub fn is_ours(self) -> bool {
-        matches!(self, Self::Blitz | Self::Signal | Self::SpawnCpu)
+        matches!(
+            self,
+            Self::Blitz | Self::Signal | Self::SpawnCpu | Self::Unrecorded | Self::Inspected
+        )
     }
 
     /// Whether it is a floor below all runtimes, and not a rival that could lose.
@@ -282,8 +295,9 @@ impl RivalKind {
             Self::Forte => Some(env!("BLITZ_BENCH_FORTE")),
             Self::Tokio => Some(env!("BLITZ_BENCH_TOKIO")),
             Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
-            // The signal scheduler has the version of the pool.
-            Self::Signal | Self::Seq | Self::SeqRight | Self::Condvar => None,
+            // These have the version of the pool.
+            Self::Signal | Self::Unrecorded | Self::Inspected => None,
+            Self::Seq | Self::SeqRight | Self::Condvar => None,
             Self::Floor | Self::Halves | Self::Bare | Self::Limit => None,
             // These consist of others, which have versions.
             Self::RayonOnBlitz | Self::SpawnCpu | Self::TokioRayon | Self::TokioSlice => None,

@@ -5,11 +5,18 @@ use std::{future::Future, net::TcpListener, time::Duration};
 use ::blitz::Scheduler;
 
 use super::{Outside, Runtime, Tasks, Timers, outside};
-use crate::rival::Build;
+use crate::{
+    insight::{self, Scraper},
+    rival::Build,
+};
 
 /// A runtime of its own, never the global one, with either scheduler.
 #[derive(Debug)]
-pub struct BlitzWith<const SIGNAL: bool>(::blitz::Runtime);
+pub struct BlitzWith<const SIGNAL: bool> {
+    /// Ends before the runtime does.
+    _scraper: Option<Scraper>,
+    runtime: ::blitz::Runtime,
+}
 
 /// The default.
 pub type Blitz = BlitzWith<false>;
@@ -20,12 +27,9 @@ pub type BlitzSignal = BlitzWith<true>;
 impl<const SIGNAL: bool> Build for BlitzWith<SIGNAL> {
     fn build(workers: usize) -> Result<Self, String> {
         let scheduler = if SIGNAL { Scheduler::Signal } else { Scheduler::Stealing };
-        ::blitz::Runtime::builder()
-            .workers(workers)
-            .scheduler(scheduler)
-            .build()
-            .map(Self)
-            .map_err(|error| error.to_string())
+        let builder = ::blitz::Runtime::builder().workers(workers).scheduler(scheduler);
+        let (runtime, _scraper) = insight::build(builder)?;
+        Ok(Self { runtime, _scraper })
     }
 }
 
@@ -40,7 +44,7 @@ impl<const SIGNAL: bool> Runtime for BlitzWith<SIGNAL> {
     where
         F: Future<Output: Send> + Send,
     {
-        self.0.block_on(future)
+        self.runtime.block_on(future)
     }
 }
 
@@ -98,7 +102,7 @@ impl<const SIGNAL: bool> BlitzWith<SIGNAL> {
         F: Future<Output = ()> + Send + 'static,
     {
         listener.set_nonblocking(true).map_err(|error| error.to_string())?;
-        let _here = self.0.enter();
+        let _here = self.runtime.enter();
         let listener =
             ::blitz::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
         drop(::blitz::spawn(async move {

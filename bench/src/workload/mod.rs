@@ -27,6 +27,7 @@ use std::time::Duration;
 use blitz_contestant::nanoseconds;
 
 use crate::{
+    insight,
     load::Tool,
     rival::{RivalKind, with_rival},
 };
@@ -111,6 +112,15 @@ impl Workload {
     ///
     /// Returns a message if the pool cannot be built or the rival cannot take part.
     pub fn open(
+        self,
+        rival: RivalKind,
+        workers: usize,
+        pace: Pace,
+    ) -> Result<Box<dyn Contest>, String> {
+        insight::opened_as(rival, |rival| self.open_for(rival, workers, pace))
+    }
+
+    fn open_for(
         self,
         rival: RivalKind,
         workers: usize,

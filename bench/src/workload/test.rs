@@ -2,6 +2,7 @@
 //! turn itself. No timing is looked at.
 
 use super::*;
+use crate::load::Talk;
 
 const FORK_JOIN: [RivalKind; 5] =
     [RivalKind::Seq, RivalKind::Rayon, RivalKind::Chili, RivalKind::Forte, RivalKind::Blitz];
@@ -172,4 +173,18 @@ fn a_search_where_there_is_nothing() {
         }
     }
     assert!(Workload::Search.open(RivalKind::Tokio, 2, Pace::Smoke).is_err());
+}
+
+#[test]
+fn settings_of_the_pool_take_part_in_all_kinds_of_workloads() {
+    let ours = [RivalKind::Blitz, RivalKind::Unrecorded, RivalKind::Inspected];
+    let workloads = [
+        Workload::Fib { n: 10 },
+        Workload::Spawns(SpawnShape::Flat { jobs: 10 }),
+        Workload::Tasks(TaskWorkload::PingPong { pairs: 3 }),
+        Workload::Io(IoWorkload::Serving { talk: Talk::Echo(64), connections: 2 }),
+    ];
+    for workload in workloads {
+        each_has(&ours, &[Metric::Wall], workload);
+    }
 }
