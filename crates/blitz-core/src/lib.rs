@@ -53,6 +53,7 @@ pub use ops::region::region;
 pub use ops::scope::Scope;
 pub use ops::scope_fifo::ScopeFifo;
 pub use ops::yield_job::Yield;
-pub use state::{Histogram, Scheduler, StallKind, StallReport, StateTimes, WaitPolicy};
-pub use state::{Histogram, Scheduler, StateTimes, TraceTrigger, WaitPolicy};
+pub use state::{
+    Histogram, Scheduler, StallKind, StallReport, StateTimes, TraceTrigger, WaitPolicy,
+};
 pub use task::{AbortHandle, JoinHandle, JoinSet, LocalSet, TrySpawnError, spawn_local};

@@ -100,7 +100,6 @@
 //! | use crates that need a Tokio runtime | `Builder::tokio_guest`, with the feature `tokio-guest` |
 //! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::tasks`], [`Pool::stalls`], [`Pool::explain`], [`Pool::trace`], [`region`], [`diagnostics()`] |
 //! | learn how parallel a computation is | [`analyze`] |
-//! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::tasks`], [`Pool::trace`], [`region`], [`diagnostics()`] |
 //!
 //! # One type, three ways to call
 //! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for
@@ -182,15 +181,11 @@ pub use tokio::{pin, select, try_join};
 pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, shutdown, signal, time};
 // Looking inside.
 pub use blitz_core::{
-    Diagnostics, Dump, Explanation, Exposition, Histogram, MarkKind, PoolMetrics, SignalDump,
-    SignalMetrics, SliceKind, StallKind, StallReport, StateTimes, TaskDump, TaskInfo, TaskList,
-    TaskMetrics, TaskState, Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack, TypeMetrics,
-    Unfinished, WaitEdge, WaitKind, WaitingTask, WorkerDump, WorkerMetrics, diagnostics, dump,
-    explain, metrics, region, scheduler, stalls, tasks, trace, unfinished,
-    Analysis, Diagnostics, Dump, Exposition, Histogram, MarkKind, PoolMetrics, SignalDump,
-    SignalMetrics, SliceKind, StateTimes, TaskDump, TaskInfo, TaskList, TaskMetrics, TaskState,
-    Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack, TraceTrigger, TypeMetrics, Unfinished,
-    WorkerDump, WorkerMetrics, analyze, diagnostics, dump, metrics, region, scheduler, tasks,
+    Analysis, Diagnostics, Dump, Explanation, Exposition, Histogram, MarkKind, PoolMetrics,
+    SignalDump, SignalMetrics, SliceKind, StallKind, StallReport, StateTimes, TaskDump, TaskInfo,
+    TaskList, TaskMetrics, TaskState, Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack,
+    TraceTrigger, TypeMetrics, Unfinished, WaitEdge, WaitKind, WaitingTask, WorkerDump,
+    WorkerMetrics, analyze, diagnostics, dump, explain, metrics, region, scheduler, stalls, tasks,
     trace, unfinished,
 };
 

@@ -88,7 +88,6 @@ fn what_looks_inside() {
     each_is!(shared: blitz::Trace, blitz::TraceTrack, blitz::TraceSlice, blitz::TraceMark);
     each_is!(shared: blitz::Explanation, blitz::WaitingTask, blitz::WaitEdge, blitz::WaitKind);
     each_is!(shared: blitz::TaskList, blitz::TaskInfo, blitz::StallReport, blitz::StallKind);
-    each_is!(shared: blitz::SliceKind, blitz::MarkKind, blitz::Exposition<'static>);
     each_is!(shared: blitz::TraceTrigger, blitz::SliceKind, blitz::MarkKind, blitz::Exposition<'static>);
     each_is!(shared: blitz::Dump, blitz::SignalDump, blitz::TaskDump, blitz::WorkerDump);
 }

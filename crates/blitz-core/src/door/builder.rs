@@ -11,8 +11,9 @@ use super::trace;
 use crate::base::BuildError;
 use crate::base::ambient::Ambient;
 use crate::state::Scheduler;
-use crate::state::{Config, SlowPoll, StallReport, WaitPolicy, default_workers};
-use crate::state::{Config, SlowPoll, TraceOn, TraceTrigger, WaitPolicy, default_workers};
+use crate::state::{
+    Config, SlowPoll, StallReport, TraceOn, TraceTrigger, WaitPolicy, default_workers,
+};
 use crate::task;
 use crate::team::Team;
 use crate::worker::{adopt, connect, is_worker, run_start_handler};

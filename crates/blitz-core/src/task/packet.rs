@@ -7,7 +7,7 @@ use crate::base::context::Aside;
 use crate::base::panic::Payload;
 use crate::base::{Id, JoinError};
 use crate::state::{Closure, Joint};
-use crate::team::{AnyLatch, Owner, Team, current};
+use crate::team::{AnyLatch, Team, current};
 use crate::worker::{Room, mark, room, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::prim::{Mutex, MutexGuard};

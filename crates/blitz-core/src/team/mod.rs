@@ -107,6 +107,8 @@ pub(crate) struct Team {
     pub(crate) labels: Labels,
     /// Workers that do not come back from a poll or job.
     pub(crate) stalls: Stalls,
+    /// How late timers fired; the holder of the driver's lease writes.
+    pub(crate) timer_lateness: Arc<Times>,
     /// How long blocking closures waited for a thread.
     pub(crate) blocking_delays: Box<Times>,
     pub(crate) watch: WatchThread,
@@ -163,7 +165,6 @@ impl Team {
             lane,
             labels: Labels::default(),
             stalls: Stalls::default(),
-            stalls: Counter::new(),
             timer_lateness: Arc::default(),
             blocking_delays: Box::default(),
             watch: WatchThread::new(watched, asymmetric),

@@ -3,11 +3,10 @@
 #![forbid(unsafe_code)]
 
 use super::{Owner, Team, Worker};
+use crate::base::events;
 use crate::state::{
     Detail, Duty, Idleness, Label, Labels, StallKind, TypeRow, coarse, since_stamp,
 };
-use crate::base::events;
-use crate::state::{Detail, Duty, Idleness, Label, Labels, TypeRow, coarse, since_stamp};
 use blitz_parts::recorder::{Event, Kind, Lane};
 use blitz_parts::task::Runnable;
 use blitz_parts::ticks;
