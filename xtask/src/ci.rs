@@ -5,6 +5,7 @@ use crate::coverage;
 use crate::dependencies;
 use crate::ladder::{Done, Job, Ladder};
 use crate::page;
+use crate::package;
 use crate::tidy;
 use crate::tool::{self, Tool};
 use crate::tree::{Tree, root};
@@ -70,7 +71,11 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
     ladder.step("msrv", "is the minimum compiler stated?", |_| {
         let tree = Tree::load(&root()).map_err(|error| error.to_string())?;
         let version = tidy::rust_version(&tree).ok_or("rust-version is not set")?;
-        Ok(Done::Passed(format!("rust-version {version}; not built with it here")))
+        Ok(Done::Passed(format!("rust-version {version}, by clippy; not built with it here")))
+    });
+    ladder.step("package", "can every crate be packaged?", |job| {
+        job.run(&mut package::make(false))?;
+        passed()
     });
     ladder.step("test", "unit, integration and documentation tests", |job| {
         if extent.tested {

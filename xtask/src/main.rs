@@ -11,6 +11,7 @@ mod ladder;
 mod modules;
 mod orderings;
 mod page;
+mod package;
 mod source;
 mod suites;
 mod tidy;
@@ -51,6 +52,7 @@ cargo xtask page [--write]   the page of a live pool in Chromium, and a trace in
                              screenshots of docs/insight.md
 cargo xtask suites           Rayon's tests on the drop-in rayon-core and on blitz-par, and those of crates that use it
     [--fast | --long] [--only NAME] [--repeat N] [--threads N,N]
+cargo xtask package          the packages that would be published, in order; --verify builds each of them
 cargo xtask crates           crates that services use, each in a small program against real peers
     [--fast] [--only NAME]   --write makes the table of docs/crates.md
 ";
@@ -67,8 +69,13 @@ fn main() -> ExitCode {
             for (rule, what, _) in tidy::RULES {
                 println!("{rule:10} {what}");
             }
+            for placeholder in tidy::placeholders(&tree) {
+                println!("{placeholder}");
+            }
             show(&tidy::findings(&tree))
         }),
+        ["package"] => package::run(false),
+        ["package", "--verify"] => package::run(true),
         ["graph", "--write"] => tidy::draw(&root()),
         ["graph", name @ ..] if name.len() < 2 => Tree::load(&root()).map(|tree| {
             print!("{}", tidy::graphs(&tree, name.first().copied()));

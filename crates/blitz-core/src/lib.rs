@@ -1,5 +1,7 @@
 //! Workers, fork-join, tasks and sleep of the Blitz runtime. Use it through `blitz-rt`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod base;
 #[cfg(all(test, blitz_shuttle))]
 mod check;

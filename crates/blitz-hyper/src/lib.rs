@@ -32,6 +32,8 @@
 //!
 //! None of this pulls in Tokio's scheduler, timers or reactor.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "client")]
 mod client;
 mod connection;
@@ -60,3 +62,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/07-http.md")]
 mod guide {}
+
+/// The program of the package's own page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

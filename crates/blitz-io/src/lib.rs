@@ -1,5 +1,7 @@
 //! Sockets and timers of the Blitz runtime. Use it through `blitz-rt`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod async_fd;
 mod backend;
 mod batch;

@@ -47,6 +47,8 @@
 //! With the feature `stream`, `par::stream` returns the results of a loop as a stream, in order,
 //! and computes no more than its consumer reads.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[macro_use]
 mod adapt;
 mod collect;

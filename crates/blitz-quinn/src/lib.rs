@@ -166,3 +166,8 @@ impl fmt::Debug for Poller {
         f.debug_struct("Poller").field("waits", &self.writable.is_some()).finish_non_exhaustive()
     }
 }
+
+/// The program of the package's own page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

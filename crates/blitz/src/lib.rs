@@ -145,6 +145,7 @@
 //! end, and waits for the threads. Each future is dropped by then, once.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // Pools, which are runtimes, too.
 pub use blitz_core::driver::IoBackend;

@@ -12,6 +12,7 @@ mod manifests;
 mod models;
 mod order;
 mod orderings;
+mod packages;
 mod parts;
 mod threads;
 mod tokio;
@@ -20,6 +21,7 @@ mod words;
 
 pub use direction::{draw, graphs};
 pub use manifests::rust_version;
+pub use packages::{ORDER, name_of, placeholders};
 
 use crate::tree::Tree;
 use std::fmt;
@@ -72,6 +74,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ),
     ("leftovers", "no todo!, unimplemented!, dbg!; no sleeping in tests", leftovers::check),
     ("manifests", "every manifest inherits lints, licence and rust-version", manifests::check),
+    ("packages", "the crates in crates/ can be published, and no other package", packages::check),
 ];
 
 /// All findings in `tree`, by place.
