@@ -36,6 +36,7 @@ cargo xtask ci --fast        only formatting, lints, tidy and documentation
 cargo xtask ci --tested      without `cargo test --workspace`, which you have run yourself
 cargo xtask tidy             the rules of the house
 cargo xtask graph [CRATE]    which module names which, and circles; --write draws the order in ARCHITECTURE.md
+cargo xtask unsafe           how much unsafe code each file has; --write puts it into SECURITY.md
 cargo xtask coverage-check   whether docs/coverage.md names what exists, and blitz-par has what Rayon has
 cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
 cargo xtask orderings        weakens each ordering and fence of blitz-parts in turn: some model has to fail
@@ -79,6 +80,11 @@ fn main() -> ExitCode {
         ["graph", "--write"] => tidy::draw(&root()),
         ["graph", name @ ..] if name.len() < 2 => Tree::load(&root()).map(|tree| {
             print!("{}", tidy::graphs(&tree, name.first().copied()));
+            true
+        }),
+        ["unsafe", "--write"] => tidy::write_inventory(&root()),
+        ["unsafe"] => Tree::load(&root()).map(|tree| {
+            print!("{}", tidy::inventory(&tree));
             true
         }),
         ["coverage-check"] => Tree::load(&root()).map(|tree| show(&coverage::findings(&tree))),

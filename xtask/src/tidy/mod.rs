@@ -5,6 +5,7 @@ mod cfgs;
 mod direction;
 mod ecosystem;
 mod invariants;
+mod inventory;
 mod leftovers;
 mod length;
 mod links;
@@ -20,6 +21,7 @@ mod unsafety;
 mod words;
 
 pub use direction::{draw, graphs};
+pub use inventory::{inventory, write as write_inventory};
 pub use manifests::rust_version;
 pub use packages::{ORDER, name_of, placeholders};
 
@@ -64,6 +66,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("tokio", "in blitz-io two files name Tokio: what is borrowed, what is shown", tokio::check),
     ("cfg", "only few files depend on the platform or on the model checker", cfgs::check),
     ("unsafe", "unsafe stays in blitz-parts and in listed files of blitz-core", unsafety::check),
+    ("inventory", "SECURITY.md counts the unsafe code of every file", inventory::check),
     ("direction", "calls go down inside of a crate, by the table in order.rs", direction::check),
     ("ecosystem", "docs/crates.md says what the programs of ecosystem/ show", ecosystem::check),
     ("links", "relative links in Markdown files lead somewhere", links::check),
