@@ -17,6 +17,7 @@ mod packages;
 mod parts;
 mod threads;
 mod tokio;
+mod tour;
 mod unsafety;
 mod words;
 
@@ -70,6 +71,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("direction", "calls go down inside of a crate, by the table in order.rs", direction::check),
     ("ecosystem", "docs/crates.md says what the programs of ecosystem/ show", ecosystem::check),
     ("links", "relative links in Markdown files lead somewhere", links::check),
+    ("tour", "the tour of ARCHITECTURE.md has at most 1,500 lines", tour::check),
     (
         "words",
         "comments name actors, have at most 100 columns and number no document",
