@@ -26,6 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, Weak};
 use tokio::runtime;
 
+#[cfg_attr(docsrs, doc(cfg(feature = "tokio-guest")))]
 impl PoolBuilder {
     /// Gives the pool a Tokio runtime of one thread, and enters its context on each thread of the
     /// pool.
@@ -81,6 +82,7 @@ impl PoolBuilder {
     }
 }
 
+#[cfg_attr(docsrs, doc(cfg(feature = "tokio-guest")))]
 impl Pool {
     /// As [`Handle::tokio`], of this pool.
     ///
@@ -95,6 +97,7 @@ impl Pool {
     }
 }
 
+#[cfg_attr(docsrs, doc(cfg(feature = "tokio-guest")))]
 impl Handle {
     /// Returns the handle of the pool's Tokio runtime, if it was built with
     /// [`tokio_guest`](PoolBuilder::tokio_guest).
