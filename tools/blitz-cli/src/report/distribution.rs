@@ -5,7 +5,6 @@ use std::error::Error;
 use blitz_bench::{report::CaseReport, stats::Spread, workload::Metric};
 use plotters::prelude::*;
 
-use super::plot::{OURS, WIDTH, font};
 use crate::{table, units};
 
 /// Draws the distributions of the contestants of `case`, if any has one.
@@ -114,19 +113,30 @@ fn colour(is_ours: bool, number: usize) -> RGBColor {
     colours[number % colours.len()]
 }
 
-const SHADES: [RGBColor; 3] = [OURS, RGBColor(0xb3, 0x2d, 0x00), RGBColor(0xf5, 0xc2, 0x42)];
+fn font() -> TextStyle<'static> {
+    ("sans-serif", 17).into_font().color(&TEXT)
+}
+
+/// The page shows what has these two colours in those of the reader's theme.
+const TEXT: RGBColor = BLACK;
+const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
+
+/// The colour of the pools of this repository.
+const OURS: RGBColor = RGBColor(0xe0, 0x8a, 0x00);
+
+const SHADES: [RGBColor; 3] = [OURS, RGBColor(0xd6, 0x4a, 0x1c), RGBColor(0xc9, 0x9a, 0x10)];
 
 const OTHERS: [RGBColor; 7] = [
-    RGBColor(0x1f, 0x4e, 0x79),
+    RGBColor(0x2f, 0x74, 0xb5),
     RGBColor(0x2e, 0x8b, 0x57),
-    RGBColor(0x5b, 0x9b, 0xd5),
-    RGBColor(0x7a, 0x4f, 0x9a),
+    RGBColor(0x6f, 0xa8, 0xdc),
+    RGBColor(0x9a, 0x6f, 0xc0),
     RGBColor(0x7f, 0x7f, 0x7f),
     RGBColor(0x17, 0xa2, 0xb8),
     RGBColor(0x8c, 0x6d, 0x46),
 ];
 
-const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
+const WIDTH: i32 = 830;
 /// The edges of the plot; percentiles are named below it.
 const LEFT: i32 = 70;
 const RIGHT: i32 = 590;

@@ -7,36 +7,75 @@ use blitz_bench::{
     verdict::Row,
 };
 
-use super::{distribution, plot};
+use super::{
+    costs, distribution,
+    groups::{Group, groups},
+    ratios,
+};
 use crate::table;
 
-/// The page for `report`.
+/// The page for `report`: plots by group, tables, every case, the machine.
 pub fn render(report: &Report) -> String {
     let rows = report.rows();
-    let (losses, others): (Vec<Row>, Vec<Row>) =
-        rows.into_iter().partition(|row| row.verdict.is_loss());
+    let groups = groups(&rows);
     let mut page = String::new();
     page.push_str(HEAD);
-    element(&mut page, "h2", "The machine");
-    machine(&mut page, report);
-    element(&mut page, "h2", "Losses: Blitz is slower than the rival or misses its goal");
-    ratios(&mut page, &losses);
-    element(&mut page, "h2", "Wins");
-    ratios(&mut page, &others);
+    element(&mut page, "p", &in_short(report, &rows));
+    contents(&mut page, &groups);
+    for group in &groups {
+        let _ = writeln!(page, "<h2 id=\"{}\">{}</h2>", group.name, escape(group.title()));
+        element(&mut page, "p", &group.summary());
+        ratios::plots(&mut page, group);
+    }
+    let losses = rows.iter().take_while(|row| row.verdict.is_loss()).count();
+    let (losses, others) = rows.split_at(losses);
+    page.push_str("<h2 id=\"tables\">Tables</h2>\n");
     for problem in table::problems(report) {
         element(&mut page, "p", &problem);
     }
+    element(&mut page, "h3", "Losses: Blitz is slower than the rival or misses its goal");
+    table_of(&mut page, losses);
+    element(&mut page, "h3", "Wins");
+    table_of(&mut page, others);
     element(&mut page, "p", EXPLANATION);
-    element(&mut page, "h2", "Every case");
+    page.push_str("<h2 id=\"cases\">Every case</h2>\n");
     for case in report.cases_losses_first() {
         plots(&mut page, case);
     }
+    page.push_str("<h2 id=\"machine\">The machine</h2>\n");
+    machine(&mut page, report);
     page.push_str("</body>\n</html>\n");
     page
 }
 
+/// What ran, where, and how many rows were lost.
+fn in_short(report: &Report, rows: &[Row]) -> String {
+    let losses = rows.iter().filter(|row| row.verdict.is_loss()).count();
+    let machine = report.machine.lines();
+    let machine = machine.first().map_or_else(String::new, |(_, value)| format!(" on {value}"));
+    format!(
+        "A {} run of {} cases{machine}. A ratio is Blitz's cost divided by the rival's: bars to \
+         the left of 1 are cheaper, bars to the right dearer. {losses} of {} rows are losses or \
+         miss a goal.",
+        report.pace,
+        report.cases.len(),
+        rows.len()
+    )
+}
+
+/// Links to the parts of the page.
+fn contents(page: &mut String, groups: &[Group<'_>]) {
+    page.push_str("<p class=\"contents\">");
+    let groups = groups.iter().map(|group| (group.name, group.title()));
+    let rest = [("tables", "Tables"), ("cases", "Every case"), ("machine", "The machine")];
+    for (place, title) in groups.chain(rest) {
+        let _ = write!(page, "<a href=\"#{place}\">{}</a> ", escape(title));
+    }
+    page.push_str("</p>\n");
+}
+
 fn machine(page: &mut String, report: &Report) {
-    page.push_str("<table>\n");
+    page.push_str(TABLE_BEGIN);
     for (label, value) in report.machine.lines() {
         table_row(page, "td", None, &[label.to_owned(), value]);
     }
@@ -45,20 +84,20 @@ fn machine(page: &mut String, report: &Report) {
     for evidence in &report.evidence {
         table_row(page, "td", None, &["programs".to_owned(), evidence.clone()]);
     }
-    page.push_str("</table>\n");
+    page.push_str(TABLE_END);
 }
 
-fn ratios(page: &mut String, rows: &[Row]) {
+fn table_of(page: &mut String, rows: &[Row]) {
     if rows.is_empty() {
         element(page, "p", "None.");
         return;
     }
-    page.push_str("<table>\n");
+    page.push_str(TABLE_BEGIN);
     table_row(page, "th", None, &table::HEADINGS.map(str::to_owned));
     for row in rows {
         table_row(page, "td", Some(row.verdict.name()), &table::cells(row));
     }
-    page.push_str("</table>\n");
+    page.push_str(TABLE_END);
 }
 
 fn plots(page: &mut String, case: &CaseReport) {
@@ -75,25 +114,27 @@ fn plots(page: &mut String, case: &CaseReport) {
             continue;
         }
         drawn.push(&row.measure);
-        push_plot(page, plot::bars(case, &row.measure, row.unit));
+        costs::plot(page, case, &row.measure, row.unit);
     }
     if let Some(lines) = table::counts(case) {
-        page.push_str("<table>\n");
+        page.push_str(TABLE_BEGIN);
         for (number, line) in lines.iter().enumerate() {
             table_row(page, if number == 0 { "th" } else { "td" }, None, line);
         }
-        page.push_str("</table>\n");
+        page.push_str(TABLE_END);
     }
 }
 
 fn push_plot(page: &mut String, plot: Result<String, Box<dyn Error>>) {
     match plot {
-        Ok(svg) => page.push_str(&svg),
+        Ok(svg) => {
+            let _ = writeln!(page, "<div class=\"wide\">{svg}</div>");
+        }
         Err(error) => element(page, "p", &format!("This plot cannot be drawn: {error}")),
     }
 }
 
-fn element(page: &mut String, name: &str, text: &str) {
+pub(super) fn element(page: &mut String, name: &str, text: &str) {
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(page, "<{name}>{}</{name}>", escape(text));
 }
@@ -107,35 +148,30 @@ fn table_row(page: &mut String, cell: &str, class: Option<&str>, texts: &[String
     page.push_str("</tr>\n");
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 const EXPLANATION: &str = "A ratio is Blitz's cost divided by the rival's in the same round: \
     median (10th..90th percentile), below 1 Blitz is cheaper. cpu is the same for CPU time, \
-    speed-up is sequential time divided by Blitz's. Bars are medians, their whiskers reach from \
-    the 10th to the 90th percentile of the rounds. Lines go through the percentiles of a turn's \
-    latencies, each the median of the rounds; time is on a logarithmic scale. Forks, blocks and \
-    inits are counted per run of a loop: cuts for another worker, blocks of items, states of map_init.";
+    speed-up is sequential time divided by Blitz's. Bars are medians, the thin lines on them reach \
+    from the 10th to the 90th percentile of the rounds. Bars of ratios are on a logarithmic scale. \
+    Lines of latencies go through the percentiles of a turn, each the median of the rounds; time is \
+    on a logarithmic scale. Forks, blocks and inits are counted per run of a loop: cuts for another \
+    worker, blocks of items, states of map_init.";
 
-const HEAD: &str = "<!DOCTYPE html>
-<html lang=\"en\">
-<head>
-<meta charset=\"utf-8\"/>
-<title>blitz bench</title>
-<style>
-body { font: 15px/1.5 sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-td, th { border-bottom: 1px solid #ddd; padding: 0.2em 0.8em 0.2em 0; }
-td, th { text-align: left; white-space: nowrap; }
-tr.MISSED td, tr.FAILED td { color: #b00020; }
-tr.slower td, tr.near td { color: #a05a00; }
-svg { display: block; max-width: 100%; height: auto; }
-</style>
-</head>
-<body>
-<h1>blitz bench</h1>
-";
+/// A wide table moves inside of its box, not the page with it.
+const TABLE_BEGIN: &str = "<div class=\"wide\"><table>\n";
+const TABLE_END: &str = "</table></div>\n";
+
+const HEAD: &str = concat!(
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n",
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
+    "<meta name=\"color-scheme\" content=\"light dark\"/>\n",
+    "<title>blitz bench</title>\n<style>\n",
+    include_str!("style.css"),
+    "</style>\n</head>\n<body>\n<h1>blitz bench</h1>\n",
+);
 
 #[cfg(test)]
 mod tests {
@@ -164,13 +200,25 @@ mod tests {
     }
 
     #[test]
-    fn the_page_shows_losses_first_and_a_plot_per_case() {
+    fn the_page_shows_plots_before_tables_and_losses_first() {
         let page = render(&table::tests::report());
         let at = |needle: &str| page.find(needle).unwrap_or_else(|| panic!("no {needle}"));
+        assert!(at("against rayon") < at("<table>"));
+        assert!(at("row slower") < at("row met"));
         assert!(at("<td>group/lost</td>") < at("<td>group/won</td>"));
-        assert!(at("The machine") < at("Losses"));
-        assert_eq!(page.matches("<svg").count(), 2, "the skipped case has none");
+        assert!(at("Losses") < at("id=\"machine\""));
+        assert_eq!(page.matches("<h4>wall</h4>").count(), 2, "the skipped case has no plot");
+        assert!(page.contains("Blitz is cheaper in 1 of 2 comparisons with rivals"));
         assert!(page.contains("group/won was skipped: needs memory"));
+    }
+
+    #[test]
+    fn the_page_loads_nothing_and_knows_the_dark() {
+        let page = render(&table::tests::report());
+        for outside in ["http://", "https://", "src=", "@import", "<script", "<link"] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+        assert!(page.contains("prefers-color-scheme: dark") && page.contains("width=device-width"));
     }
 
     #[test]

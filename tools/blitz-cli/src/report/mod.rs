@@ -1,8 +1,10 @@
-//! The HTML report in the target folder: the same rows as on stdout, with plots.
+//! The HTML report in the target folder: plots of all comparisons, then the rows of stdout.
 
+mod costs;
 mod distribution;
+mod groups;
 mod html;
-mod plot;
+mod ratios;
 
 use std::{fs, path::PathBuf};
 
