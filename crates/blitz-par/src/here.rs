@@ -12,7 +12,7 @@ pub struct Here<'a>(Kind<'a>);
 #[derive(Debug, Clone, Copy)]
 enum Kind<'a> {
     Worker(blitz_core::Here<'a>),
-    /// A test decides what is wanted and what is stolen.
+    /// A test decides when a fork is wanted and when it is stolen.
     #[cfg(test)]
     Script(&'a Script),
 }
@@ -28,7 +28,7 @@ pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
     enter_worker(&mut |here| out = op.take().map(|op| op(here)));
     match out {
         Some(out) => out,
-        None => unreachable!("what is entered runs once, or panics"),
+        None => unreachable!("the closure runs once, or panics"),
     }
 }
 

@@ -31,7 +31,7 @@ fn a_task_that_waits_is_dropped() {
             assert!(!task.is_finished());
             task.abort();
             assert!(is_cancelled(task.join()));
-            assert!(tally.is_even(), "the future goes before the handle is told");
+            assert!(tally.is_even(), "the future is dropped before the handle is notified");
             assert_eq!(runtime.metrics().tasks.waiting, 0);
         }
     });
@@ -157,7 +157,7 @@ fn an_abort_wakes_whoever_awaits_the_task() {
 #[test]
 fn tasks_that_own_each_others_handles_end_in_any_order() {
     watched("tasks_that_own_each_others_handles", |watch| {
-        /// Aborts what it has when it is dropped.
+        /// Aborts its task when it is dropped.
         struct AbortOnDrop(blitz::JoinHandle<()>);
         impl Drop for AbortOnDrop {
             fn drop(&mut self) {
@@ -204,7 +204,7 @@ fn a_job_that_has_not_begun_never_does() {
         assert!(queued.is_finished() && abort.is_finished() && tally.is_even());
         assert!(is_cancelled(queued.join()));
         go.send(()).unwrap();
-        assert_eq!(blocks.join().unwrap(), 7, "what has begun runs to its end");
+        assert_eq!(blocks.join().unwrap(), 7, "a closure that has begun runs to its end");
     });
 }
 

@@ -22,7 +22,7 @@ fn runtimes() -> impl Iterator<Item = Runtime> {
     })
 }
 
-/// Something that needs the current pool to poll a task, run a job and wake the caller.
+/// Returns 7, for which the current pool has to poll a task, run a job and wake the caller.
 fn seven() -> u32 {
     blitz::block_on(async {
         let task = blitz::spawn(async {
@@ -124,7 +124,7 @@ fn many_levels_of_tasks_in_deep_nesting() {
             let runtime = watch.runtime(runtime);
             assert_eq!(runtime.spawn(async { nest(150) }).join().unwrap(), 150);
         }
-        // More than fits into half a stack: what is too deep for one worker another polls.
+        // These tasks do not fit into half a stack: when one worker is too deep, another polls.
         let pool = Pool::builder().workers(8).stack_size(512 << 10);
         let runtime = watch.runtime(pool.build().unwrap());
         assert_eq!(runtime.spawn(async { nest(150) }).join().unwrap(), 150);

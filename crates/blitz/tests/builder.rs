@@ -94,7 +94,7 @@ fn a_pool_may_be_dropped_by_its_own_job() {
             let pool = Arc::new(pool(2));
             let inside = pool.clone();
             drop(pool.spawn_cpu(move || {
-                // Outlives the handle outside, so the last one goes here.
+                // The handle outside is dropped first, so this job drops the last one.
                 while Arc::strong_count(&inside) > 1 {
                     std::thread::yield_now();
                 }
@@ -114,7 +114,7 @@ fn a_pool_may_be_dropped_by_another_pools_worker() {
         for _ in 0..50 {
             let inner = pool(1);
             let outer2 = outer.clone();
-            // The inner pool's last job needs the very worker that waits for the inner pool's end.
+            // The inner pool's last job needs the outer worker, which waits for the inner pool.
             drop(inner.spawn_cpu(move || assert_eq!(outer2.install(|| fib(5)), 5)));
             outer.install(move || drop(inner));
         }
@@ -175,7 +175,7 @@ fn the_current_thread_can_be_worker_0() {
                 drop(blitz::spawn_cpu(move || ran.fetch_add(1, Relaxed)));
             }
             drop(pool);
-            assert_eq!(ran.load(Relaxed), 10, "what only this thread may be able to run was run");
+            assert_eq!(ran.load(Relaxed), 10, "the drop ran the jobs that were left");
             assert_eq!(blitz::current_worker_index(), None);
         }
     });

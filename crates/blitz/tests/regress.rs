@@ -32,7 +32,8 @@ fn rayon_592_a_lock_held_across_a_join_is_not_waited_for_on_top_of_its_holder() 
             let work = |item: usize| {
                 let mut guard = lock.lock().unwrap();
                 let sum = AtomicUsize::new(0);
-                // While it waits for stolen halves of this, the holder must not start another item.
+                // While the holder waits for stolen halves of this loop, it must not start another
+                // item.
                 for_each(8, &|part| {
                     let mut seed = (item * 8 + part + 1) as u64;
                     jitter(&mut seed);
@@ -82,8 +83,8 @@ fn rayon_1142_an_iterator_behind_a_lock_may_itself_use_the_pool() {
             pool.scope(|s| {
                 for _ in 0..workers {
                     s.spawn(|_| {
-                        // Others block on the lock while its holder waits for stolen parts of
-                        // `next`: none of those parts may be stuck below a blocked one.
+                        // Other workers block on the lock while its holder waits for stolen parts
+                        // of `next`. No such part may lie below a job that blocks.
                         let next = || {
                             let mut items = items.lock().unwrap();
                             for_each(4, &|_| {

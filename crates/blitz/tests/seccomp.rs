@@ -1,5 +1,5 @@
-//! Filters that forbid a system call that pools use: they go on without it. In processes of their
-//! own, since a filter stays.
+//! Pools go on when a filter forbids a system call that they use. Each test runs in processes of
+//! its own, since a filter cannot be removed.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 mod common;
@@ -50,8 +50,8 @@ unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
 }
 
-/// Has every thread of the process get `error` from `call` from now on. Returns whether the system
-/// lets a process filter itself.
+/// Makes `call` fail with `error` from now on, on every thread of the process. Returns whether the
+/// system lets a process filter itself.
 fn forbid(call: c_long, error: u32) -> bool {
     const LOAD_NUMBER: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
@@ -84,8 +84,8 @@ fn membarrier_is_refused() -> bool {
     unsafe { syscall(MEMBARRIER, query, flags) < 0 }
 }
 
-/// Runs `test` in processes of its own, with each error that a filter may make of a system call.
-/// `name` is that of the caller.
+/// Runs `test` once per error that a filter may return, each time in a child process. `name` is the
+/// name of the calling test.
 fn in_children(name: &'static str, test: impl FnOnce(&Watch, u32)) {
     if let Ok(error) = env::var(ROLE) {
         return watched(name, |watch| test(watch, error.parse().unwrap()));
@@ -130,7 +130,7 @@ fn barrier_4_pools_work_on_when_it_is_forbidden() {
         }
         assert!(membarrier_is_refused());
         for runtime in &runtimes {
-            // Some workers sleep, some wake, some fork: until one of them has asked for the fence.
+            // Workers sleep, wake and fork until one of them has asked for the fence.
             for _ in 0..100 {
                 work(runtime);
             }
@@ -228,7 +228,7 @@ fn timers_go_on_when_the_system_takes_its_timer_back() {
             time_passes(runtime);
             assert!(has_system_timer(runtime));
         }
-        // One of them waits for a moment that was set before.
+        // A task waits for a timer that was set before the filter.
         let set = runtimes[0].spawn(sleep(Duration::from_millis(20)));
         wait_until_all_sleep(&runtimes[0]);
         if !forbid(TIMERFD_SETTIME, error) {
@@ -236,7 +236,7 @@ fn timers_go_on_when_the_system_takes_its_timer_back() {
         }
         set.join().unwrap();
         for runtime in &runtimes {
-            // Until a worker has blocked, and so has been refused.
+            // The pool gives its timer up once a worker that blocks has been refused.
             while has_system_timer(runtime) {
                 time_passes(runtime);
             }

@@ -12,12 +12,12 @@ use std::io::ErrorKind;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// Has this thread's own handler run before it returns.
+/// Sends a signal to this thread. The handler has run when this returns.
 fn send(signal: Signal) {
     raise(signal.as_raw()).unwrap();
 }
 
-/// Polls `future` once and drops it; what it returned.
+/// Polls `future` once and drops it. Returns its result, if it was ready.
 fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),
@@ -37,7 +37,7 @@ fn a_signal_before_the_first_wait_is_not_lost() {
 }
 
 #[test]
-fn several_that_come_before_somebody_looks_are_one() {
+fn several_signals_before_a_poll_are_one() {
     on_each_size("several are one", || async {
         let kind = SignalKind::user_defined2();
         let mut idle = signal(kind).unwrap();
@@ -49,7 +49,7 @@ fn several_that_come_before_somebody_looks_are_one() {
         }
         assert_eq!(idle.recv().await, Some(()));
         assert_eq!(poll_once(idle.recv()), None);
-        // A listener that comes later hears of nothing that was before.
+        // A new listener does not see earlier signals.
         assert_eq!(poll_once(signal(kind).unwrap().recv()), None);
     });
 }

@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// A task that is woken by others, and as often as it may wakes itself and its neighbour.
+/// A task that others wake. A limited number of times it wakes itself and its neighbour.
 #[derive(Default)]
 struct Member {
     waker: OnceLock<Waker>,
@@ -66,7 +66,7 @@ fn poll(circle: &[Member], place: usize, context: &Context<'_>) -> Poll<()> {
     member.waker.get_or_init(|| context.waker().clone());
     let one_less = |left: usize| left.checked_sub(1);
     if member.wakes_left.fetch_update(SeqCst, SeqCst, one_less).is_ok() {
-        // The one goes to the yield queue, the other to the LIFO slot and from there to the tree.
+        // This task goes to the yield queue; its neighbour to the LIFO slot, and then to the tree.
         context.waker().wake_by_ref();
         wake(&circle[(place + 1) % circle.len()]);
     }
@@ -98,7 +98,7 @@ fn nothing_is_allocated_once_tasks_have_their_slots() {
             runtime.broadcast(|_| region("first", || ()));
             IS_COUNTED.set(true);
             for round in 0..20 {
-                // What is made when it is first needed is made in the first round.
+                // The first round may allocate: it makes everything that is made on first use.
                 COUNTING.store(round > 0, SeqCst);
                 for member in &*circle {
                     member.wakes_left.store(3, SeqCst);

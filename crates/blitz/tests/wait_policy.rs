@@ -1,5 +1,5 @@
-//! What a worker that waits may run, by policy: waits for what is outside of the pool end in any
-//! case.
+//! What a worker may run while it waits, by policy. A wait for something outside of the pool ends
+//! under every policy.
 
 mod common;
 
@@ -51,7 +51,7 @@ fn a_wait_for_jobs_of_the_own_pool_runs_no_stranger() {
             .map(|_| {
                 let (lock, ran) = (lock.clone(), ran.clone());
                 runtime.pool().spawn_cpu(move || {
-                    // Another such job on top of this one would want the lock that this one holds.
+                    // A second such job on top of this one would deadlock on the lock.
                     let _held = lock.lock().unwrap();
                     blitz::join(std::thread::yield_now, std::thread::yield_now);
                     blitz::scope(|s| s.spawn(|_| std::thread::yield_now()));

@@ -233,7 +233,7 @@ pub(super) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> 
     }
 }
 
-/// For a thread that is not a worker, or has entered another pool than its own.
+/// The slow path of [`with_current_team`]: the thread is no worker, or it has entered a pool.
 #[cold]
 #[track_caller]
 pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
@@ -243,8 +243,8 @@ pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     }
 }
 
-/// The same, with a hold that keeps the team at work; without a hold if the team is ending or has
-/// ended.
+/// As [`with_current_team`], with a hold that keeps the team at work. There is no hold if the team
+/// is ending or has ended.
 #[track_caller]
 pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
@@ -253,8 +253,8 @@ pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     }
 }
 
-/// As [`with_held_team`], for work that other threads than the team's workers run. It has no hold,
-/// either, if the workers are leaving.
+/// As [`with_held_team`], for work that threads other than the team's workers run. There is no hold
+/// if the workers are leaving, either.
 #[track_caller]
 pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {

@@ -138,7 +138,7 @@ impl Pool {
 
     /// Ends the pool as its drop does, but waits at most for `patience`.
     ///
-    /// What is left then goes on in the background; [`shutdown_within`](Pool::shutdown_within)
+    /// Work that is left goes on in the background. [`shutdown_within`](Pool::shutdown_within) also
     /// reports it.
     ///
     /// ```
@@ -165,8 +165,8 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If something is left then: the error lists it, and it goes on in the background. If the list
-    /// is empty, the pool has ended meanwhile.
+    /// If work is left after `patience`. The error lists it, and it goes on in the background. An
+    /// empty list means that the pool has ended since.
     pub fn shutdown_within(self, patience: Duration) -> Result<(), Unfinished> {
         let handle = self.handle();
         let (done, wait) = mpsc::channel();

@@ -78,7 +78,7 @@ impl<'a> Builder<'a> {
     /// As [`Handle::spawn`].
     ///
     /// # Errors
-    /// None: the result is Tokio's.
+    /// Never. It returns a `Result` because Tokio's method does.
     #[track_caller]
     pub fn spawn_on<F>(self, future: F, handle: &Handle) -> io::Result<JoinHandle<F::Output>>
     where
@@ -98,7 +98,7 @@ impl<'a> Builder<'a> {
     /// As [`spawn_local`](crate::spawn_local).
     ///
     /// # Errors
-    /// None: the result is Tokio's.
+    /// Never. It returns a `Result` because Tokio's method does.
     ///
     /// # Panics
     /// Outside of every [`LocalSet`].
@@ -117,7 +117,7 @@ impl<'a> Builder<'a> {
     /// As [`LocalSet::spawn_local`].
     ///
     /// # Errors
-    /// None: the result is Tokio's.
+    /// Never. It returns a `Result` because Tokio's method does.
     #[track_caller]
     pub fn spawn_local_on<F>(self, future: F, local: &LocalSet) -> io::Result<JoinHandle<F::Output>>
     where
@@ -146,7 +146,7 @@ impl<'a> Builder<'a> {
     /// As [`Handle::spawn_blocking`].
     ///
     /// # Errors
-    /// None: the result is Tokio's.
+    /// Never. It returns a `Result` because Tokio's method does.
     #[track_caller]
     pub fn spawn_blocking_on<F, T>(self, f: F, handle: &Handle) -> io::Result<JoinHandle<T>>
     where

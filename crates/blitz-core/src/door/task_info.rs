@@ -83,7 +83,7 @@ impl TaskList {
         TaskList::of_tasks(team, &references(team))
     }
 
-    /// `tasks`: what [`references`] returned.
+    /// Makes a list of `tasks`, which [`references`] returned.
     pub(in crate::door) fn of_tasks(team: &Team, tasks: &[TaskRef]) -> TaskList {
         let mut tasks: Vec<_> = tasks.iter().map(|task| TaskInfo::of(team, task)).collect();
         tasks.retain(|task| task.state != TaskState::Ended);

@@ -52,7 +52,8 @@ pub struct TaskMetrics {
     pub blocking_queue_depth: u64,
     /// What the signal tree did; `None` in the stealing scheduler.
     pub signal: Option<SignalMetrics>,
-    /// How long polls took. A poll that was not timed counts as long as the next timed one.
+    /// How long polls took. A poll that was not timed counts as if it took as long as the next one
+    /// that was.
     pub poll_times: Histogram,
     /// How long tasks waited between becoming runnable and being polled, by those that were timed.
     pub schedule_latencies: Histogram,

@@ -80,9 +80,8 @@ where
 /// closures wait for their turn.
 ///
 /// A closure may wait for the pool, by `join` or `block_on`. Then there must be enough threads for
-/// all closures that wait for each other. For example, with one thread: its closure waits for a
-/// job; above that job, on the same stack, another job waits for the next closure. Then none of
-/// them ends.
+/// all closures that wait for each other. With too few, they deadlock: a closure waits for a job,
+/// the job waits for a second closure, and the second closure waits for the first one's thread.
 ///
 /// ```
 /// # blitz::block_on(async {

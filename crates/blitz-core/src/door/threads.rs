@@ -11,8 +11,8 @@ use std::sync::{Arc, PoisonError};
 /// Starts a worker's thread.
 pub(super) type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
 
-/// A team whose threads are being started. Its drop stops the started ones: a thread could not be
-/// started, or a closure of the builder panicked.
+/// A team whose threads are being started. It is dropped if a thread cannot be started or a closure
+/// of the builder panics; the drop stops the threads that run.
 pub(super) struct Starting {
     team: Option<Arc<Team>>,
     /// Threads that are still to be started.
@@ -31,7 +31,7 @@ impl Starting {
         }
     }
 
-    /// Returns what worker `index` starts with. From now on the worker answers for its own count.
+    /// Returns what worker `index` starts with. From now on that worker counts itself out.
     pub(super) fn next(&mut self, index: usize) -> Start {
         self.left -= 1;
         Start { team: self.team().clone(), index }

@@ -175,7 +175,7 @@ impl TokioGuest {
                     drop(HOST.with(|here| here.replace(Some((team.clone(), entered)))));
                 }
             })
-            // The team that is left may end here; not while the cell is borrowed.
+            // Dropping the last reference may end the team, so it happens after the borrow.
             .on_thread_stop(|| drop(HOST.try_with(RefCell::take)))
             .build()
             .map_err(BuildError::guest)?;
@@ -214,7 +214,7 @@ impl Ambient for TokioGuest {
             advance(&stage, Stage::Over);
         });
         match ending {
-            // On a thread of the guest the end would wait for the caller.
+            // A thread of the guest does not wait: the guest would wait for this thread.
             Ok(ending) if !self.is_here() => drop(ending.join()),
             Ok(_) => {}
             // No thread is left that could report the end of the guest.
@@ -232,7 +232,7 @@ impl Ambient for TokioGuest {
 
 impl Drop for TokioGuest {
     fn drop(&mut self) {
-        // Only if no worker was the last to leave.
+        // The last worker has ended the guest, unless no worker ever ran.
         if let Stage::Runs(runtime) = advance(&self.stage, Stage::Over) {
             runtime.shutdown_background();
         }

@@ -33,7 +33,7 @@ pub struct TypeMetrics {
 }
 
 impl TypeMetrics {
-    /// Those of all types, the busiest first.
+    /// The readings of all types, the busiest first.
     pub(super) fn of(team: &Team) -> Vec<TypeMetrics> {
         let names = team.labels.all();
         let mut sums = HashMap::<&'static str, (u64, u64)>::new();

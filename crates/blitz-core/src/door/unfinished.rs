@@ -25,9 +25,9 @@ pub struct Unfinished {
     pub jobs: usize,
     /// [Shielded](crate::task::shield) sections of tasks.
     pub shielded: usize,
-    /// Workers that have not left: they leave when there is none of the above. If a worker still
-    /// stays, it is in a poll that does not return, or it is the last one and cancels tasks or
-    /// waits for file writes.
+    /// Workers that have not left. They leave when none of the above is left. A worker that stays
+    /// is in a poll that does not return, or it is the last one, and cancels tasks or waits for
+    /// file writes.
     pub workers: usize,
     /// Tasks of the Tokio guest, once it ends: those that have not returned from a poll, and at
     /// least 1 while a blocking closure or a thread of the guest is left.

@@ -17,8 +17,8 @@ use std::task::{Context, Poll, RawWakerVTable, Waker};
 
 /// Runs `future` to its end on the current thread: see [`block_on`](crate::block_on).
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    // At the stack's limit the set waits. Otherwise its tasks could fill the stack, each waiting
-    // for the next.
+    // Near the limit of the stack the set is not driven here: its tasks could fill the stack, each
+    // waiting for the next.
     match local::current().filter(|_| room() >= Room::Needed) {
         Some(locals) => block_on_this_thread(local::run_until(locals, future)),
         None => block_on_this_thread(future),

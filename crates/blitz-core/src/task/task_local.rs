@@ -237,7 +237,7 @@ impl<T: 'static> LocalKey<T> {
             let own = scoped.as_ref().filter(|scoped| scoped.layer == context::layer());
             own.map(|scoped| f(&scoped.value))
         });
-        // A thread whose locals are gone polls nothing in a scope.
+        // A thread whose locals are gone is in no scope.
         result.ok().flatten().ok_or(AccessError { _private: () })
     }
 

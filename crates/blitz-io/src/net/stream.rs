@@ -26,8 +26,8 @@ macro_rules! stream {
             /// ```
             ///
             /// # Errors
-            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing is there, or what the
-            /// system says.
+            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing is there, or the error
+            /// of the system.
             pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
                 let mut buf = ReadBuf::new(buf);
                 self.io.try_io(Interest::READABLE, |socket| transfer::receive(socket, &mut buf))
@@ -72,8 +72,8 @@ macro_rules! stream {
             /// ```
             ///
             /// # Errors
-            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if there is no room, or what the
-            /// system says.
+            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if there is no room, or the error
+            /// of the system.
             pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
                 self.io.try_io(Interest::WRITABLE, |socket| transfer::send(socket, buf))
             }

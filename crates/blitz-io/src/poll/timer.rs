@@ -75,7 +75,7 @@ mod system {
     }
 }
 
-/// None: the queue's own timeout is precise, or there is nothing better.
+/// No timer: the queue's own timeout is precise, or the system has nothing better.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod system {
     use super::Limit;

@@ -323,8 +323,8 @@ impl Uring {
         }
     }
 
-    /// Asks the system to cancel the operation of this slot, which is marked as being cancelled. If
-    /// that comes too late, the operation ends as it would have.
+    /// Asks the system to cancel the operation of this slot, which is marked as being cancelled. A
+    /// request that comes too late changes nothing.
     fn cancel(&self, key: usize) {
         let cancel = opcode::AsyncCancel::new(Completion::Operation(key).name()).build();
         let cancel = cancel.user_data(Completion::Cancellation(key).name());
@@ -381,10 +381,9 @@ impl Uring {
     /// are any, the ring can no longer wait for the operations under way.
     #[cold]
     fn collect_without_flush(&self, completing: &mut Completing, error: &io::Error) {
-        // The descriptor of a ring whose queue is empty is readable if the system keeps completions
-        // apart. Where the system does not say, they are not taken for lost. The system keeps some
-        // apart before it publishes those of the same batch that the queue has room for: it gets
-        // time for that.
+        // If the queue is empty and the ring's descriptor is readable, the system keeps completions
+        // apart. If it cannot be asked, no completion counts as lost. The system sets some apart
+        // before it publishes the rest of their batch, so it gets a few looks of time.
         let mut empty_looks = 0;
         while let Ok(true) = self.is_readable(Some(Duration::ZERO)) {
             if self.take_queued(completing) {
@@ -476,7 +475,7 @@ impl Uring {
             self.collect_in(&mut completing);
             unwritten.append(&mut completing.unwritten);
             let mut slots = self.slots();
-            // The rest of a write may block, so it comes after what was cancelled.
+            // Writing the rest may block, so the cancelled operations go first.
             let writes = !unwritten.is_empty() && slots.has_only_writes();
             // With the lock, so that no other thread notes a waker or a rest of a write afterwards.
             let is_over = unwritten.is_empty() && slots.end(&mut completing.late);

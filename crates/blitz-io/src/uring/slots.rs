@@ -9,15 +9,13 @@
 //! ```
 //!
 //! The key of a slot is the operation's name: the system knows the operation by it, and so does the
-//! cancellation that is sent after it. So a slot is vacant only when the system owes nothing for
-//! it, neither the completion of the operation nor that of its cancellation. So the name in a
-//! cancellation is never the name of another operation, and no operation is cancelled in place of
-//! another, however often slots are reused. A generation counter in the name would wrap around some
-//! day; this scheme does not.
+//! cancellation that is sent after it. A slot becomes vacant only when the system owes nothing for
+//! it, neither the completion of the operation nor that of its cancellation. So a cancellation
+//! never names another operation, however often slots are reused. A generation counter in the name
+//! would wrap around some day; this scheme does not.
 //!
-//! A write was promised to its task. If the system gives it up half-way, because the thread that
-//! began it has ended, and its future is gone, the rest of it comes back to be written without the
-//! ring.
+//! A write was promised to its task. The system may give it up half-way, because the thread that
+//! began it has ended. If its future is gone by then, the rest is written without the ring.
 //!
 //! All of this is behind a lock, and no method calls a waker: a waker may clone, wake and drop in
 //! ways that use the same ring. The caller passes wakers in and out as values, and makes and drops
@@ -35,9 +33,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// What an operation does, and what becomes of it when its future is dropped. At the end of the
-/// pool, operations that would be cancelled then are cancelled as well, and the pool waits for
-/// them.
+/// What an operation does, and what happens to it when its future is dropped. The end of the pool
+/// cancels the same operations as a drop does, and waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It is cancelled.
@@ -56,15 +53,15 @@ pub(super) struct Slots {
     table: Slab<Slot>,
     /// Operations that the system has not completed.
     under_way: usize,
-    /// Those among them that write files, and that read them.
+    /// How many of them write files, and how many read files.
     writes: usize,
     reads: usize,
     /// Completions that have not come yet: of operations and of cancellations.
     owed: usize,
     /// How many completions the system's queue holds.
     room: usize,
-    /// More were owed than there is room for, and it was not checked since whether the system keeps
-    /// some apart.
+    /// More completions were owed than the queue holds. Whether the system keeps some apart has not
+    /// been checked since.
     crowded: bool,
     /// No more operations begin, because the pool ends.
     closed: bool,
@@ -616,10 +613,10 @@ mod tests {
         assert_eq!(
             rest_after(-14),
             Some((2..8, 100)),
-            "so it has, while the write waited for a page"
+            "that thread has ended while the write waited for a page"
         );
         assert_eq!(rest_after(-4), Some((2..8, 100)), "interrupted");
-        assert_eq!(rest_after(-28), None, "an error, of which no task is left to be told");
+        assert_eq!(rest_after(-28), None, "an error, and no task is left to return it to");
         // The future goes after the system is done.
         let mut slots = Slots::new(8);
         let key = slots.insert(vec![0; 10], Kind::Write, to(0..10)).unwrap();
@@ -706,7 +703,7 @@ mod tests {
         assert_eq!((batch.len(), poll(&mut slots, keys[1])), (2, Progress::Lost));
         assert!(matches!(slots.leave(keys[1]), (Left::UnderWay, None)));
         assert_eq!(slots.under_way(), 1, "the system may still read from it");
-        assert!(slots.end(&mut batch), "nothing would tell of its end");
+        assert!(slots.end(&mut batch), "no completion would announce its end");
         // A read that cannot be cancelled is not waited for.
         let mut slots = Slots::new(8);
         let reads = insert(&mut slots, vec![0; 8], Kind::Read).unwrap();

@@ -108,7 +108,7 @@ impl<T: Clone + Send, N: Reducer<T>> Reducer<T> for Between<'_, T, N> {
         if !(left.any && right.any) {
             return Part { any, out: self.next.merge(left.out, right.out), place };
         }
-        // The parts have ended, so a seed is in stock.
+        // Both parts have ended, so at least one seed is there.
         let seed = self.seeds.take();
         let separator = seed.clone();
         self.seeds.put(seed);
@@ -145,7 +145,7 @@ impl<T: Clone + Send, N: Reducer<T>> Reducer<T> for Between<'_, T, N> {
     }
 }
 
-/// The items of a block with separators between them; `any`: one goes first, too.
+/// The items of a block with separators between them. If `any` is set, a separator goes first.
 struct Separated<'a, B: Iterator> {
     block: B,
     separator: &'a B::Item,

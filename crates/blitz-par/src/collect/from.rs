@@ -94,7 +94,7 @@ where
         let note = |item: Result<T, E>| match item {
             Ok(item) => Some(item),
             Err(error) => {
-                // An error that comes later is dropped, not under the lock.
+                // A later error is dropped after the lock is released.
                 let mut place = first.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 let late = if place.is_none() { place.replace(error) } else { Some(error) };
                 drop(place);

@@ -58,11 +58,11 @@ impl<T: Send, F: Fn(&T) -> bool + Sync + Send> Divide<T> for ByTest<F> {
 
 /// Takes the items of the second collection.
 pub trait Sink<B>: Send {
-    /// Takes them.
+    /// Drives `iter` into the collection.
     fn take(self, iter: impl ParallelIterator<Item = B>);
 }
 
-/// Appends them.
+/// Appends the items to a collection.
 struct Append<'b, C>(&'b mut C);
 
 impl<B: Send, C: ParallelExtend<B> + Send> Sink<B> for Append<'_, C> {
@@ -71,7 +71,7 @@ impl<B: Send, C: ParallelExtend<B> + Send> Sink<B> for Append<'_, C> {
     }
 }
 
-/// Collects them.
+/// Makes a collection of the items.
 struct Collect<'b, C>(&'b mut Option<C>);
 
 impl<B: Send, C: FromParallelIterator<B> + Send> Sink<B> for Collect<'_, C> {

@@ -50,7 +50,7 @@ fn what_is_stepped_over_is_not_cloned() {
             assert_eq!(pool.install(|| items.count()), 2);
             count.into_inner()
         };
-        // One for the cut, one for each item of a part that goes on behind it.
+        // One clone for the cut, and one for each later item of the part before the cut.
         assert_eq!((clones(99, 1), clones(50, 1)), (2, 3));
         // There is no cut, and the second item is the original.
         assert_eq!(clones(99, 2), 1);

@@ -54,8 +54,9 @@ struct Level {
 pub(super) struct Levels {
     /// See WHEEL-5.
     pub(super) elapsed: u64,
-    /// A new entry is in the level of the highest bit that differs from `elapsed` or is set here:
-    /// [`FINEST`], or the level that is being cleared and those below.
+    /// The bits that decide the level of a new entry, besides those in which its tick differs from
+    /// `elapsed`: the highest bit counts. It is [`FINEST`], or it has the bits of the level that is
+    /// being cleared and of those below.
     coarseness: u64,
     /// The slot that is being cleared: its entries move to lower levels, a few at a time
     /// (WHEEL-10).
@@ -238,8 +239,8 @@ impl Levels {
     /// if it has to go on in another call.
     pub(super) fn next(&mut self, max: usize) -> Result<Option<u64>, Unfinished> {
         let mut left = max;
-        // The entries of a slot that is being cleared come from nowhere else, and have to move in
-        // any case.
+        // A slot that is being cleared gets no new entries, and its entries have to move in any
+        // case.
         while let Some(place) = self.clearing {
             if left == 0 {
                 return Err(Unfinished);
@@ -265,7 +266,7 @@ impl Levels {
             search.least = search.least.min(node.tick);
             match &node.links {
                 Some(links) => self.pass(links.after),
-                None => unreachable!("what is in a slot has neighbours"),
+                None => unreachable!("an entry in a slot has neighbours"),
             }
         }
         // The search is at its end, and has noted what it found.
@@ -280,7 +281,7 @@ impl Levels {
         let slot = &mut self.levels[search.place.level as usize].slots[search.place.slot as usize];
         search.at = after;
         if slot.oldest == Some(after) {
-            // Entries that came meanwhile are behind the others, and were seen.
+            // Entries that were added during the search are behind the others, so it saw them.
             slot.soonest = slot.soonest.max(search.least);
             self.search = None;
         }
@@ -328,7 +329,7 @@ impl Levels {
     ) -> bool {
         let mut left = max;
         while let Some(first) = self.first_slot().filter(|first| first.soonest <= now) {
-            // What is left in the slot is due from `soonest` on, and what is in others later.
+            // Entries in this slot are due from `soonest` on, entries in other slots later.
             self.elapsed = self.elapsed.max(first.soonest);
             if first.level > 0 {
                 self.begin_clearing(first.place());
@@ -414,7 +415,7 @@ unsafe fn node_of<'a>(entry: NonNull<Entry>) -> &'a mut Node {
     unsafe { entry.node() }
 }
 
-/// Makes `before` the one before `entry`; returns the one that was.
+/// Links `before` in front of `entry`. Returns the entry that was there.
 ///
 /// # Safety
 /// 1. `entry` is in a slot, and the wheel's lock is held.
@@ -423,11 +424,11 @@ unsafe fn set_before(entry: NonNull<Entry>, before: NonNull<Entry>) -> NonNull<E
     let node = unsafe { node_of(entry) };
     match &mut node.links {
         Some(links) => core::mem::replace(&mut links.before, before),
-        None => unreachable!("what is in a slot has neighbours"),
+        None => unreachable!("an entry in a slot has neighbours"),
     }
 }
 
-/// Makes `after` the one after `entry`.
+/// Links `after` behind `entry`.
 ///
 /// # Safety
 /// 1. `entry` is in a slot, and the wheel's lock is held.
@@ -436,6 +437,6 @@ unsafe fn set_after(entry: NonNull<Entry>, after: NonNull<Entry>) {
     let node = unsafe { node_of(entry) };
     match &mut node.links {
         Some(links) => links.after = after,
-        None => unreachable!("what is in a slot has neighbours"),
+        None => unreachable!("an entry in a slot has neighbours"),
     }
 }

@@ -170,8 +170,8 @@ impl Inbox {
         }
     }
 
-    /// Makes the next task wake `waker`, for driver `number`. Returns false if there is a task
-    /// already.
+    /// Registers `waker` for driver `number`, to be woken when a task is posted. Returns false if a
+    /// task is queued already.
     pub(super) fn try_wait(&self, number: u64, waker: Waker) -> bool {
         let mut state = self.lock();
         let empty = state.queue.is_empty();

@@ -176,7 +176,7 @@ impl fmt::Debug for LocalSet {
     }
 }
 
-/// One of those that await a set.
+/// A future that awaits a set, and so drives it.
 struct Driver {
     locals: Rc<Locals>,
     /// Distinguishes it from the set's other drivers.
@@ -204,7 +204,8 @@ impl Driver {
         cx.waker().wake_by_ref();
     }
 
-    /// Makes the next task wake `waker`. Returns false if there is one already.
+    /// Registers `waker`, to be woken when a task is posted. Returns false if one is queued
+    /// already.
     fn wait(&self, waker: &Waker) -> bool {
         // Cloning a waker runs user code, so not under the lock.
         let waits = self.locals.inbox().try_wait(self.number, waker.clone());
