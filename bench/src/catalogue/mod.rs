@@ -114,8 +114,7 @@ fn above(floors: &[RivalKind], workers: usize, case: Case) -> Case {
     floors.iter().fold(case, |case, &floor| with_floor(contestant(floor), contestant(Rayon), case))
 }
 
-/// Adds `floor` to `case`, and shows how far `rival` is above it, and how far Blitz is with as many
-/// workers.
+/// Adds `floor` to `case`, and shows how far `rival` and Blitz, with as many workers, are above it.
 fn with_floor(floor: Contestant, rival: Contestant, mut case: Case) -> Case {
     case.contestants.push(floor);
     for view in &mut case.views {
@@ -195,7 +194,7 @@ fn in_both_orders(mut case: Case) -> Case {
     case
 }
 
-/// At least the speed-up of the best peer: no slower than any of them.
+/// No slower than the best peer.
 const NO_SLOWER: Goals<'static> = &[(Rayon, Some(1.0)), (Chili, Some(1.0)), (Forte, Some(1.0))];
 
 fn queens() -> Case {
@@ -381,7 +380,7 @@ fn rayon_program(program: RayonProgram) -> Case {
         workload: Workload::Rayon(program),
         contestants: with_blitz(goals, 2).chain([twin()]).collect(),
         views: vec![against(WALL, 2, goals)],
-        // The programs have to be built first, and all of them take as long as everything else.
+        // The programs have to be built first, and they take as long as all other cases together.
         quick: false,
     }
 }

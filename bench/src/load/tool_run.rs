@@ -21,7 +21,8 @@ pub struct ToolRun {
 }
 
 impl ToolRun {
-    /// Lets `tool` ask by `load`; the server is a hello server, whatever `load.talk` is.
+    /// Makes a run of `tool` with the connections and the time of `load`. It asks a hello server,
+    /// whatever `load.talk` is.
     #[must_use]
     pub fn new(tool: Tool, load: Load) -> Self {
         Self { tool, load }
@@ -69,7 +70,7 @@ impl Ask for ToolRun {
     }
 }
 
-/// A file of a run, which goes with it.
+/// A file of a run. Its drop removes the file.
 struct LogFile(PathBuf);
 
 impl LogFile {
@@ -126,7 +127,7 @@ fn of_h2load(report: &str, log: &str) -> Result<Harvest, String> {
     let count = |counts: &BTreeMap<&str, u64>, name: &str| {
         counts.get(name).copied().ok_or_else(|| format!("no number of {name:?} in the report"))
     };
-    // At the end of the time some are on their way.
+    // When the time is over, some requests have no answer yet: only those that are done count.
     let done = count(&requests, "done")?;
     let right = count(&requests, "succeeded")? == done && count(&codes, "2xx")? == done;
     for trouble in ["failed", "errored", "timeout"] {
@@ -178,7 +179,7 @@ fn nanoseconds(text: &str) -> Option<f64> {
 /// The time in which h2load connects, and after which it begins to measure. wrk has no such option.
 const WARM_UP: &str = "--warm-up-time=100ms";
 
-/// How many threads ask. One would be the limit of a fast server.
+/// How many threads send requests. One thread would be slower than a fast server.
 const THREADS: usize = 2;
 
 #[cfg(test)]

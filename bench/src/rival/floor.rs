@@ -8,10 +8,10 @@ use super::{Build, Rival, Work};
 ///
 /// The closure lies in the frame of its fork. How to run it and where it is are written to a place
 /// that another thread could read; the second of the two stores makes it known. After the first
-/// closure a load tells whether it is still there, and a store withdraws it. A deque that is
-/// correct does more: here is no fence between these two, no thread takes anything, and a place is
-/// found by the address of its frame, so that no fork waits for a count that another one changes.
-/// Nor does this look for its worker, check for idle workers, or hold a panic back.
+/// closure a load tells whether it is still there, and a store withdraws it. A correct deque does
+/// more. Here there is no fence between the load and the store, and no thread takes anything. The
+/// address of a frame leads to its place, so no fork waits for a count that another fork changes.
+/// The floor does not look for its worker, check for idle workers, or catch panics either.
 #[derive(Debug)]
 pub struct Floor {
     places: Box<[Place; PLACES]>,

@@ -31,7 +31,7 @@ impl Runtime for Forte {
 
 /// With the sockets and timers of `async-io`.
 ///
-/// The thread of that crate wakes the tasks, and so polls them.
+/// The thread of `async-io` wakes the tasks. In Forte the thread that wakes a task polls it.
 impl Outside for Forte {
     fn build_for_outside(workers: usize) -> Result<Self, String> {
         Self::build(workers)
@@ -76,7 +76,7 @@ impl Tasks for ForteTasks {
         ::forte::spawn_future(future).detach();
     }
 
-    /// Forte has none for futures, so its users take one from elsewhere.
+    /// Forte has no yield for futures, so its users take one from another crate.
     #[inline]
     fn yield_now(self) -> impl Future<Output = ()> + Send {
         futures_lite::future::yield_now()

@@ -245,8 +245,8 @@ impl Jobs for ForteInline {
 
 /// The slice of Tokio's workers.
 ///
-/// 0.3 ms is best beside jobs with short leaves and 0.1 ms beside those with long ones: the tail is
-/// a quarter of what it is without.
+/// A compromise: 0.3 ms is best beside jobs with short leaves, 0.1 ms beside jobs with long ones.
+/// Each shortens the tail to a quarter.
 const SLICE: Duration = Duration::from_micros(200);
 
 /// Evaluates an expression with `$hybrid` standing for a type of [`Hybrid`].

@@ -23,7 +23,7 @@ pub(super) trait InHalves: ForkJoin {
     /// Computes one of them, forking with `R`.
     fn half<R: Rival>(&self, ctx: &mut R::Ctx<'_>, half: Half) -> u64;
 
-    /// What the first fork makes of both results.
+    /// Combines the results of both halves, as the first fork would.
     fn whole(&self, halves: [u64; 2]) -> u64;
 }
 
@@ -101,14 +101,14 @@ impl<J: InHalves, R> Drop for Halves<J, R> {
     }
 }
 
-/// Between the thread that asks for a result and the one that computes its second half.
+/// What the thread that asks for a result shares with the thread that computes its second half.
 struct Desk<J> {
     job: J,
     asked: Line,
     answered: Line,
 }
 
-/// By itself in what a core fetches at once.
+/// Alone on its cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line {

@@ -66,8 +66,7 @@ impl<R: Outside> Contest for Stalled<R> {
 /// Sleeps repeatedly, and at least once however late it begins. Returns how late each sleep was.
 async fn sleep_until<T: Timers>(tasks: T, until: Instant) -> Result<Vec<f64>, String> {
     let mut late = Vec::new();
-    // However late they are, there is one sleep that begins before the computing and one that is
-    // measured.
+    // Sleeps at least once, so that there is a measurement even if the first sleep ends too late.
     loop {
         late.push(measured_sleep(tasks, NAP).await?);
         if Instant::now() >= until {
@@ -78,5 +77,5 @@ async fn sleep_until<T: Timers>(tasks: T, until: Instant) -> Result<Vec<f64>, St
 
 const SLEEPERS: usize = 20;
 const NAP: Duration = Duration::from_millis(5);
-/// Between two moments at which the others wake up.
+/// How long the stuck task sleeps. It lies between two multiples of [`NAP`], so it wakes up alone.
 const ALONE: Duration = Duration::from_millis(8);

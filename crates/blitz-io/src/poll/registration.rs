@@ -59,7 +59,7 @@ impl<E: Source> Registration<E> {
         }
     }
 
-    /// What was watched, and whether the system let go of it.
+    /// Stops watching. Returns the source, and whether the system could deregister it.
     pub(crate) fn take(mut self) -> (E, io::Result<()>) {
         let Some(mut source) = self.source.take() else {
             unreachable!("the source is taken out at the end only");
@@ -68,10 +68,10 @@ impl<E: Source> Registration<E> {
         (source, result)
     }
 
-    /// What was watched.
+    /// Stops watching, and returns the source.
     ///
     /// # Errors
-    /// If the system does not let go of it.
+    /// If the system cannot deregister it.
     pub(crate) fn into_inner(self) -> io::Result<E> {
         let (source, result) = self.take();
         result.map(|()| source)

@@ -50,7 +50,7 @@ impl Runnable {
         self.0
     }
 
-    /// The kind of task: equal for tasks of one type, as a rule, and different for others.
+    /// The kind of task. Tasks of one type usually have the same, tasks of other types another.
     #[inline]
     pub fn kind(&self) -> usize {
         // SAFETY: the entry's reference keeps the task alive.
@@ -120,7 +120,7 @@ impl Runnable {
         header
     }
 
-    /// The entry that [`into_raw`](Runnable::into_raw) took apart.
+    /// Makes an entry of what [`into_raw`](Runnable::into_raw) returned.
     ///
     /// # Safety
     /// 1. `header` came from `into_raw`, and is made an entry again once.

@@ -84,7 +84,7 @@ fn gone(ctx: &Ctx, waits: bool) {
 
 type Ending = Box<dyn FnOnce() + Send>;
 
-/// Has the runtime drop itself, and waits until it has begun to.
+/// Makes work of the runtime drop the runtime, and waits for that.
 fn by_itself(runtime: Runtime, start: impl FnOnce(blitz::Handle, Ending)) {
     let handle = runtime.handle();
     let (send, receive) = mpsc::channel();
@@ -93,7 +93,7 @@ fn by_itself(runtime: Runtime, start: impl FnOnce(blitz::Handle, Ending)) {
     let end = Box::new(move || {
         let runtime = take(&runtime);
         drop(runtime);
-        // The round may have gone on.
+        // The round may be over, and its receiver with it.
         let _ = send.send(());
     });
     start(handle, end);

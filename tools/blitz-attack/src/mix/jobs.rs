@@ -140,7 +140,7 @@ pub fn detached(ctx: &Ctx, fifo: bool, children: &[Child]) -> Outcome {
     for child in children {
         let (ticket, ctx, child) = (ctx.ticket(Kind::Job), ctx.clone(), child.clone());
         let job = move || {
-            // Its value is of no interest to the program; the operations below have checked theirs.
+            // No caller wants the value; the operations inside have checked their own.
             let _ = ctx.with_ticket(ticket, &child);
         };
         if fifo { blitz::spawn_detached_fifo(job) } else { blitz::spawn_detached(job) }
@@ -175,6 +175,6 @@ pub fn outside(f: impl FnOnce() + Send + 'static) {
         std::thread::spawn(move || receive.into_iter().for_each(|f| f()));
         send
     });
-    // The thread lives as long as the program does.
+    // Sending cannot fail: the thread lives as long as the program.
     let _ = sender.send(Box::new(f));
 }

@@ -10,7 +10,7 @@ use std::task::Poll;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "adopted-elsewhere",
-        "a pool that is dropped on another thread than its own runs its jobs and frees that",
+        "a pool that is dropped on a thread other than the adopted one runs its jobs and frees it",
         adopted_elsewhere,
     ),
     Scenario::new(

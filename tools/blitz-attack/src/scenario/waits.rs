@@ -1,4 +1,4 @@
-//! Waits on which a program may rest, and which have hung.
+//! Waits that are promised to end, and that have hung once.
 
 use super::{Scenario, build, confined, runtime, wait_for};
 use blitz::time::{Duration, sleep};
