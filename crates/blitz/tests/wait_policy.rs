@@ -4,8 +4,8 @@
 mod common;
 
 use blitz::{Pool, Runtime, WaitPolicy};
-use common::{Watch, watched};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use common::{Watch, wait_for, watched};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 /// A runtime of `workers` workers that run descendants only.
@@ -61,5 +61,40 @@ fn a_wait_for_jobs_of_the_own_pool_runs_no_stranger() {
             .collect();
         jobs.into_iter().for_each(|job| job.join().unwrap());
         assert_eq!(ran.load(SeqCst), 200);
+    });
+}
+
+/// The watch gives the seat of a worker that waits to a spare. The worker has a seat again when its
+/// wait ends, although what it runs goes on: the spare leaves.
+#[test]
+fn a_worker_has_its_seat_again_as_soon_as_its_wait_ends() {
+    watched("a wait that loses its seat", |watch| {
+        let runtime = descendants_only(watch, 2);
+        let handle = runtime.handle();
+        let flags: Arc<[AtomicBool; 3]> = Arc::default();
+        let [is_stolen, is_relieved, is_back] = &*flags;
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                wait_for(|| is_stolen.load(SeqCst));
+                // Both workers are busy: only a spare runs this.
+                let flags = flags.clone();
+                let job = runtime.pool().spawn_cpu(move || {
+                    let [_, is_relieved, is_back] = &*flags;
+                    is_relieved.store(true, SeqCst);
+                    wait_for(|| is_back.load(SeqCst));
+                });
+                job.join().unwrap();
+            });
+            runtime.pool().install(|| {
+                let stolen = || {
+                    is_stolen.store(true, SeqCst);
+                    wait_for(|| is_relieved.load(SeqCst));
+                };
+                blitz::join(|| wait_for(|| is_stolen.load(SeqCst)), stolen);
+                is_back.store(true, SeqCst);
+                wait_for(|| handle.metrics().spares_in_service == 0);
+            });
+        });
+        assert!(handle.metrics().spares > 0);
     });
 }

@@ -346,6 +346,10 @@ impl Owner<'_> {
             team.watch_left();
         }
         let (woken, lease) = team.sleep().wait_parked(self.bed(), latch, look, || has_work(team));
+        if self.seat.is_lost() {
+            // What this worker runs may go on for long now, beside the spare that has its seat.
+            self.tasks().attend(None);
+        }
         if parks {
             self.note_unpark(if lease.is_some() { Slept::Driver } else { Slept::Latch });
         }
