@@ -105,13 +105,24 @@ pub(super) fn step_aside() {
     /// How long the thread sleeps: a few times what it takes to switch to another.
     static ASIDE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000 };
     // The system may delay the end of a sleep by the slack, which is 50 us unless it is changed.
+    let slack = timer_slack();
     set_timer_slack(1);
     // SAFETY: the kernel reads the time, which is alive during the call, and writes nothing.
     unsafe { libc::nanosleep(&raw const ASIDE, core::ptr::null_mut()) };
-    set_timer_slack(0);
+    // The user may have chosen it, for a thread that the pool has adopted or started.
+    set_timer_slack(slack);
 }
 
-/// Sets how much later than asked sleeps of this thread may end; zero stands for the default.
+/// How much later than asked sleeps of this thread may end, in nanoseconds; zero if the system does
+/// not say.
+fn timer_slack() -> libc::c_ulong {
+    // Not `libc::prctl`, whose result is too short for a slack of some seconds.
+    // SAFETY: reads an attribute of this thread only.
+    let slack = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) };
+    libc::c_ulong::try_from(slack).unwrap_or(0)
+}
+
+/// Sets what [`timer_slack`] returns; zero stands for the default.
 fn set_timer_slack(nanos: libc::c_ulong) {
     // SAFETY: changes an attribute of this thread only.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, nanos) };
@@ -119,7 +130,10 @@ fn set_timer_slack(nanos: libc::c_ulong) {
 
 #[cfg(test)]
 mod tests {
-    use super::{attributes, call, current, is_blocked, set_slice, shares, time_used, whereabouts};
+    use super::{
+        attributes, call, current, is_blocked, set_slice, set_timer_slack, shares, step_aside,
+        time_used, timer_slack, whereabouts,
+    };
     use std::sync::mpsc;
     use std::time::{Duration, Instant};
 
@@ -179,6 +193,20 @@ mod tests {
             assert_eq!(std::thread::spawn(slice).join().unwrap(), before, "it is not inherited");
             assert!(set_slice(current(), None) || !is_set);
             assert_eq!(slice(), before);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_steps_aside_keeps_its_timer_slack() {
+        std::thread::spawn(|| {
+            let usual = timer_slack();
+            step_aside();
+            assert_eq!(timer_slack(), usual);
+            set_timer_slack(7_000);
+            step_aside();
+            assert_eq!(timer_slack(), 7_000);
         })
         .join()
         .unwrap();
