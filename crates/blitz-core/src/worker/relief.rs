@@ -50,6 +50,8 @@ impl Owner<'_> {
             }
             return Relieved::Sits;
         }
+        // A worker that does not fork would not notice, and each of its pushes would announce work.
+        self.team().workers().for_each(|worker| self.team().end_call_at_forks(worker));
         if takes_seat {
             return Relieved::Sits;
         }
