@@ -16,7 +16,7 @@ use crate::sched::inject;
 use crate::sched::work::has_work;
 use crate::state::Turn;
 use crate::team::{Owner, Slept, Team, Worker, current};
-use blitz_parts::prim::Instant;
+use blitz_parts::prim::{Instant, since_start};
 use blitz_parts::task::Runnable;
 use blitz_parts::thread;
 use blitz_parts::tuning::{RELIEF_LINGERS, RELIEF_POLL_LONG, RELIEF_SLICE};
@@ -141,11 +141,7 @@ impl Owner<'_> {
         self.tasks().poll(task);
         long.set_tried(None);
         // By the processor's time: this thread may have waited for a processor.
-        let is_long = match (before, used()) {
-            (Some(before), Some(now)) => now.saturating_sub(before) > RELIEF_POLL_LONG,
-            _ => false,
-        };
-        if is_long {
+        if used().saturating_sub(before) > RELIEF_POLL_LONG {
             long.remember(kind.unwrap_or(address));
         }
     }
@@ -156,9 +152,10 @@ pub(super) fn is_last_for_a_seat(team: &Team) -> bool {
     team.seats.free() > 0 && !team.spares.is_any_left() && has_work(team)
 }
 
-/// The processor time that this thread has used.
-fn used() -> Option<Duration> {
-    thread::time_used(thread::current())
+/// The processor time that this thread has used. Where the system does not say, the time since some
+/// moment: there the watch finds no worker that computes, so no other thread notes long polls.
+fn used() -> Duration {
+    thread::time_used(thread::current()).unwrap_or_else(since_start)
 }
 
 /// Workers that have been inside of one poll or job for long.
