@@ -5,9 +5,10 @@ use std::fmt;
 
 const SLOTS: usize = 256;
 
-/// The addresses of tasks that had a long poll. Two tasks may share a place, and then one of them
-/// is forgotten. A new task may have the address of one that has ended. So use this only for
-/// choices where a mistake costs time and nothing else.
+/// The addresses of tasks that had a long poll. A type of tasks has an address, too: that of its
+/// functions, where no task lies. Two addresses may share a place, and then one of them is
+/// forgotten. A new task may have the address of one that has ended. So use this only for choices
+/// where a mistake costs time and nothing else.
 pub struct LongTasks {
     places: [AtomicUsize; SLOTS],
     /// The key of what the relief worker polls for the first time; zero if there is none.

@@ -1,10 +1,11 @@
 //! Keeps as many threads computing as the pool has seats, whichever of them are blocked.
 //!
 //! # Who calls it
-//! The pool's watch: [`Seat::lose`], [`Seat::note_long`], [`Seat::note_slice`]. The owner of a
-//! worker: [`Seat::attend`]. A thread that gives its seat away knowingly: [`Seats::vacate`] and
-//! [`Seats::take_back`]. The thread that calls a spare: [`Seats::try_fill`]. A spare that could
-//! leave: [`Seats::try_leave`]. Callers: `blitz-core/worker/watch`, `relief` and `spare`.
+//! The pool's watch: [`Seat::lose`], [`Seat::note_long`], [`Seat::note_stuck`],
+//! [`Seat::note_slice`], [`LongTasks::remember_tried`]. The owner of a worker: [`Seat::attend`]. A
+//! thread that gives its seat away knowingly: [`Seats::vacate`] and [`Seats::take_back`]. The
+//! thread that calls a spare: [`Seats::try_fill`]. A spare that could leave: [`Seats::try_leave`].
+//! Callers: `blitz-core/worker/watch`, `relief` and `spare`.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |
@@ -15,7 +16,8 @@
 //! | `Seat`, STUCK | the worker has waited for a processor for long | the watch | the worker |
 //! | `Seat`, SLICE | the watch has changed the slice of the worker's thread | the watch | the worker, which changes it back |
 //! | `Seat`, thread | which thread the worker is, for the watch | the thread, when it begins | never |
-//! | [`LongTasks`] | tasks one of whose polls was long, by address; a task may be forgotten or mistaken | the relief worker, the owner of a worker | the worker with a seat whose poll of the task was short |
+//! | [`LongTasks`] | tasks one of whose polls was long, by address, and types whose first poll was, by that of their functions; each may be forgotten or mistaken | the relief worker, the owner of a worker, the watch | the worker with a seat to which the relief worker left such a task, if the poll was short |
+//! | [`LongTasks`], tried | the type of the task that the relief worker polls for the first time | the relief worker | the same |
 //!
 //! # Transitions
 //! ```text

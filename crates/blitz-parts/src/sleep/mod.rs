@@ -24,7 +24,7 @@
 //! | stopping | flag | the pool ends | `stop` | never |
 //! | in_service | number | workers that may run work, resting spares not counted | the spare | the spare |
 //! | relief | state, 0-1; worker, the rest | off, at work, waiting in the driver | the relief worker | the same; its notifier; the watch |
-//! | demand i | which counters worker i reads after each fork | the pool's, or some that always want all | the thread that finds the heavy fence refused | never |
+//! | demand i | which counters worker i reads after each fork | the pool's; some that always want all; some that only call the worker at its forks | always: the thread that finds the heavy fence refused; a call: the watch, while a worker is on relief | always: never; a call: the relief worker that leaves, worker i, or the refusal |
 //!
 //! # Transitions
 //! ```text
@@ -76,7 +76,7 @@
 //!   even if it did not fall asleep: another worker that found the lease taken sleeps elsewhere,
 //!   and the holder has to announce that the lease is free.
 //! - **SLEEP-13** A worker whose [`Demand`] was switched to other counters reads those after some
-//!   time.
+//!   time. After a switch to those that want all, no other switch has an effect.
 //! - **SLEEP-14** A holder of the lease sees what the holders before it did in the driver, and what
 //!   was done before the driver was plugged in.
 //! - **SLEEP-15** If a sleeper finds every worker in service inactive, that is true, although
@@ -99,7 +99,7 @@
 //! | O8 | lease freed when a driver is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
 //! | O9 | lease: taken, given back | AcqRel, Release | each other, O8 | SLEEP-14: one holder after the other handles what happened in the driver |
 //! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: the waker that takes a worker out of SLEEPING knows where it blocks. A waker that reads a later sleep's choice is late: the sleep that it ended is over |
-//! | O11 | demand store, load | Relaxed | – | SLEEP-13: it only says where to look, and both places live as long as the worker; for an owner that reads it late see `barrier`, After a refusal |
+//! | O11 | demand store, exchange, load | Relaxed | – | SLEEP-13: it only says where to look, and all places live as long as the worker; exchanges of one word have one order, so a call never undoes a refusal; an owner that is called reads the pool's counters next, after the same fence (SLEEP-4); for an owner that reads it late see `barrier`, After a refusal |
 //! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: it sees what each of them put into queues before it became inactive |
 //! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and a thread that acts on a count does so after a fence (O1, O2, O5, O7); a thread that reads a count too low only looks more often |
 //! | O14 | `in_service`: up before the spare passes the counters, down after it has passed them; load after the sleeper has | Relaxed | O12, O5 | SLEEP-15: a sleeper behind the spare in the order of the counters sees it counted; a spare behind the sleeper sees the sleeper |
