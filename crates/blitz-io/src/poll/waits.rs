@@ -102,7 +102,7 @@ fn parse_address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
     let words = address.as_bytes().chunks(8).map(|word| {
-        let word = std::str::from_utf8(word).ok()?;
+        let word = std::str::from_utf8(word).ok().filter(|word| word.len() == 8)?;
         Some(u32::from_str_radix(word, 16).ok()?.to_ne_bytes())
     });
     let bytes: Vec<u8> = words.collect::<Option<Vec<_>>>()?.concat();
