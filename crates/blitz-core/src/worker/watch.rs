@@ -267,14 +267,15 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
             if has_tasks {
                 rescue_tasks(team, worker);
             }
-            if seen.looks > 1 {
-                retire_relief(team, worker);
-            }
+            let is_retired = seen.looks > 1 && retire_relief(team, worker);
             if worker.seat.is_lost() || team.spares.max() == 0 {
                 continue;
             }
             match seen.doing(worker) {
                 Doing::Computes => {
+                    if is_retired {
+                        team.long_tasks.remember_tried();
+                    }
                     worker.seat.note_long();
                     let_relief_preempt(team, worker);
                 }
@@ -342,13 +343,16 @@ fn call_at_forks(team: &Team, worker: &Worker) {
     }
 }
 
-/// Gives a seat to a relief worker that does not come back from what it runs.
-fn retire_relief(team: &Team, worker: &Worker) {
-    if team.sleep().on_relief() == Some(worker.index()) && team.sleep().end_relief(worker.index()) {
+/// Gives a seat to a relief worker that does not come back from what it runs. Returns whether it
+/// did.
+fn retire_relief(team: &Team, worker: &Worker) -> bool {
+    let is_retired =
+        team.sleep().on_relief() == Some(worker.index()) && team.sleep().end_relief(worker.index());
+    if is_retired {
         // From now on there is one worker too many.
         team.seats.take_back();
-        team.long_tasks.remember_tried();
     }
+    is_retired
 }
 
 /// Gives the seat of a stuck worker to a spare, while work waits.
