@@ -11,7 +11,7 @@ import { browser, Checks, demo, options } from './browser.mjs';
 
 const VIEWS = ['overview', 'workers', 'timeline', 'tasks', 'stalls', 'explain'];
 const NAME = '<script>alert(1)</script>';
-const KIBIBYTES_MAX = 150;
+const KIBIBYTES_MAX = 250;
 
 const given = options();
 const checks = new Checks();
