@@ -99,8 +99,8 @@ impl Trouble {
         Ok("a task computes without a pause")
     }
 
-    /// Two tasks await each other until the pool ends. A handle that could abort them would count as
-    /// a waker, so none is kept.
+    /// Two tasks await each other until the pool ends. No handle is kept: one that could abort them
+    /// would count as a waker.
     pub fn deadlock(&self) -> io::Result<&'static str> {
         let ((to_a, at_a), (to_b, at_b)) = (oneshot::channel(), oneshot::channel());
         let spawn =
