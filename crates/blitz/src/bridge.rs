@@ -41,7 +41,11 @@ pub fn publish(metrics: &PoolMetrics, pool: &str) {
     workers(&to, metrics);
     tasks(&to, metrics);
     histograms(&to, metrics);
-    to.count("blitz_stalls_total", [], metrics.stalls);
+    use crate::StallKind::{Blocked, Computing, Preempted, Unknown};
+    for kind in [Computing, Preempted, Blocked, Unknown] {
+        to.count("blitz_stalls_total", [("kind", kind.name())], metrics.stalls_of(kind));
+    }
+    to.show("blitz_stalled_workers", [], metrics.stalled_workers as f64);
     to.count("blitz_panics_reported_total", [], metrics.panics_reported);
     to.show("blitz_spares", [("state", "started")], metrics.spares as f64);
     to.show("blitz_spares", [("state", "working")], metrics.spares_in_service as f64);

@@ -80,7 +80,14 @@ fn a_recorder_gets_every_value_with_the_name_of_its_pool() {
     pool.scope(|s| (0..10).for_each(|_| s.spawn(|_| ())));
     pool.spawn(async {}).join().unwrap();
     let values = Values::default();
-    let metrics = pool.metrics();
+    // The poll is counted a moment after its task has ended.
+    let metrics = loop {
+        let metrics = pool.metrics();
+        if metrics.tasks.poll_times.count() > 0 {
+            break metrics;
+        }
+        std::thread::yield_now();
+    };
     metrics::with_local_recorder(&values, || bridge::publish(&metrics, "api"));
     let values = values.0.lock().unwrap();
     assert_eq!(values["blitz_workers pool=api"], 2.0);
