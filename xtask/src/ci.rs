@@ -171,7 +171,8 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         let mut ran = 0;
         for (package, folder) in WITH_EXAMPLES {
             for name in targets(&format!("{folder}/examples")) {
-                command(job, &["run", "--release", "--package", package, "--example", &name])?;
+                let program = ["run", "--release", "--all-features", "--package", package];
+                command(job, &[&program[..], &["--example", &name]].concat())?;
                 ran += 1;
             }
         }
