@@ -44,7 +44,7 @@ impl Page {
 }
 
 fn busy_pool() -> Pool {
-    let pool = Pool::builder().workers(2).build().unwrap();
+    let pool = Pool::builder().workers(2).spares(0).build().unwrap();
     pool.scope(|s| (0..10).for_each(|_| s.spawn(|_| ())));
     let tasks: Vec<_> = (0..300).map(|_| pool.spawn(blitz::task::yield_now())).collect();
     tasks.into_iter().for_each(|task| task.join().unwrap());
