@@ -15,7 +15,7 @@ pub struct MachineCard {
     pub cpus_online: Option<usize>,
     /// Processors this process may use, by number.
     pub affinity: Option<Vec<usize>>,
-    /// What the standard library makes of it.
+    /// The standard library's `available_parallelism`.
     pub available_parallelism: Option<usize>,
     /// The system and the version of its kernel.
     pub kernel: Option<String>,
@@ -29,7 +29,7 @@ pub struct MachineCard {
     pub rustc: String,
     /// Whether the optimiser was on, that is, whether the numbers mean anything.
     pub optimised: bool,
-    /// Whose code was measured.
+    /// The rivals that were measured.
     pub rivals: Vec<RivalCard>,
 }
 
@@ -45,7 +45,7 @@ pub struct RivalCard {
 }
 
 impl MachineCard {
-    /// Looks around.
+    /// Reads the facts.
     #[must_use]
     pub fn read() -> Self {
         Self {
@@ -100,13 +100,13 @@ impl MachineCard {
     }
 }
 
-/// Memory that could be used without swapping, where the system tells.
+/// Memory that could be used without swapping, if the system can tell.
 #[must_use]
 pub fn memory_available_bytes() -> Option<u64> {
     kibibytes(&read_trimmed("/proc/meminfo")?, "MemAvailable")
 }
 
-/// Resident memory of this process, where the system tells.
+/// Resident memory of this process, if the system can tell.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {
     kibibytes(&read_trimmed("/proc/self/status")?, "VmRSS")

@@ -22,16 +22,16 @@ pub struct Report {
     pub pace: String,
     /// The seed of the order of turns.
     pub seed: u64,
-    /// Where it ran.
+    /// The machine.
     pub machine: MachineCard,
-    /// What shows that the right code was measured, where that is in question.
+    /// Evidence that the right code was measured, for cases where this could be wrong.
     #[serde(default)]
     pub evidence: Vec<String>,
-    /// What ran.
+    /// The cases.
     pub cases: Vec<CaseReport>,
 }
 
-/// A case and what came of it.
+/// A case and its results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseReport {
     /// `group/workload/variant`.
@@ -50,10 +50,10 @@ pub struct CaseReport {
     pub rows: Vec<Row>,
 }
 
-/// What one contestant measured.
+/// The measurements of one contestant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContestantReport {
-    /// Who.
+    /// The contestant.
     pub contestant: Contestant,
     /// Why it dropped out, if it did.
     pub failure: Option<String>,
@@ -122,7 +122,7 @@ impl CaseReport {
         }
     }
 
-    /// Says why `case` was not run.
+    /// Reports why `case` was not run.
     #[must_use]
     pub fn skipped(case: &Case, why: String) -> Self {
         Self {

@@ -14,7 +14,7 @@ pub struct Spread {
     /// The 90th percentile.
     pub p90: f64,
     /// The lower end of the 95 % confidence interval of the true median. With fewer than six
-    /// samples it is the least sample, which is less certain.
+    /// samples it is the smallest sample, which is less certain.
     pub median_low: f64,
 }
 
@@ -40,9 +40,9 @@ impl Spread {
 
     /// Summarises `subject / reference`, pair by pair.
     ///
-    /// Both sides of a pair were taken in the same round, so what slows the whole machine for a
-    /// while slows both and leaves the ratio alone. Rounds in which either side has no value, or
-    /// the reference is not positive, do not count.
+    /// Both sides of a pair were taken in the same round, so a disturbance of the whole machine
+    /// slows both and does not change the ratio. Rounds in which either side has no value, or the
+    /// reference is not positive, do not count.
     ///
     /// ```
     /// use blitz_bench::stats::Spread;
@@ -92,7 +92,8 @@ pub fn distribution(samples: &[f64], percentiles: &[(Metric, f64)]) -> Sample {
 }
 
 /// The place, among `samples` sorted ones, of the lower end of the 95 % confidence interval of the
-/// median: how many lie below the true median is binomial, whatever is measured.
+/// median: the number of samples below the true median has a binomial distribution, whatever is
+/// measured.
 fn rank_below_median(samples: usize) -> usize {
     let samples = samples as f64;
     ((samples - 1.96 * samples.sqrt()) / 2.0).round().max(1.0) as usize - 1
@@ -143,7 +144,7 @@ mod tests {
         assert!((up.unwrap().p10 - 1.4).abs() < 1e-12);
     }
 
-    /// The tables of the sign test say: 6th of 21, 2nd of 9, and the least of few.
+    /// The tables of the sign test have: the 6th of 21, the 2nd of 9, and the smallest of few.
     #[test]
     fn a_median_is_known_within_bounds() {
         let low = |count: u32| {

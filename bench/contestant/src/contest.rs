@@ -1,10 +1,10 @@
-//! What a contestant can be asked for, and what it answers.
+//! The metrics of a contestant, and the turns in which it measures them.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// What a turn can measure.
+/// A metric that a turn can measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -18,44 +18,44 @@ pub enum Metric {
     StartP99,
     /// Median time until the caller has its result.
     ReturnP50,
-    /// 90th percentile of the same.
+    /// 90th percentile of the time until the caller has its result.
     ReturnP90,
     /// 99th percentile of the time until the caller has its result.
     ReturnP99,
-    /// 99.9th percentile of the same.
+    /// 99.9th percentile of the time until the caller has its result.
     ReturnP999,
     /// The longest of these times.
     ReturnMax,
-    /// 99th percentile of how late clients asked: a part of their latencies.
+    /// 99th percentile of how late clients sent their requests; it is a part of their latencies.
     AskedP99,
-    /// Wall time per job, of jobs done beside something else.
+    /// Wall time per job, for jobs that run beside requests.
     PerJob,
-    /// CPU time of all threads but the measuring one, per second in which nothing happens. One
-    /// nanosecond stands for none at all, so that nothing divided by nothing is one.
+    /// CPU time of all threads except the measuring one, per idle second. One nanosecond stands for
+    /// zero, so that the ratio of two zeros is one.
     IdleCpu,
-    /// Memory of one of many equal things.
+    /// Memory per item, of many equal items.
     Memory,
-    /// Median of how late something was.
+    /// Median of the lateness.
     LateP50,
-    /// 90th percentile of the same.
+    /// 90th percentile of the lateness.
     LateP90,
-    /// 99th percentile of how late something was.
+    /// 99th percentile of the lateness.
     LateP99,
-    /// 99.9th percentile of the same.
+    /// 99.9th percentile of the lateness.
     LateP999,
-    /// How late the latest was.
+    /// The largest lateness.
     LateMax,
     /// How often a task was polled per operation.
     Polls,
-    /// How often a loop was cut in two for another worker.
+    /// How often a loop was cut for another worker.
     Forks,
-    /// How many blocks a loop took its items in.
+    /// How many blocks a loop had.
     Blocks,
     /// How often a loop made a state for `map_init`.
     Inits,
 }
 
-/// What a metric is counted in.
+/// The unit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -63,7 +63,7 @@ pub enum Unit {
     Nanoseconds,
     /// Memory.
     Bytes,
-    /// How often.
+    /// A count.
     Times,
 }
 
@@ -94,7 +94,7 @@ impl Metric {
         Self::Inits,
     ];
 
-    /// What explains the time of a loop.
+    /// Counts that explain the time of a loop.
     pub const COUNTS: [Self; 3] = [Self::Forks, Self::Blocks, Self::Inits];
 
     /// The distribution of return times: metrics with their percentiles.
@@ -115,7 +115,7 @@ impl Metric {
         (Self::LateMax, 100.0),
     ];
 
-    /// What its values are counted in.
+    /// The unit of its values.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {
@@ -126,7 +126,7 @@ impl Metric {
     }
 }
 
-/// What one turn measured. If a metric is absent, the rival cannot provide it.
+/// The measurements of one turn. A metric that the rival cannot provide is absent.
 pub type Sample = BTreeMap<Metric, f64>;
 
 /// A rival that is ready for its turns.
@@ -135,7 +135,7 @@ pub trait Contest {
     ///
     /// # Errors
     ///
-    /// Returns what went wrong while setting up.
+    /// Returns a message if the setup fails.
     fn settle(&mut self) -> Result<(), String> {
         Ok(())
     }
@@ -144,11 +144,11 @@ pub trait Contest {
     ///
     /// # Errors
     ///
-    /// Returns what went wrong if a result is not the sequential twin's.
+    /// Returns a message if a result differs from that of the sequential twin.
     fn turn(&mut self) -> Result<Sample, String>;
 }
 
-/// On which side of the pool's door the caller stands.
+/// Whether the caller is inside or outside the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
     /// On a worker: the call forks right away.
@@ -158,7 +158,7 @@ pub enum Caller {
 }
 
 impl Caller {
-    /// The word in names and titles.
+    /// The word for names and titles.
     ///
     /// ```
     /// assert_eq!(blitz_contestant::Caller::Inside.name(), "inside");
@@ -172,7 +172,7 @@ impl Caller {
     }
 }
 
-/// A duration as the values of a [`Metric`] have it.
+/// Converts a duration to the value of a [`Metric`].
 ///
 /// ```
 /// # use std::time::Duration;

@@ -9,7 +9,7 @@ pub enum Pace {
     Smoke,
     /// The whole catalogue in about a minute.
     Quick,
-    /// Long enough to quote.
+    /// Long enough to quote the numbers.
     Full,
 }
 

@@ -7,16 +7,16 @@ use std::{
 
 use crate::{Contest, Metric, Pace, Sample, nanoseconds, os};
 
-/// Something that can be done again and again, with a result that is checked every time.
+/// Work that can be repeated, and whose result is checked every time.
 pub trait Repeat {
     /// Does it `repetitions` times and returns the time that took.
     ///
     /// # Errors
     ///
-    /// Returns which result was wrong.
+    /// Returns a message about the wrong result.
     fn time(&mut self, repetitions: usize) -> Result<Spent, String>;
 
-    /// How many operations a repetition consists of; the cost of one is what is reported.
+    /// How many operations a repetition has; the report gives the cost per operation.
     fn operations(&self) -> u64 {
         1
     }
@@ -31,7 +31,7 @@ pub trait Repeat {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spent {
     wall: Duration,
-    /// Zero where the system does not tell.
+    /// Zero if the system cannot tell.
     cpu: Duration,
 }
 
@@ -109,8 +109,8 @@ impl<J: Repeat> Repeated<J> {
         Self { job, turn_time: pace.turn_time(), repetitions: None }
     }
 
-    /// Takes turns that are `times` as long: for more threads than processors, which take turns of
-    /// their own in the system's scheduler.
+    /// Makes turns `times` as long. It is for more threads than processors, which the system's
+    /// scheduler also runs in turns.
     #[must_use]
     pub fn longer(self, times: u32) -> Self {
         Self { turn_time: self.turn_time * times, ..self }
@@ -135,8 +135,8 @@ impl<J: Repeat> Contest for Repeated<J> {
                 *self.repetitions.insert(repetitions)
             }
         };
-        // Another contestant has used the caches since the last turn, so warm up. A repetition that
-        // fills a turn by itself is long enough not to matter.
+        // Another contestant has used the caches since the last turn, so warm up. If one repetition
+        // fills the turn, cold caches do not matter.
         if repetitions > 1 {
             self.job.time(repetitions / 8 + 1)?;
         }

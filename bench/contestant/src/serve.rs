@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Contest, Sample};
 
-/// What a contestant writes, one JSON value per line.
+/// The replies of a contestant, one JSON value per line.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// The pool and the data are built.
     Ready,
-    /// What a turn measured.
+    /// The measurements of a turn.
     Sample(Sample),
     /// Why there is no sample; the contestant ends.
     Error(String),

@@ -17,7 +17,7 @@ enum Which {
     Any,
 }
 
-/// What is looked for. No other number is this small.
+/// The number to find. No other number is this small.
 const NEEDLE: u64 = 0;
 
 impl Find {

@@ -1,4 +1,4 @@
-//! Loops over much, over little, and over loops.
+//! Large loops, small loops, and nested loops.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! A crate that others use: `ndarray`, with its feature `rayon`.
+//! Programs on a widely used crate: `ndarray`, with its feature `rayon`.
 
 use ndarray::{Array2, ArrayView1, ArrayViewMut1, Zip};
 
@@ -53,7 +53,7 @@ impl Program for Distances {
     }
 }
 
-/// Every row as probabilities.
+/// Turns every row into probabilities.
 pub struct Softmax {
     rows: Array2<f64>,
     probabilities: Array2<f64>,

@@ -1,4 +1,4 @@
-//! What a program is, and how its turns are timed.
+//! A program, and how its turns are timed.
 
 use blitz_contestant::{Caller, Clock, Contest, Pace, Repeat, Repeated, Sample, Spent, rng::mix};
 
@@ -6,8 +6,8 @@ use crate::par::Iterators;
 
 /// One computation, twice: in parallel and sequentially.
 pub trait Program: Send + 'static {
-    /// Whether one run is too short to be timed alone. Then all runs of a turn are timed as one,
-    /// and what `prepare` and `fingerprint` do counts, too.
+    /// Whether one run is too short to be timed alone. Then all runs of a turn are timed together,
+    /// including `prepare` and `fingerprint`.
     fn is_tiny(&self) -> bool {
         false
     }
@@ -17,13 +17,13 @@ pub trait Program: Send + 'static {
         Iterators::Rayon
     }
 
-    /// Undoes what the last run did, if that is in the way of the next one.
+    /// Undoes the last run, if the next one needs that.
     fn prepare(&mut self) {}
 
     /// Computes in parallel.
     fn parallel(&mut self);
 
-    /// Computes the same without.
+    /// Computes the same sequentially.
     fn sequential(&mut self);
 
     /// Returns a fingerprint that shows whether the last run was right.
@@ -40,7 +40,7 @@ pub trait Program: Send + 'static {
 pub enum How {
     /// In parallel.
     Parallel,
-    /// Without.
+    /// Sequentially.
     Sequential,
 }
 
@@ -62,7 +62,7 @@ pub struct Running<P> {
 }
 
 impl<P: Program> Running<P> {
-    /// `program`, called from outside of the pool, as most users do.
+    /// `program`, called from outside the pool, as most users do.
     pub fn open(program: P, how: How, pace: Pace) -> Opened {
         Self::open_from(Caller::Outside, program, how, pace)
     }
@@ -120,7 +120,7 @@ impl<P: Program> Repeat for Running<P> {
         let is_inside = self.how == How::Parallel && self.caller == Caller::Inside;
         let mut time = || {
             let spent = self.run(repetitions);
-            // Not before the first run, which finds nothing warm.
+            // Not before the first run, because nothing is warm then.
             if self.how == How::Parallel && self.counts.is_none() {
                 self.counts = Some(self.program.counts());
             }
@@ -134,9 +134,9 @@ impl<P: Program> Repeat for Running<P> {
     }
 }
 
-/// A fingerprint of numbers in their order: one multiplication each, since a check that takes
-/// several times as long as what it checks leaves a run few rounds. No single wrong number goes
-/// unnoticed, because each step can be undone.
+/// A fingerprint of numbers in their order. It takes one multiplication per number, because a check
+/// that takes longer than the program would leave few rounds. It notices every single wrong number,
+/// because each step is reversible.
 pub fn fingerprint(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, |hash: u64, number| (hash.rotate_left(5) ^ number).wrapping_mul(ODD))
 }
@@ -146,5 +146,5 @@ pub fn numbers(count: usize) -> Vec<u64> {
     (0..count as u64).map(mix).collect()
 }
 
-/// The odd number closest to 2^64 divided by the golden ratio: its bits are in no order.
+/// The odd number closest to 2^64 divided by the golden ratio: its bits look random.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -46,7 +46,7 @@ fn case(
     }
 }
 
-/// A rate of at least 1.1 times Tokio's is a time of at most one eleventh less.
+/// A rate of 1.1 times Tokio's corresponds to a time of 1 / 1.1.
 const A_TENTH_MORE: f64 = 1.0 / 1.1;
 
 fn echo(bytes: usize, connections: usize) -> Case {
@@ -60,7 +60,7 @@ fn echo(bytes: usize, connections: usize) -> Case {
             (CPU, &[(Tokio, Some(0.9)), (Smol, Some(1.0))]),
         ],
     );
-    // With a second thread the floor costs more: the clients have the other core.
+    // With a second thread the floor would cost more, because the clients use the other core.
     with_floor(Contestant::new(Bare, 1), Contestant::new(Tokio, 2), case)
 }
 
@@ -123,5 +123,5 @@ fn stalled() -> Case {
     )
 }
 
-/// What stands for the group in a quick run.
+/// The cases of the group in a quick run.
 const QUICK: [&str; 2] = ["echo-64/64-connections", "timeouts"];

@@ -1,4 +1,4 @@
-//! The cases of the group of parallel iterators.
+//! The cases of the group `par`: parallel iterators.
 
 use super::{Goals, WALL, against, twin, with_blitz};
 use crate::{
@@ -49,7 +49,7 @@ fn case(program: ParProgram) -> Case {
 /// Whether the iterators of `rival` have what `program` needs.
 fn takes_part(rival: RivalKind, program: ParProgram) -> bool {
     use ParProgram::{Bridge, Collect, Filter, Find, FlatMap, HashMap, Loop, Sum, Uneven, Zip};
-    // Neither has workers that a caller could be on.
+    // Callers cannot run on the workers of these pools.
     let from_outside = !matches!(program, Loop { caller: Caller::Inside, .. });
     let has = match rival {
         Orx => matches!(
@@ -70,7 +70,7 @@ fn takes_part(rival: RivalKind, program: ParProgram) -> bool {
     has && from_outside
 }
 
-/// The largest ratios to Rayon and to sequential code that are good enough.
+/// The largest ratios to Rayon and to sequential code that meet the goal.
 fn goals(program: ParProgram) -> (f64, Option<f64>) {
     use ParProgram::{
         Bridge, Chunks, Collect, Filter, Find, FlatMap, HashMap, Lines, Loop, Nested, Sort, Sum,
@@ -78,12 +78,12 @@ fn goals(program: ParProgram) -> (f64, Option<f64>) {
     };
     use blitz_contestant::rayon_program::Order::Random;
     match program {
-        // A hundred items take almost no time, so a ratio says nothing.
+        // A hundred items take almost no time, so a ratio to sequential code means nothing.
         Loop { items: 100, caller: Caller::Inside } => (0.25, None),
         Loop { items: 1_000, caller: Caller::Inside } => (0.2, Some(1.15)),
         Loop { items: 10_000, caller: Caller::Inside } => (0.35, Some(1.0)),
         Loop { caller: Caller::Inside, .. } => (0.9, Some(0.65)),
-        // What Rayon has on the drop-in core.
+        // From outside: the ratios that Rayon reaches on the drop-in core.
         Loop { items: 100, .. } => (0.04, None),
         Loop { items: 1_000, .. } => (0.05, None),
         Loop { items: 10_000, .. } => (0.23, None),

@@ -24,7 +24,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// What a case looks at: a metric and its goals.
+/// The metrics of a case and their goals.
 type Looks<'a> = &'a [(Measure, Goals<'a>)];
 
 /// A case with all rivals of the first goals, with each number of workers.
@@ -160,5 +160,5 @@ fn parked_idle() -> Case {
     )
 }
 
-/// What stands for the group in a quick run.
+/// The cases of the group in a quick run.
 const QUICK: [&str; 3] = ["spawn-many/inside", "ping-pong", "foreign-wake"];

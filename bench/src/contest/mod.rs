@@ -1,4 +1,4 @@
-//! Lets the contestants of a case take turns, in rounds, and collects what they measured.
+//! Runs the contestants of a case in turns, in rounds, and collects their measurements.
 
 mod process;
 
@@ -15,7 +15,7 @@ use crate::{
     workload::{Contest, Pace, Sample},
 };
 
-/// Where contestants come from. [`Processes`] starts each as a process of its own.
+/// Creates contestants. [`Processes`] starts each as a process of its own.
 pub trait Arena {
     /// Begins to set up `contestant` for `case`.
     ///
@@ -28,11 +28,11 @@ pub trait Arena {
 /// How long a case may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// Rounds that are run even if they take twice as long as they should.
+    /// The minimum of rounds, even if they take up to twice the time.
     pub rounds_min: usize,
-    /// Rounds after which there is nothing more to learn.
+    /// The maximum of rounds.
     pub rounds_max: usize,
-    /// Between the two, a round begins only before this much time has passed.
+    /// Between the two, a new round begins only within this time.
     pub time: Duration,
 }
 
@@ -48,8 +48,7 @@ impl Budget {
         Self { rounds_min, rounds_max, time }
     }
 
-    /// The budget of a case. One whose turns differ much among themselves gets enough of them for a
-    /// median.
+    /// The budget of a case. A case whose turns differ much gets enough of them for a median.
     #[must_use]
     pub fn of_case(case: &Case, pace: Pace) -> Self {
         let budget = Self::of(pace);
@@ -73,10 +72,10 @@ impl Budget {
     }
 }
 
-/// What a case yielded.
+/// The outcome of a case.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What was measured.
+    /// The measurements.
     pub samples: Samples,
     /// The contestants that could not start or dropped out, and why.
     pub failures: BTreeMap<Contestant, String>,
@@ -116,8 +115,8 @@ impl Samples {
     }
 }
 
-/// Runs all rounds of `case`. Calls `progress` after each turn with the part of the case that is
-/// done.
+/// Runs all rounds of `case`. Calls `progress` after each turn with the fraction of the case that
+/// is done.
 pub fn run(
     case: &Case,
     arena: &mut dyn Arena,
@@ -131,7 +130,8 @@ pub fn run(
     while !seats.is_empty() && budget.wants_another(outcome.samples.rounds(), start.elapsed()) {
         let rounds = outcome.samples.rounds();
         if case.workload.turns_of_a_process().is_some_and(|turns| is_over(rounds, turns)) {
-            // End the old ones first: there may not be memory for two copies of a case's data.
+            // End the old processes first: there may not be enough memory for two copies of a
+            // case's data.
             seats.clear();
             seats = take_seats(case, arena, &mut outcome.failures);
         }
@@ -161,7 +161,7 @@ fn is_over(rounds: usize, turns: usize) -> bool {
     rounds > 0 && rounds % turns == 0
 }
 
-/// Opens all contestants that have not dropped out side by side, since setting up may take long,
+/// Opens all contestants that have not dropped out at the same time, since the setup may take long,
 /// and then waits for each.
 fn take_seats(
     case: &Case,

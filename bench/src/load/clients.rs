@@ -23,12 +23,12 @@ struct Client {
     stream: TcpStream,
     talk: Talk,
     request: Vec<u8>,
-    /// How much of the request is on its way.
+    /// How many bytes of the request were sent.
     sent: usize,
     answer: Vec<u8>,
-    /// How much of the answer has come.
+    /// How many bytes of the answer have arrived.
     received: usize,
-    /// Counts the requests, so that each is another one.
+    /// Counts the requests, so that each is different.
     turn: u64,
     asked_at: Instant,
 }
@@ -37,11 +37,11 @@ struct Client {
 const LONGEST_HELLO: usize = 512;
 
 impl Clients {
-    /// Connects all of them, and lets each ask once.
+    /// Connects all clients; each sends one request.
     ///
     /// # Errors
     ///
-    /// Returns what went wrong.
+    /// Returns a message if that fails.
     pub fn connect(load: Load) -> Result<Self, String> {
         let told = |error: io::Error| error.to_string();
         let poll = Poll::new().map_err(told)?;
@@ -91,7 +91,7 @@ impl Ask for Clients {
 
 /// Opens a connection that does not block any more.
 pub(super) fn connect(address: SocketAddr) -> io::Result<std::net::TcpStream> {
-    // Blocking until it is connected: what follows is then ready to be written.
+    // Blocks until it is connected, so that the first write does not have to wait.
     let stream = std::net::TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     stream.set_nonblocking(true)?;
@@ -102,7 +102,7 @@ pub(super) fn connect(address: SocketAddr) -> io::Result<std::net::TcpStream> {
 ///
 /// # Errors
 ///
-/// Returns that the server hangs, or the system's error.
+/// Returns an error if the server hangs, or the system's error.
 pub(super) fn wait(poll: &mut Poll, events: &mut Events, busy: usize) -> Result<(), String> {
     loop {
         match poll.poll(events, Some(PATIENCE)) {
@@ -128,7 +128,7 @@ impl Client {
         Self { stream, talk, request, sent, answer, received: 0, turn: 0, asked_at }
     }
 
-    /// Sends another request, as far as it can be sent now.
+    /// Sends as much of another request as possible now.
     fn begin(&mut self) -> io::Result<()> {
         self.turn += 1;
         self.talk.number(&mut self.request, self.turn);
@@ -138,12 +138,12 @@ impl Client {
         self.write()
     }
 
-    /// Asks for nothing until the next `begin`.
+    /// Sends nothing until the next `begin`.
     fn rest(&mut self) {
         self.received = 0;
     }
 
-    /// Writes and reads what is possible; returns whether the answer is complete.
+    /// Writes and reads as much as possible; returns whether the answer is complete.
     fn go_on(&mut self) -> io::Result<bool> {
         self.write()?;
         while !self.is_complete() {

@@ -1,7 +1,7 @@
-//! Clients that ask at a fixed rate, whether there are answers or not.
+//! Clients that send requests at a fixed rate, even if there are no answers.
 //!
-//! Requests go on while a server stalls, as with users of a service, and each request counts from
-//! the time at which it was due.
+//! As with users of a service, requests continue while a server stalls. The latency of a request
+//! counts from the time at which it was due.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -38,20 +38,20 @@ struct Writer {
 #[derive(Debug)]
 struct Reader {
     stream: mio::net::TcpStream,
-    /// What every answer of this connection is compared with.
+    /// Every answer of this connection is compared with it.
     request: Vec<u8>,
     received: Vec<u8>,
     turn: u64,
 }
 
 impl OpenLoop {
-    /// Connects clients that ask `rate` times per second together.
+    /// Connects clients that together send `rate` requests per second.
     ///
     /// Each asks once before this returns.
     ///
     /// # Errors
     ///
-    /// Returns what went wrong.
+    /// Returns a message if a connection or its first request fails.
     pub fn connect(load: Load, rate: u32) -> Result<Self, String> {
         let told = |error: io::Error| error.to_string();
         let poll = Poll::new().map_err(told)?;
@@ -73,7 +73,8 @@ impl OpenLoop {
         Ok(clients)
     }
 
-    /// The due times of the requests of `time`, one per connection at least.
+    /// Returns when each request of a run of length `time` is due. There is at least one per
+    /// connection.
     fn schedule(&self, time: Duration) -> Vec<Duration> {
         let interval = Duration::from_secs(1) / self.rate;
         let requests = (time.as_secs_f64() * f64::from(self.rate)) as usize;
@@ -81,8 +82,8 @@ impl OpenLoop {
             return vec![Duration::ZERO; self.writers.len()];
         }
         let mut rng = Rng::new(requests as u64);
-        // At a random point of its interval, so that a period of the server or of the kernel meets
-        // requests at all its phases.
+        // Each request is due at a random point of its interval, so that requests do not run in
+        // step with periods of the server or of the kernel.
         let within =
             |rng: &mut Rng| interval.mul_f64((rng.next_u64() >> 32) as f64 / 2_f64.powi(32));
         (0..requests).map(|number| interval * number as u32 + within(&mut rng)).collect()
@@ -90,14 +91,14 @@ impl OpenLoop {
 }
 
 impl Ask for OpenLoop {
-    /// Answers to the first eighth of the requests are checked and not counted.
+    /// Answers to the first eighth of the requests are checked, but not counted.
     fn ask(&mut self, time: Duration) -> Result<Harvest, String> {
         let schedule = self.schedule(time);
         let start = Instant::now();
         let (talk, writers, requests) = (self.talk, &mut self.writers, schedule.len());
         let (poll, events, readers) = (&mut self.poll, &mut self.events, &mut self.readers);
         let (arrivals, asked_late) = thread::scope(|scope| {
-            // On threads that end with the load: the caller goes on as it was.
+            // These threads end with the load, so that the caller's thread keeps its settings.
             let write = scope.spawn(|| write_all(writers, talk, &schedule, start));
             let read = scope.spawn(move || {
                 prefer_this_thread();
@@ -154,7 +155,7 @@ fn write(stream: &mut TcpStream, mut request: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for all answers; returns when each came, in the order of the requests.
+/// Waits for all answers; returns the times of arrival, in the order of the requests.
 fn read_all(
     poll: &mut Poll,
     events: &mut Events,
@@ -183,7 +184,7 @@ fn read_all(
 }
 
 impl Reader {
-    /// Reads all that has come.
+    /// Reads all bytes that have arrived.
     fn read(&mut self) -> io::Result<()> {
         loop {
             let mut bytes = [0; 4_096];
@@ -210,21 +211,21 @@ impl Reader {
 
 /// Asks the kernel to run this thread promptly.
 ///
-/// Servers keep all processors busy. What is measured is how late the server is, not its clients:
-/// on two busy processors clients with a short slice asked up to 2.5 ms late (p99), and all servers
-/// looked alike.
+/// Servers keep all processors busy. The measurement is about the lateness of the server, not of
+/// its clients. On two busy processors, clients with a short slice sent requests up to 2.5 ms late
+/// (p99), and all servers looked alike.
 fn prefer_this_thread() {
-    // Where the system refuses, all servers are asked late, and the report says how late.
+    // If the system refuses, requests to all servers are late, and the report says how late.
     let _ = os::sharpen_timers();
     if os::go_before_all().is_err() {
         let _ = os::shorten_slice(SLICE);
     }
 }
 
-/// The least that Linux grants.
+/// The shortest slice that Linux grants.
 const SLICE: Duration = Duration::from_micros(100);
 
-/// How long a client waits whose connection takes no more.
+/// How long a client waits if its connection accepts no more bytes.
 const FULL: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
@@ -233,7 +234,7 @@ mod tests {
 
     /// Connects to a server that answers in rounds.
     ///
-    /// It reads as many requests as each of `rounds` says, and only then answers them.
+    /// In each round it reads the given number of requests before it answers them.
     fn server(
         rounds: &'static [u64],
         answer: impl Fn(u64) -> u64 + Send + 'static,
@@ -253,7 +254,7 @@ mod tests {
                     stream.write_all(&answer(request).to_le_bytes()).unwrap();
                 }
             }
-            // Until the client goes.
+            // Wait until the client goes.
             let _ = stream.read(&mut [0]);
         });
         let load = Load { address, connections: 1, talk: Talk::Echo(8), rate: Some(1_000) };
@@ -268,7 +269,7 @@ mod tests {
         assert_eq!(harvest.answers, 18);
         assert!(harvest.latencies.contains_key(&Metric::AskedP99));
         // The first answer comes after the last request, which is due at 19 ms at the earliest.
-        // Clients that wait for an answer before they ask again would see one late answer.
+        // Clients that wait for an answer before the next request would see one late answer only.
         assert!(harvest.latencies[&Metric::ReturnP50] >= 5e6, "{harvest:?}");
     }
 

@@ -1,5 +1,4 @@
-//! Programs that drive HTTP servers and know nothing of this repository, and whether they are
-//! installed.
+//! Independent programs that drive HTTP servers, and whether they are installed.
 //!
 //! `xtask`, which may use no crate, includes this file.
 
@@ -43,11 +42,11 @@ impl Tool {
     }
 }
 
-/// Looks whether all of `tools` can be run.
+/// Checks that all of `tools` can be run.
 ///
 /// # Errors
 ///
-/// Returns which of them are not installed, and the packages that have them.
+/// Returns the missing programs, and the packages that contain them.
 pub fn installed(tools: &[Tool]) -> Result<(), String> {
     let missing = tools.iter().filter(|tool| !tool.is_installed());
     let missing: Vec<String> =

@@ -1,4 +1,4 @@
-//! Runs a [`Tool`] against a server, and reads what it reports.
+//! Runs a [`Tool`] against a server, and reads its report.
 
 use std::{
     collections::BTreeMap,
@@ -21,14 +21,14 @@ pub struct ToolRun {
 }
 
 impl ToolRun {
-    /// Makes a run of `tool` with the connections and the time of `load`. It asks a hello server,
-    /// whatever `load.talk` is.
+    /// Makes a run of `tool` with the connections and the time of `load`. It always expects a hello
+    /// server and ignores `load.talk`.
     #[must_use]
     pub fn new(tool: Tool, load: Load) -> Self {
         Self { tool, load }
     }
 
-    /// The command line; `log`: where h2load writes a line for each request.
+    /// The command line; h2load writes a line for each request to `log`.
     fn command(&self, time: Duration, log: &Path) -> Command {
         let mut command = Command::new(self.tool.name());
         // wrk takes no fractions.
@@ -47,7 +47,7 @@ impl ToolRun {
 }
 
 impl Ask for ToolRun {
-    /// `time` is a whole number of seconds, and one at least.
+    /// `time` is a whole number of seconds, and at least one.
     fn ask(&mut self, time: Duration) -> Result<Harvest, String> {
         let name = self.tool.name();
         let log = LogFile::new(name);
@@ -147,7 +147,7 @@ fn counts(list: &str) -> BTreeMap<&str, u64> {
     words.filter_map(|(number, name)| Some((name, number.parse().ok()?))).collect()
 }
 
-/// A line has when a request began, its status, and how many microseconds the answer took.
+/// A line has the start of a request, its status, and the microseconds until its answer.
 fn latency_of_line(line: &str) -> Option<f64> {
     let mut columns = line.split('\t').skip(1);
     (columns.next()? == "200").then_some(())?;
@@ -276,7 +276,7 @@ time for request:       19us     14.96ms       832us       664us    91.39%
         let address = "127.0.0.1:1".parse().unwrap();
         let load = Load { address, connections: 4, talk: Talk::Hello, rate: None };
         for tool in Tool::ALL {
-            // There is no server, or not even the program.
+            // There is no server, and perhaps the program is not installed.
             let error = ToolRun::new(tool, load).ask(Duration::ZERO).unwrap_err();
             assert!(error.starts_with(tool.name()), "{error}");
         }

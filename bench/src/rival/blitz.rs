@@ -6,7 +6,7 @@ use crate::insight::{self, Scraper};
 /// A pool of its own, never the global one.
 #[derive(Debug)]
 pub struct Blitz {
-    /// Ends before the pool does.
+    /// Dropped before the pool.
     _scraper: Option<Scraper>,
     pool: ::blitz::Pool,
 }

@@ -26,7 +26,7 @@ impl Rival for Chili {
         f(&mut self.0.scope())
     }
 
-    /// chili offers its first closure and runs its second, so the two change places here.
+    /// chili offers its first closure and runs its second, so they are swapped here.
     #[inline]
     fn join<A, B, RA, RB>(scope: &mut ::chili::Scope<'_>, a: A, b: B) -> (RA, RB)
     where

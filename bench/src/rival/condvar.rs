@@ -41,7 +41,7 @@ impl Drop for Condvar {
             self.queue.push(None);
         }
         for worker in self.workers.drain(..) {
-            // A job that panicked has already said so on stderr.
+            // A panic of a job was already reported on stderr.
             let _ = worker.join();
         }
     }

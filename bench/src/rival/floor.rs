@@ -1,23 +1,23 @@
-//! The floor below every fork whose second closure another thread could take.
+//! The lowest possible cost of a fork whose second closure another thread could take.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Build, Rival, Work};
 
-/// Forks that only publish their closure, on one thread: the least that such a pool has to do.
+/// Forks that only publish their closure, on one thread: the minimum that such a pool has to do.
 ///
-/// The closure lies in the frame of its fork. How to run it and where it is are written to a place
-/// that another thread could read; the second of the two stores makes it known. After the first
-/// closure a load tells whether it is still there, and a store withdraws it. A correct deque does
-/// more. Here there is no fence between the load and the store, and no thread takes anything. The
-/// address of a frame leads to its place, so no fork waits for a count that another fork changes.
-/// The floor does not look for its worker, check for idle workers, or catch panics either.
+/// The closure lies in the frame of its fork. Its function and its address are stored where another
+/// thread could read them; the second store publishes them. After the first closure, a load checks
+/// that it is still there, and a store withdraws it. A correct deque does more. Here there is no
+/// fence between the load and the store, and no thread takes anything. The address of a frame
+/// determines its place, so no fork waits for a counter that another fork changes. The floor does
+/// not look up its worker, check for idle workers, or catch panics, either.
 #[derive(Debug)]
 pub struct Floor {
     places: Box<[Place; PLACES]>,
 }
 
-/// Where one fork can be seen.
+/// The place where one fork is published.
 #[derive(Debug, Default)]
 pub struct Place {
     run: AtomicUsize,
@@ -42,8 +42,8 @@ impl Rival for Floor {
         f(&mut &*self.places)
     }
 
-    /// Not inlined into its caller, which is small and is inlined here instead: then the leaves of
-    /// a recursion need no call.
+    /// Do not inline this into its caller. The caller is small and is inlined here instead, so the
+    /// leaves of a recursion need no call.
     #[inline(never)]
     fn join<A, B, RA, RB>(places: &mut &[Place; PLACES], a: A, b: B) -> (RA, RB)
     where
@@ -65,7 +65,7 @@ impl Rival for Floor {
     }
 }
 
-/// What a thief would call.
+/// The function that a thief would call.
 fn run(_closure: usize) {
     stolen()
 }
@@ -78,5 +78,5 @@ fn stolen() -> ! {
 /// A frame has at least a return address and a closure.
 const SMALLEST_FRAME: usize = 16;
 
-/// Two frames have the same place only if this many of the smallest lie between them.
+/// The number of places. Two frames share a place only if they are this many smallest frames apart.
 const PLACES: usize = 1 << 12;

@@ -2,11 +2,11 @@
 
 use super::{Build, Rival, Work};
 
-/// A pool of its own, which is never taken down.
+/// A pool of its own, which is never shut down.
 ///
 /// Why leak it? Forte's pools are `'static`, and `depopulate` of this version deadlocks: it joins
 /// the heartbeat thread while it holds the lock that the heartbeat thread needs. A contestant is a
-/// process of its own that is killed at the end, so nothing piles up.
+/// process of its own that is killed at the end, so the leak does no harm.
 pub struct Forte(&'static ::forte::ThreadPool);
 
 impl Build for Forte {
@@ -33,7 +33,7 @@ impl Rival for Forte {
         self.0.with_worker(|mut worker| f(&mut worker))
     }
 
-    /// Forte offers its first closure and runs its second, so the two change places here.
+    /// Forte offers its first closure and runs its second, so they are swapped here.
     #[inline]
     fn join<A, B, RA, RB>(worker: &mut &::forte::Worker, a: A, b: B) -> (RA, RB)
     where

@@ -46,7 +46,8 @@ impl Scoped for Seq {
     }
 }
 
-/// The same with the second half of each fork first: which order suits the data better.
+/// The sequential twin with the second half of each fork first. It shows whether the data favours
+/// one order.
 #[derive(Debug)]
 pub struct SeqRight;
 

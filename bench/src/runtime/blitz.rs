@@ -10,7 +10,7 @@ use crate::{
     rival::Build,
 };
 
-/// A runtime of its own, never the global one, with either scheduler.
+/// A runtime of its own, never the global one, with one of the two schedulers.
 #[derive(Debug)]
 pub struct BlitzWith<const SIGNAL: bool> {
     /// Ends before the runtime does.

@@ -1,8 +1,8 @@
 //! Forte: a future is a job that its waker pushes again, on the worker that wakes it.
 //!
-//! What a reader of its rows has to know: this version shares jobs with other workers only at a
-//! `join`, so tasks stay where they were started; and a thread that is not a worker becomes one for
-//! the length of the call and runs what it pushed before it returns.
+//! For readers of its rows: this version shares jobs with other workers only at a `join`, so tasks
+//! stay where they were started. A thread that is not a worker becomes one during the call. Before
+//! it returns, it runs the jobs that it pushed.
 
 use std::{future::Future, net::TcpListener, time::Duration};
 

@@ -1,6 +1,6 @@
 //! Contestants whose tasks serve sockets and start computations.
 //!
-//! Each does so as its users would write it.
+//! Each is written as its users would write it.
 
 use std::{
     future::{Future, ready},
@@ -16,7 +16,7 @@ use crate::rival::{self, Build as _, Rival};
 
 /// A computation that a task waits for.
 pub trait Job: Copy + Send + Sync + 'static {
-    /// Whether it forks. One that does not has no use for a pool.
+    /// Whether it forks. A computation that does not fork needs no pool.
     fn forks(self) -> bool;
 
     /// Runs in the pool of `R` and returns the same number each time.
@@ -30,7 +30,7 @@ pub trait Hybrid: 'static {
     /// Does jobs.
     type Jobs: Jobs;
 
-    /// Builds both, with `workers` threads each where they do not share them.
+    /// Builds both, with `workers` threads each if they do not share threads.
     ///
     /// # Errors
     ///
@@ -40,11 +40,11 @@ pub trait Hybrid: 'static {
 
 /// How the tasks of a runtime run jobs.
 pub trait Jobs: Copy + Send + Sync + 'static {
-    /// Runs `job`, inside of the first poll or while the task waits.
+    /// Runs `job`, inside the first poll or while the task waits.
     fn run<J: Job>(self, job: J) -> impl Future<Output = Result<u64, String>> + Send;
 }
 
-/// Blitz with one of its schedulers, jobs right inside of tasks.
+/// Blitz with one of its schedulers, jobs right inside tasks.
 #[derive(Debug, Clone, Copy)]
 pub struct Inline<const SIGNAL: bool>;
 
@@ -83,7 +83,7 @@ impl Jobs for SpawnCpu {
     }
 }
 
-/// A pool that is never taken down: a contestant is killed at the end.
+/// A pool that is never shut down: a contestant is killed at the end.
 type Pool = &'static rival::Rayon;
 
 fn rayon(workers: usize) -> Result<Pool, String> {
@@ -134,7 +134,7 @@ impl Hybrid for TokioSlice {
         let tried = tried.map_err(|_| "a thread panicked".to_owned())?;
         tried.map_err(|error| format!("the kernel grants no slice: {error}"))?;
         let runtime = Tokio::build_with(workers, move |builder| {
-            // Not an error now: it has just been granted to another thread.
+            // Ignore an error: the slice has just been granted to another thread.
             builder.on_thread_start(move || drop(shorten()))
         })?;
         Ok((runtime, Bridge(rayon(workers)?)))
@@ -154,7 +154,7 @@ impl Hybrid for SmolRayon {
     }
 }
 
-/// Tokio, jobs inside of `block_in_place`; those that fork wait for Rayon.
+/// Tokio, jobs inside `block_in_place`; those that fork wait for Rayon.
 #[derive(Debug, Clone, Copy)]
 pub struct InPlace(Pool);
 
@@ -193,7 +193,7 @@ impl Jobs for Blocking {
     }
 }
 
-/// Does `job` on a thread that may block.
+/// Runs `job` on a thread that may block.
 fn blocking<J: Job>(pool: Pool, job: J) -> u64 {
     match job.forks() {
         true => pool.enter(|ctx| job.run::<rival::Rayon>(ctx)),
@@ -201,7 +201,7 @@ fn blocking<J: Job>(pool: Pool, job: J) -> u64 {
     }
 }
 
-/// Tokio, jobs that do not fork right inside of tasks.
+/// Tokio, jobs that do not fork right inside tasks.
 #[derive(Debug, Clone, Copy)]
 pub struct Direct;
 
@@ -223,7 +223,7 @@ impl Jobs for Direct {
     }
 }
 
-/// Forte with the sockets of `async-io`, jobs right inside of tasks.
+/// Forte with the sockets of `async-io`, jobs right inside tasks.
 #[derive(Debug, Clone, Copy)]
 pub struct ForteInline;
 

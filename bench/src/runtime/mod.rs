@@ -1,9 +1,9 @@
-//! The contestants of the async workloads: one file per runtime, each with only as much adapter as
-//! the workloads need.
+//! The contestants of the async workloads: one file per runtime, each with the smallest adapter
+//! that the workloads need.
 //!
-//! A workload is written once, generic over [`Runtime`]. What a running task holds in order to
-//! start others is [`Runtime::Tasks`]: nothing for runtimes that find themselves through a
-//! thread-local, as their users would have it, and a reference for smol's executor.
+//! A workload is written once, generic over [`Runtime`]. A running task starts others through
+//! [`Runtime::Tasks`]. It is empty for runtimes that are found through a thread-local, and a
+//! reference for smol's executor.
 
 mod blitz;
 mod forte;
@@ -32,8 +32,8 @@ pub trait Runtime: Build + 'static {
     /// does not hand work over, so workloads about handing over refuse it.
     const CALLER_RUNS_TASKS: bool = false;
 
-    /// What tasks start tasks with. It works in a task and in the future given to
-    /// [`block_on`](Self::block_on), and nowhere else.
+    /// Returns the value with which tasks start tasks. It works in a task and in the future given
+    /// to [`block_on`](Self::block_on), and nowhere else.
     fn tasks(&self) -> Self::Tasks;
 
     /// Polls `future` on the calling thread, which is not a worker, until it is done.
@@ -54,7 +54,7 @@ pub trait Tasks: Copy + Send + Sync + 'static {
     where
         F: Future<Output = ()> + Send + 'static;
 
-    /// Lets other tasks go first, with what the runtime offers its users for that.
+    /// Lets other tasks go first, with the runtime's own yield.
     fn yield_now(self) -> impl Future<Output = ()> + Send;
 }
 

@@ -1,4 +1,4 @@
-//! Runtimes with sockets and timers, and what their servers answer on every runtime.
+//! Runtimes with sockets and timers, and the servers that run on each of them.
 
 use std::{convert::Infallible, future::Future, net::TcpListener, time::Duration};
 
@@ -17,25 +17,25 @@ use crate::load::HELLO;
 
 /// A runtime with sockets and timers.
 pub trait Outside: Runtime<Tasks: Timers> {
-    /// As [`build`](crate::rival::Build::build), with all that sockets and timers need.
+    /// As [`build`](crate::rival::Build::build), with everything that sockets and timers need.
     ///
     /// # Errors
     ///
     /// Returns the runtime's own message if it cannot be built.
     fn build_for_outside(workers: usize) -> Result<Self, String>;
 
-    /// Accepts connections in the background; each is a task that sends back what comes.
+    /// Accepts connections in the background; each is an echo task.
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with `listener`.
+    /// Returns an error if `listener` cannot be used.
     fn echo(&self, listener: TcpListener) -> Result<(), String>;
 
     /// Accepts connections in the background; each is a task in which hyper says [`HELLO`].
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with `listener`.
+    /// Returns an error if `listener` cannot be used.
     fn hello(&self, listener: TcpListener) -> Result<(), String>;
 }
 
@@ -45,7 +45,7 @@ pub trait Timers: Tasks {
     fn sleep(self, duration: Duration) -> impl Future<Output = ()> + Send + 'static;
 }
 
-/// Sends back what comes until no more does.
+/// Echoes bytes until the client stops.
 pub(super) async fn echo(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let mut buffer = vec![0; BUFFER];
     loop {
@@ -55,7 +55,7 @@ pub(super) async fn echo(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
                     return;
                 }
             }
-            // The clients check what they get; a client without requests has gone.
+            // The clients check the answers; here an error means that the client has gone.
             _ => return,
         }
     }
@@ -67,7 +67,7 @@ pub(super) async fn hello(stream: impl AsyncRead + AsyncWrite + Unpin) {
         Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(HELLO.as_bytes()))))
     });
     let connection = http1::Builder::new().serve_connection(BlitzIo::new(stream), service);
-    // The clients check what they get; a client without requests has gone.
+    // The clients check the answers; here an error means that the client has gone.
     let _ = connection.await;
 }
 

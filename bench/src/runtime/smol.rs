@@ -1,5 +1,5 @@
-//! smol: the executor of `async-executor`, run by as many threads as it is to have workers, with
-//! the sockets and timers of `async-io`.
+//! smol: the executor of `async-executor`, run by one thread per worker, with the sockets and
+//! timers of `async-io`.
 
 use std::{
     future::Future,
@@ -20,14 +20,14 @@ use crate::rival::Build;
 /// An executor and the threads that run it.
 ///
 /// Why leak the executor? smol's users keep theirs in a `static`, and a task that starts another
-/// then needs no reference count. It is as small as it is rare.
+/// then needs no reference count. It is small, and there is only one.
 #[derive(Debug)]
 pub struct Smol {
     executor: &'static Executor<'static>,
     workers: Vec<Worker>,
 }
 
-/// What a worker does until the second argument is ready.
+/// The main loop of a worker, until the second argument is ready.
 type Run = fn(&'static Executor<'static>, oneshot::Receiver<()>);
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Build for Smol {
 }
 
 impl Smol {
-    /// Each worker does what `run` says.
+    /// Starts workers that call `run`.
     fn start(workers: usize, run: Run) -> Result<Self, String> {
         let executor: &'static Executor<'static> = Box::leak(Box::default());
         let start = |_| {
@@ -69,7 +69,7 @@ impl Drop for Smol {
             })
             .collect();
         for thread in threads {
-            // A task that panicked has already said so on stderr.
+            // A panic of a task was already reported on stderr.
             let _ = thread.join();
         }
     }
@@ -118,7 +118,7 @@ impl Tasks for SmolTasks {
 }
 
 impl Outside for Smol {
-    /// The threads look after sockets and timers themselves, as those of `smol::spawn` do.
+    /// The threads drive sockets and timers themselves, like those of `smol::spawn`.
     fn build_for_outside(workers: usize) -> Result<Self, String> {
         Self::start(workers, |executor, leave| drop(async_io::block_on(executor.run(leave))))
     }
@@ -159,7 +159,7 @@ where
     })
 }
 
-/// As for the others, with the traits that smol's users know.
+/// As the `echo` of the other runtimes, with the I/O traits that users of smol have.
 pub(super) async fn echo(mut stream: Stream) {
     let mut buffer = vec![0; outside::BUFFER];
     loop {

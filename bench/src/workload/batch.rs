@@ -7,7 +7,7 @@ use blitz_contestant::{Clock, Repeat, Repeated, Spent};
 use super::{Caller, Contest, Pace};
 use crate::rival::{Build as _, Rival, RivalKind, Seq, with_rival};
 
-/// A computation that every rival can run, with a result that says whether it ran completely.
+/// A computation that every rival can run, with a result that shows whether it ran completely.
 pub(super) trait ForkJoin: Send + Sync + 'static {
     /// Computes the result, forking with `R`.
     fn run<R: Rival>(&self, ctx: &mut R::Ctx<'_>) -> u64;
@@ -43,7 +43,7 @@ impl<R: Rival, J: ForkJoin> Repeat for Batch<R, J> {
                 let clock = Clock::start();
                 for _ in 0..repetitions {
                     // The twin's calls have no side effect, so without the black box the compiler
-                    // may make one call out of all repetitions.
+                    // might merge all repetitions into one call.
                     let result = self.pool.enter(|ctx| black_box(&self.job).run::<R>(ctx));
                     self.check(result, &mut wrong);
                 }

@@ -1,5 +1,5 @@
-//! The floor below every pool that runs a tree on two threads: the tree is cut in two by hand, and
-//! each half has a thread of its own that runs already and does nothing else.
+//! The lowest possible cost of a tree on two threads: the tree is cut in two by hand, and each half
+//! runs on its own thread, which is already running and does nothing else.
 
 use std::{
     hint,
@@ -18,9 +18,9 @@ use super::{
 };
 use crate::rival::{Floor, Rival, RivalKind, Seq};
 
-/// A computation whose first fork cuts it in two equal halves.
+/// A computation whose first fork cuts it into two equal halves.
 pub(super) trait InHalves: ForkJoin {
-    /// Computes one of them, forking with `R`.
+    /// Computes one half, forking with `R`.
     fn half<R: Rival>(&self, ctx: &mut R::Ctx<'_>, half: Half) -> u64;
 
     /// Combines the results of both halves, as the first fork would.
@@ -49,7 +49,7 @@ pub(super) fn open<J: InHalves>(
     }
 }
 
-/// Both halves fork with `R`, which takes no notice of the other thread.
+/// Both halves fork with `R`, which ignores the other thread.
 fn by_hand<J: InHalves, R: Rival + Send + 'static>(
     job: J,
     pace: Pace,
@@ -95,13 +95,13 @@ impl<J: InHalves, R> Drop for Halves<J, R> {
     fn drop(&mut self) {
         self.desk.asked.round.store(CLOSED, Ordering::Release);
         if let Some(other) = self.other.take() {
-            // If it panicked it has already said so on stderr.
+            // A panic was already reported on stderr.
             let _ = other.join();
         }
     }
 }
 
-/// What the thread that asks for a result shares with the thread that computes its second half.
+/// State shared by the thread that wants the result and the thread that computes the second half.
 struct Desk<J> {
     job: J,
     asked: Line,
@@ -146,5 +146,5 @@ impl<J: InHalves> Desk<J> {
     }
 }
 
-/// The round after which no thread asks.
+/// The number of the last round: it ends the other thread.
 const CLOSED: u64 = u64::MAX;

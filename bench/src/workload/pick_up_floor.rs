@@ -1,4 +1,4 @@
-//! The floor below every pick-up: a thread that does nothing but look at one word, and another that
+//! The lowest possible cost of a pick-up: one thread only reads a word in a loop, and another
 //! stores it.
 
 use std::{
@@ -43,7 +43,7 @@ impl Drop for Bare {
     fn drop(&mut self) {
         self.words.forked.0.store(END, Ordering::Relaxed);
         if let Some(taker) = self.taker.take() {
-            // If it panicked it has already said so on stderr.
+            // A panic was already reported on stderr.
             let _ = taker.join();
         }
     }
@@ -55,11 +55,11 @@ struct Words {
     epoch: Instant,
     /// When the last fork was made, in nanoseconds.
     forked: Line,
-    /// When it was taken; before that, something earlier.
+    /// When it was taken; before that, an earlier time.
     taken: Line,
 }
 
-/// By itself in what a core fetches at once.
+/// A word alone in the pair of cache lines that a core fetches together.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line(AtomicU64);
@@ -98,5 +98,5 @@ impl Words {
     }
 }
 
-/// No time at which a thread forks.
+/// A value that ends the taker. No fork has this time.
 const END: u64 = u64::MAX;

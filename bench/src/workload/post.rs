@@ -1,5 +1,4 @@
-//! What handing over one job costs the thread that hands it over, with and without a sleeper to
-//! wake.
+//! What it costs a thread to post one job, with and without a sleeper to wake.
 //!
 //! The pool has one worker, so that it and the poster have a core each on the smallest machine.
 

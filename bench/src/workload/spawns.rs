@@ -10,7 +10,7 @@ use blitz_contestant::{Clock, Repeat, Repeated, Spent};
 use super::{Contest, Pace};
 use crate::rival::{Blitz, Rayon, RivalKind, Scoped, Seq};
 
-/// Who spawns the jobs.
+/// How the jobs are spawned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpawnShape {
     /// The scope's body, one after the other.
@@ -93,8 +93,8 @@ fn open_for<R: Scoped + 'static>(
 struct Spawns<R> {
     pool: R,
     shape: SpawnShape,
-    /// The turn in which each place was last marked. No counter: workers would wait for each other
-    /// at it.
+    /// The turn in which each place was last marked. Not a counter, because workers would compete
+    /// for it.
     marks: Vec<AtomicU32>,
     turn: u32,
 }

@@ -1,14 +1,14 @@
 //! The sum over a full binary tree whose nodes live on the heap, one allocation each.
 //!
-//! # Where the nodes lie
+//! # The layout of the nodes
 //! An allocator places nodes one after the other, so the order of allocation decides whether a walk
-//! goes forwards, backwards or across memory. Grown depth-first, left before right, parents last, a
-//! tree of 16M nodes is summed nearly three times as fast right-first as left-first. A pool that
-//! happens to run right halves first would win by that alone. So a coin decides at every node which
-//! subtree is allocated first, and another one whether the node itself comes before or after both.
-//! The mirror image of the tree is then as likely as the tree, and so is the same tree laid out
-//! from the other end: no order of the two halves is better off. The rival `seq-right` walks
-//! right-first; its row shows it.
+//! goes forwards, backwards or across memory. If a tree of 16M nodes is allocated depth-first, left
+//! before right and parents last, a walk that sums it right-first is nearly three times as fast as
+//! one that goes left-first. A pool that happens to run right halves first would win by that alone.
+//! So a coin decides at every node which subtree is allocated first, and another one whether the
+//! node itself comes before or after both. Then the tree, its mirror image and the reversed layout
+//! are equally likely, and no order of the two halves has an advantage. The row of the rival
+//! `seq-right`, which walks right-first, checks this.
 
 use super::{
     batch::ForkJoin,
@@ -109,7 +109,7 @@ mod tests {
     fn neither_child_is_allocated_first_more_often() {
         fn count(node: &Node, left_first: &mut [u32; 2]) {
             let Some((left, right)) = &node.children else { return };
-            // Numbers are given in the order of allocation.
+            // Nodes are numbered in the order of allocation.
             left_first[usize::from(left.value < right.value)] += 1;
             count(left, left_first);
             count(right, left_first);

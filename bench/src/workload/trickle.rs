@@ -1,4 +1,4 @@
-//! CPU time spent on one small job per millisecond: what a mostly idle program pays for its pool.
+//! CPU time spent on one small job per millisecond: the cost of a pool for a mostly idle program.
 
 use std::{
     hint::black_box,
@@ -32,7 +32,7 @@ struct Trickle<R> {
 
 impl<R: Rival> Contest for Trickle<R> {
     fn turn(&mut self) -> Result<Sample, String> {
-        // Another contestant had the caches since the last turn.
+        // Warm up: another contestant used the caches since the last turn.
         self.serve(self.jobs / 8)?;
         let before = os::cpu_time().ok_or("the CPU time of a process is not known here")?;
         self.serve(self.jobs)?;

@@ -11,12 +11,12 @@ pub struct Shape {
     pub root_children: u32,
     /// Children of any other node that has some.
     pub children: u32,
-    /// How many nodes of a million have children. Times `children` it must stay below a million,
-    /// or the tree does not end.
+    /// How many nodes of a million have children. Multiplied by `children` it must stay below a
+    /// million, or the tree does not end.
     pub parents_per_million: u32,
     /// Nodes at this depth have no children, which bounds the stack.
     pub depth_max: u32,
-    /// Which of the many trees of this shape.
+    /// Selects one of the trees of this shape.
     pub seed: u64,
 }
 

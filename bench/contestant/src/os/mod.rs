@@ -1,6 +1,6 @@
 //! Functions of the operating system that the runner needs and the standard library lacks.
 //!
-//! On other systems than Unix the benchmarks run without them: contestants are not stopped between
+//! On systems other than Unix the benchmarks run without them: contestants are not stopped between
 //! their turns, processes that they started may outlive them, and there are no CPU times.
 
 #[cfg(not(target_os = "linux"))]

@@ -6,7 +6,7 @@ use std::{io, time::Duration};
 ///
 /// # Errors
 ///
-/// Always, so that the caller knows.
+/// Always returns an error, so that the caller knows.
 pub fn shorten_slice(_slice: Duration) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -15,7 +15,7 @@ pub fn shorten_slice(_slice: Duration) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Always, as [`shorten_slice`] does.
+/// Always returns an error, like [`shorten_slice`].
 pub fn go_before_all() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -6,7 +6,7 @@ use blitz_contestant::{Metric, ParProgram, Sample};
 
 use super::{Iterators, Run, data::Data};
 
-/// What is counted while a loop runs.
+/// The counters of a loop.
 #[derive(Debug, Default)]
 pub struct Counts {
     blocks: AtomicU64,
@@ -23,7 +23,7 @@ impl Counts {
     }
 }
 
-/// A state for each part of the loop shows how many there are.
+/// A state for each part of the loop shows how many parts there are.
 macro_rules! probe {
     ($counts:expr, $iter:expr) => {{
         let counts = &$counts;
@@ -55,7 +55,7 @@ macro_rules! prelude {
 #[path = "loops.rs"]
 mod blitz_loops;
 
-/// Runs `program` a few times and returns what was counted, per run.
+/// Runs `program` a few times and returns the counts per run.
 pub fn counts(program: ParProgram, iterators: Iterators, data: &mut Data) -> Sample {
     let run: Run = match iterators {
         Iterators::Blitz => blitz_loops::of(program),
@@ -86,5 +86,5 @@ pub fn counts(program: ParProgram, iterators: Iterators, data: &mut Data) -> Sam
     counted.into_iter().filter(known).map(per_run).collect()
 }
 
-/// Few, since some take long.
+/// Few runs, since some programs take long.
 const RUNS: u64 = 4;

@@ -1,4 +1,4 @@
-//! What the loops read and write.
+//! The data of the loops.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::{
     program::{fingerprint, numbers},
 };
 
-/// What the loops read and write; each uses a part of it.
+/// The input and output of the loops; each uses a part of it.
 #[derive(Default)]
 pub struct Data {
     pub numbers: Vec<u64>,
@@ -24,14 +24,14 @@ pub struct Data {
     pub answer: u64,
     /// The result, if it is many.
     pub out: Vec<u64>,
-    /// What `out` is before it is sorted.
+    /// The contents of `out` before it is sorted.
     before: Vec<u64>,
     pub counts: Counts,
     pub workers: usize,
     pub light: Option<ThreadPool>,
 }
 
-/// What is looked for. No other number is this small.
+/// The number to find. No other number is this small.
 pub const NEEDLE: u64 = 0;
 
 /// How many numbers a chunk has.

@@ -1,4 +1,4 @@
-//! The loops, in the words that the iterators of Blitz and of Rayon share: compiled for both.
+//! The loops, written with names that the iterators of Blitz and Rayon share: compiled for both.
 
 use std::hint::black_box;
 

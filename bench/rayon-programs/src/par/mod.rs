@@ -1,7 +1,7 @@
 //! The same loops with the iterators of several crates: Blitz, Rayon, orx-parallel, paralight.
 //!
-//! Those of Blitz and of Rayon have the same names, so that one source, `loops.rs`, is compiled for
-//! both, and for each once more with counters in it.
+//! The iterators of Blitz and Rayon have the same names. So one source, `loops.rs`, is compiled for
+//! both, and once more for each with counters.
 
 mod counted;
 mod data;
@@ -14,7 +14,7 @@ use blitz_contestant::{Caller, Pace, ParProgram, Sample};
 use crate::program::{How, Opened, Program, Running};
 use data::Data;
 
-/// How a parallel iterator gets to a loop: as it is.
+/// Passes a parallel iterator to a loop unchanged.
 macro_rules! probe {
     ($counts:expr, $iter:expr) => {
         $iter
@@ -37,10 +37,10 @@ macro_rules! prelude {
 #[path = "loops.rs"]
 mod rayon_loops;
 
-/// What computes with the data.
+/// A function that computes with the data.
 pub type Run = fn(&mut Data);
 
-/// Whose iterators.
+/// The crate whose iterators are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Iterators {
     Seq,
@@ -59,8 +59,8 @@ impl Iterators {
         self.run(program).is_some()
     }
 
-    /// Returns the iterators of the rival called `rival`. Which core runs Rayon's is another
-    /// question.
+    /// Returns the iterators of the rival called `rival`. It does not matter which core runs those
+    /// of Rayon.
     pub fn of_rival(rival: &str) -> Option<Self> {
         match rival {
             "seq" => Some(Self::Seq),
@@ -83,7 +83,7 @@ impl Iterators {
         }
     }
 
-    /// Runs `op` on a worker. Only for iterators whose pool has workers that callers can be on.
+    /// Runs `op` on a worker. Only for iterators whose pool lets callers run on its workers.
     pub fn inside<R: Send>(self, op: impl FnOnce() -> R + Send) -> R {
         match self {
             Self::Blitz => blitz::install(op),

@@ -1,4 +1,4 @@
-//! The loops with the iterators of orx-parallel, as far as it has them.
+//! The loops that orx-parallel supports, written with its iterators.
 
 use std::hint::black_box;
 

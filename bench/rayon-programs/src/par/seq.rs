@@ -1,4 +1,4 @@
-//! The loops without threads: what all others are measured by.
+//! The loops without threads: the baseline for all others.
 
 use std::hint::black_box;
 

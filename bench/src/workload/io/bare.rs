@@ -1,8 +1,8 @@
-//! An echo server without a runtime: threads that wait for their sockets and answer on the spot.
+//! An echo server without a runtime: threads that wait for their sockets and answer directly.
 //!
-//! It has neither tasks nor wakers, and as many buffers of the same size as the rivals' program, so
-//! its cost is that of the system calls and of the program's memory. A rival's distance from it is
-//! all that a better runtime could save with these calls.
+//! It has neither tasks nor wakers, and the same buffers as the programs of the rivals. So its cost
+//! is that of the system calls and of the program's memory. The difference between a rival and this
+//! server is the most that a better runtime could save with these calls.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -15,8 +15,8 @@ use mio::{Events, Interest, Poll, Token, net::TcpStream};
 
 use crate::runtime::BUFFER;
 
-/// Sends back what comes through the first `connections` connections, which `threads` threads
-/// share. They end when all of these have ended.
+/// Echoes bytes on the first `connections` connections, which `threads` threads share. The threads
+/// end when all connections have ended.
 pub(super) fn echo(
     listener: TcpListener,
     connections: usize,
@@ -32,7 +32,7 @@ pub(super) fn echo(
         }
         let serve = |desk: Desk| thread::Builder::new().spawn(|| desk.serve());
         let servers = desks.into_iter().map(serve).collect::<io::Result<Vec<_>>>()?;
-        // One that panicked has already said so on stderr.
+        // A panic was already reported on stderr.
         servers.into_iter().try_for_each(|server| server.join().unwrap_or(Ok(())))
     })
 }
@@ -40,7 +40,7 @@ pub(super) fn echo(
 /// One thread and its connections.
 struct Desk {
     poll: Poll,
-    /// By token. Those that have ended leave a gap.
+    /// Connections by token. Ended ones leave a gap.
     connections: Vec<Option<Connection>>,
 }
 
@@ -68,7 +68,7 @@ impl Desk {
             for event in &events {
                 let place = &mut self.connections[event.token().0];
                 let Some(connection) = place else { continue };
-                // The clients check what they get; a client without requests has gone.
+                // The clients check the answers; here an error means that the client has gone.
                 if !connection.echo().unwrap_or(false) {
                     *place = None;
                     open -= 1;
@@ -82,19 +82,19 @@ impl Desk {
 struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// What of it the system has not taken yet.
+    /// The part that the system has not accepted yet.
     unsent: Range<usize>,
 }
 
 impl Connection {
-    /// Sends back all that is there; whether more may come.
+    /// Echoes all available bytes; returns whether more may come.
     fn echo(&mut self) -> io::Result<bool> {
         while self.send()? {
             let Some(received) = unless_it_blocks(|| self.stream.read(&mut self.buffer))? else {
                 return Ok(true);
             };
             self.unsent = 0..received;
-            // Less than there was room for is all that there was, so it need not be asked for more.
+            // A short read means that no more bytes are there, so do not try again.
             if received < self.buffer.len() {
                 self.send()?;
                 return Ok(received > 0);
@@ -103,7 +103,7 @@ impl Connection {
         Ok(true)
     }
 
-    /// Whether the system took all that it had not taken yet.
+    /// Sends the rest; returns whether the system accepted all of it.
     fn send(&mut self) -> io::Result<bool> {
         while !self.unsent.is_empty() {
             let bytes = &self.buffer[self.unsent.clone()];
@@ -116,7 +116,7 @@ impl Connection {
     }
 }
 
-/// What `attempt` returns, or nothing if it would have to wait.
+/// Returns the result of `attempt`, or `None` if it would block.
 fn unless_it_blocks(mut attempt: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
     loop {
         match attempt() {

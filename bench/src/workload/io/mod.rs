@@ -1,4 +1,4 @@
-//! What the runtimes with sockets and timers compete in: one file per workload.
+//! The workloads of runtimes with sockets and timers: one file per workload.
 
 mod bare;
 pub(super) mod serving;
@@ -20,19 +20,19 @@ use crate::{
 pub enum IoWorkload {
     /// Many clients talk to a server.
     Serving {
-        /// What they say.
+        /// Their protocol.
         talk: Talk,
-        /// How many they are.
+        /// How many connections.
         connections: usize,
     },
-    /// A program that is no part of this repository asks a server to say hello by HTTP/1.1.
+    /// An independent program sends requests to a hello server over HTTP/1.1.
     Driven {
         /// Which program.
         tool: Tool,
         /// How many connections it opens.
         connections: usize,
     },
-    /// Timers that are started and given up before their time.
+    /// Timers that are started and cancelled before they fire.
     Timeouts {
         /// How many in one repetition.
         count: u64,
@@ -48,7 +48,7 @@ pub enum IoWorkload {
         stall: Stall,
         /// For how long.
         time: Duration,
-        /// How many they are.
+        /// How many there are.
         tasks: usize,
     },
 }
@@ -71,7 +71,7 @@ impl IoWorkload {
         pace: Pace,
     ) -> Result<Box<dyn Contest>, String> {
         match self {
-            // Not only runtimes serve.
+            // A server needs no runtime.
             Self::Serving { talk, connections } => {
                 serving::open(rival, workers, talk, connections, pace)
             }

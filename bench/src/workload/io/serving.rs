@@ -30,20 +30,20 @@ pub(super) fn open(
     let (server, load) = start(rival, workers, talk, connections)?;
     let clients = connect(load, pace)?;
     let time = pace.turn_time() * 5;
-    // Another contestant had the caches since the last turn.
+    // Warm up: another contestant used the caches since the last turn.
     Ok(Box::new(Serving { clients, _server: server, warm_up: Some(time / 8), time }))
 }
 
 /// Connects the clients, in a process of their own where that is possible.
 pub(in crate::workload) fn connect(load: Load, pace: Pace) -> Result<Box<dyn Ask + Send>, String> {
     match pace {
-        // A test's program cannot be started again as something else.
+        // A test program cannot start itself again in another role.
         Pace::Smoke => load::connect(load),
         Pace::Quick | Pace::Full => Ok(Box::new(LoadProcess::start(load)?)),
     }
 }
 
-/// A server of `rival` that `tool` asks.
+/// A server of `rival` to which `tool` sends requests.
 pub(super) fn open_driven(
     rival: RivalKind,
     workers: usize,
@@ -104,7 +104,7 @@ fn serve(
 struct Serving {
     clients: Box<dyn Ask>,
     _server: Box<dyn Any>,
-    /// How long the clients ask before what is measured, if at all.
+    /// How long the clients send requests before the measurement, if at all.
     warm_up: Option<Duration>,
     time: Duration,
 }
@@ -128,10 +128,10 @@ impl Contest for Serving {
     }
 }
 
-/// More than there are connections in any case. A client for which there is no room, in a list of
-/// 128 as the standard library makes it, tries again after a second; `h2load` never ends if that is
-/// after its time.
+/// More than there are connections. With a backlog of 128, the default of the standard library, a
+/// client without room tries again after a second, and `h2load` never ends if that is after its
+/// time.
 const BACKLOG: i32 = 1_024;
 
-/// As little as `wrk` can be asked for.
+/// The shortest run of `wrk`.
 const DRIVEN_TURN: Duration = Duration::from_secs(1);

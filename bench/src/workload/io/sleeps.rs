@@ -1,4 +1,4 @@
-//! Very many tasks that sleep at once: how late they wake up, and what that costs.
+//! Very many tasks that sleep at once: how late they wake up, and the cost.
 
 use std::time::{Duration, Instant};
 
@@ -45,14 +45,14 @@ impl<R: Outside> Contest for Sleeps<R> {
     }
 }
 
-/// Sleeps once, for a time that `n` picks; by how much it was late.
+/// Sleeps once, for a time that depends on `n`; returns how late it was.
 async fn lateness<T: Timers>(tasks: T, n: u64) -> Result<f64, String> {
-    // All of 1 to 100 ms in an order that has nothing to do with that of the tasks.
+    // All times from 1 to 100 ms, in an order that is independent of the order of tasks.
     let time = Duration::from_millis(1 + n * 37 % 100);
     measured_sleep(tasks, time).await
 }
 
-/// Sleeps for `time`; by how much it was late.
+/// Sleeps for `time`; returns how late it was.
 pub(in crate::workload) async fn measured_sleep<T: Timers>(
     tasks: T,
     time: Duration,

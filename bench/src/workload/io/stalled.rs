@@ -63,7 +63,7 @@ impl<R: Outside> Contest for Stalled<R> {
     }
 }
 
-/// Sleeps repeatedly, and at least once however late it begins. Returns how late each sleep was.
+/// Sleeps repeatedly, and at least once, even if it begins late. Returns how late each sleep was.
 async fn sleep_until<T: Timers>(tasks: T, until: Instant) -> Result<Vec<f64>, String> {
     let mut late = Vec::new();
     // Sleeps at least once, so that there is a measurement even if the first sleep ends too late.

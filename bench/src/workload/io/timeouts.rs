@@ -1,4 +1,4 @@
-//! Timers that are given up: what almost every time limit comes to.
+//! Timers that are cancelled, as almost every timeout is.
 
 use std::{
     future::{Future, poll_fn},
@@ -56,7 +56,7 @@ impl<R: Outside> Repeat for Timeouts<R> {
 /// Starts `count` timers, one after the other, and drops each before its time.
 async fn give_up<T: Timers>(tasks: T, task: u64, count: u64) -> Result<(), String> {
     for n in 0..count {
-        // Between one and sixty seconds, as time limits are.
+        // Between one and sixty seconds, like typical timeouts.
         let sleep = tasks.sleep(Duration::from_millis(1_000 + (n * 7 + task) % 59_000));
         let mut sleep = pin!(sleep);
         // A timer counts from its first poll on.

@@ -1,4 +1,4 @@
-//! Requests at a fixed rate beside jobs: how long they take, and how many jobs get done.
+//! Requests at a fixed rate beside jobs: their latency, and the number of jobs done meanwhile.
 
 use std::{
     sync::{
@@ -76,7 +76,7 @@ impl<H: Hybrid> Contest for Beside<H> {
             });
             let asking = scope.spawn(|| clients.ask(time));
             thread::sleep(time);
-            // A server that was starved answers now at last, so the clients' wait has an end.
+            // A starved server can answer now, so the clients stop waiting.
             enough.store(true, Ordering::Relaxed);
             (result_of(doing), result_of(asking))
         });
@@ -92,7 +92,7 @@ impl<H: Hybrid> Contest for Beside<H> {
     }
 }
 
-/// Has `in_flight` tasks do `job` back to back, and counts how often they did.
+/// Starts `in_flight` tasks that run `job` repeatedly, and counts the jobs.
 fn do_jobs<H: Hybrid>(
     runtime: &H::Runtime,
     jobs: H::Jobs,
@@ -132,8 +132,8 @@ fn result_of<T>(thread: ScopedJoinHandle<'_, Result<T, String>>) -> Result<T, St
     thread.join().map_err(|_| "a thread panicked".to_owned())?
 }
 
-/// Requests per second. Serving them takes a small part of a processor.
+/// Requests per second. Serving them takes a small fraction of a processor.
 const RATE: u32 = 2_000;
 
-/// So many that a connection has its next turn long after an answer in time.
+/// Enough that a connection has its answer long before its next request is due.
 const CONNECTIONS: usize = 16;

@@ -51,7 +51,7 @@ impl<R: Outside> Contest for Hogs<R> {
                 })
             };
             let sleeps: Vec<_> = (0..begun.expected()).map(sleep).collect();
-            // Every timer has to run before the first hog does. The counter is never dropped.
+            // Every timer has to start before the first hog. The counter is never dropped.
             let _ = all_begun.await;
             let feed = |_| tasks.spawn(hog(Arc::clone(&enough), nap * LONGEST));
             let hogs: Vec<_> = (0..hogs).map(feed).collect();
@@ -73,7 +73,7 @@ impl<R: Outside> Contest for Hogs<R> {
 async fn hog(enough: Arc<AtomicBool>, longest: Duration) -> Result<(), String> {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let start = Instant::now();
-    // Where timers starve they go on when the hogs have ended.
+    // If the timers starve, they fire after the hogs have ended.
     while !enough.load(Ordering::Relaxed) && start.elapsed() < longest {
         for number in 0..MESSAGES {
             sender.send(number).map_err(|error| error.to_string())?;
@@ -85,8 +85,8 @@ async fn hog(enough: Arc<AtomicBool>, longest: Duration) -> Result<(), String> {
     Ok(())
 }
 
-/// Messages between two looks at the clock.
+/// Messages between two readings of the clock.
 const MESSAGES: u32 = 16;
 
-/// How many times as long as a timer a hog goes on for, at most.
+/// A hog runs at most this many times as long as a timer.
 const LONGEST: u32 = 10;

@@ -1,4 +1,4 @@
-//! The computations beside which servers are asked.
+//! The computations that run beside requests.
 
 use std::{thread, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::{rival::Rival, runtime::Job};
 /// A kind of computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobKind {
-    /// A parallel sum, about 8 ms of two workers, with leaves of about 20 us.
+    /// A parallel sum that takes two workers about 8 ms, with leaves of about 20 us.
     Sum,
     /// A parallel sort with leaves of about 0.3 ms and merges of milliseconds.
     Sort,
@@ -65,7 +65,7 @@ impl SizedJob {
     }
 }
 
-/// How much smaller a job is than it says.
+/// The factor by which jobs are smaller in tests.
 fn shrink(pace: Pace) -> u64 {
     match pace {
         Pace::Smoke => 1_000,

@@ -1,10 +1,10 @@
-//! A number in the place of a contestant, for goals that are no ratio.
+//! A fixed number in place of a contestant, for goals that are not a ratio.
 
 use std::time::Duration;
 
 use crate::workload::{Contest, Metric, Sample, nanoseconds};
 
-/// Measures the same in every turn.
+/// Returns the same value in every turn.
 #[derive(Debug)]
 pub(in crate::workload) struct Limit(Sample);
 

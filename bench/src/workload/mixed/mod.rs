@@ -19,13 +19,13 @@ pub(super) use limit::Limit;
 /// One workload with its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MixedWorkload {
-    /// Requests at a fixed rate, beside jobs that tasks have done back to back.
+    /// Requests at a fixed rate, beside jobs that tasks run repeatedly.
     Beside {
-        /// What the requests say.
+        /// The protocol of the requests.
         talk: Talk,
-        /// What is computed.
+        /// The kind of job.
         job: JobKind,
-        /// How many tasks have jobs done.
+        /// How many tasks run jobs.
         in_flight: usize,
     },
     /// Timers of 20 ms beside tasks whose channels are always ready.

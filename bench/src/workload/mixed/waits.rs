@@ -21,7 +21,7 @@ pub(super) fn open<H: Hybrid>(
     Ok(Box::new(Waits::<H> { runtime, jobs, job, expected, tasks, rounds: pace.latencies() / 3 }))
 }
 
-/// The wait of each task if all jobs of a round are shared out evenly.
+/// The wait of each task if all jobs of a round are distributed evenly.
 pub(super) fn even(workers: usize, tasks: usize, pace: Pace) -> Result<Box<dyn Contest>, String> {
     let job = SizedJob::short(pace);
     let time = |_| {

@@ -24,7 +24,7 @@ pub(super) struct Actor {
     hops: AtomicU64,
 }
 
-/// What the first actor sees to.
+/// State of the first actor.
 pub(super) struct Laps {
     /// How often it will hand on a token. Only its polls touch it while a run lasts.
     left: AtomicU64,
@@ -35,7 +35,7 @@ pub(super) struct Laps {
 }
 
 impl ActorRing {
-    /// `laps`: how often a token is handed on by the first actor, all tokens together.
+    /// `laps`: how often the first actor hands on a token, counted over all tokens.
     pub(super) fn new<R: Runtime>(runtime: &R, actors: usize, tokens: usize, laps: u64) -> Self {
         let out = Arrivals::leaked(tokens as u64);
         let laps_left = Laps { left: AtomicU64::new(0), out, busy: AtomicBool::new(false) };
@@ -44,7 +44,7 @@ impl ActorRing {
         Self { crowd, tokens, laps }
     }
 
-    /// Where the tokens begin.
+    /// The actors at which the tokens start.
     fn starts(self) -> impl Iterator<Item = usize> {
         let (actors, tokens) = (self.crowd.len(), self.tokens);
         (0..tokens).map(move |token| token * actors / tokens)

@@ -7,7 +7,7 @@ use blitz_contestant::{Clock, Repeat, Repeated, Spent};
 use super::{Caller, Contest, Pace, refuse_if};
 use crate::runtime::{Runtime, Tasks};
 
-/// A job that every runtime can run, with a result that says whether it ran completely.
+/// A job that every runtime can run, with a result that shows whether it ran completely.
 pub(super) trait TaskJob: Copy + Send + Sync + 'static {
     /// How many operations the cost of a run is divided by.
     fn operations(self) -> u64;

@@ -11,7 +11,7 @@ use crate::runtime::{Runtime, Tasks};
 
 /// Tasks that can be started again and again.
 ///
-/// What they use is leaked once per contest, so that a task counts no references.
+/// Their shared state is leaked once per contest, so that tasks count no references.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BusyTasks {
     ended: &'static Arrivals,
@@ -19,7 +19,7 @@ pub(super) struct BusyTasks {
 }
 
 impl BusyTasks {
-    /// As many as keep `workers` workers from looking for other work.
+    /// Creates enough tasks to keep `workers` workers busy.
     pub(super) fn new(workers: usize) -> Self {
         let ended = Arrivals::leaked((workers * PER_WORKER) as u64);
         Self { ended, enough: Box::leak(Box::default()) }

@@ -1,4 +1,4 @@
-//! What starting a task costs a foreign thread while every worker is busy.
+//! The cost of starting a task from a foreign thread while every worker is busy.
 
 use std::{thread, time::Instant};
 
@@ -38,9 +38,9 @@ impl<R: Runtime> Contest for BusySpawns<R> {
     }
 }
 
-/// Starts some tasks and waits for them; how long the start took.
+/// Starts some tasks and waits for them; returns how long the start took.
 fn burst<R: Runtime>(runtime: &R, arrivals: &'static Arrivals) -> Result<f64, String> {
-    // What the last burst left in queues and caches is gone.
+    // Wait until the last burst has left queues and caches.
     thread::sleep(FALL_ASLEEP);
     let complete = arrivals.expect();
     let tasks = runtime.tasks();

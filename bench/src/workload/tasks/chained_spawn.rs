@@ -28,7 +28,7 @@ impl TaskJob for ChainedSpawn {
 /// Starts the link after `done` others, of `links` in all.
 fn link<T: Tasks>(tasks: T, done: u64, links: u64, end: Sender<u64>) {
     if done == links {
-        // The asker may have gone.
+        // The receiver may be gone.
         let _ = end.send(done);
     } else {
         tasks.detach(async move { link(tasks, done + 1, links, end) });

@@ -1,4 +1,4 @@
-//! Tasks that live as long as their runtime: they wait, and each poll of one does the same again.
+//! Tasks that live as long as their runtime: they wait, and each poll does the same.
 
 use std::{
     future::Future,
@@ -17,7 +17,7 @@ use super::arrivals::Arrivals;
 use crate::runtime::{Runtime, Tasks};
 
 /// Calls `wake` on `threads` foreign threads, with the number of each, and returns when all are
-/// done: a clock that has run since they began, together.
+/// done. Returns a clock that was started when they began together.
 pub(super) fn from_threads(threads: usize, wake: impl Fn(usize) + Sync) -> Clock {
     let (ready, start) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
     thread::scope(|scope| {
@@ -36,7 +36,7 @@ pub(super) fn from_threads(threads: usize, wake: impl Fn(usize) + Sync) -> Clock
     })
 }
 
-/// What a member of a crowd does.
+/// A member of a crowd.
 pub(super) trait Member: Default + Send + Sync + 'static {
     /// What all members share.
     type Common: Send + Sync + 'static;
@@ -45,8 +45,7 @@ pub(super) trait Member: Default + Send + Sync + 'static {
     fn polled(crowd: &'static Crowd<Self>, index: usize);
 }
 
-/// The members, leaked once per contest, so that a task holds nothing that has to be counted
-/// itself.
+/// The members, leaked once per contest, so that tasks need no reference count for them.
 pub(super) struct Crowd<M: Member> {
     seats: Vec<Seat<M>>,
     pub(super) common: M::Common,
@@ -64,7 +63,7 @@ struct Seat<M> {
 }
 
 impl<M: Member> Crowd<M> {
-    /// No member has come yet.
+    /// Creates a crowd to which no member has come yet.
     pub(super) fn leaked(members: usize, common: M::Common) -> &'static Self {
         let seats = (0..members).map(|_| Seat::default()).collect();
         Box::leak(Box::new(Self { seats, common }))
@@ -98,14 +97,14 @@ impl<M: Member> Crowd<M> {
         self.seats.iter().map(|seat| &seat.member)
     }
 
-    /// How often members were polled since they had come, all together; it goes round.
+    /// How often members were polled since they had come, all together; it wraps around.
     pub(super) fn polls(&self) -> u32 {
         let polls = self.seats.iter().map(|seat| seat.polls.load(Ordering::Relaxed));
         polls.fold(0, u32::wrapping_add)
     }
 
-    /// The wakers of all, for a thread that keeps its own: it shares nothing with the polls then
-    /// but the tasks.
+    /// Returns clones of all wakers, so that a thread with its own clones shares only the tasks
+    /// with the polls.
     pub(super) fn wakers(&self) -> Vec<Waker> {
         let waker = |seat: &Seat<M>| seat.waker.get().expect("a crowd is gathered first").clone();
         self.seats.iter().map(waker).collect()

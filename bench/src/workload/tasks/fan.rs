@@ -1,4 +1,4 @@
-//! One task wakes many that wait, and goes on when all have run.
+//! One task wakes many waiting tasks, and goes on when all have run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -9,10 +9,10 @@ use super::{
 };
 use crate::runtime::{Runtime, Tasks};
 
-/// Which task is notified that the tasks have run.
+/// Which task is notified after the tasks have run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fan {
-    /// None: the last task reports the end.
+    /// No other task: the last one reports the end.
     Out,
     /// Another task, which each of them wakes.
     In,

@@ -1,4 +1,4 @@
-//! How soon a task runs that a foreign thread wakes.
+//! The time until a task runs after a foreign thread wakes it.
 
 use std::{
     sync::mpsc::{self, Receiver},
@@ -36,7 +36,8 @@ pub(super) fn open<R: Runtime>(
     Ok(Box::new(ForeignWake { calls, waits, latencies: pace.latencies(), busy, runtime }))
 }
 
-/// The channels come first: the task ends when they are gone, and then the runtime goes.
+/// The channels are dropped first: the task ends when they are gone, and then the runtime is
+/// dropped.
 struct ForeignWake<R> {
     calls: UnboundedSender<Instant>,
     waits: Receiver<Duration>,

@@ -1,4 +1,4 @@
-//! What the async rivals compete in: one file per workload, each generic over the runtime.
+//! The workloads of the async rivals: one file each, generic over the runtime.
 //!
 //! All contestants use Tokio's channels. They depend on no runtime, and Blitz re-exports the same
 //! ones.
@@ -35,14 +35,14 @@ pub enum TaskWorkload {
     SpawnMany {
         /// How many.
         tasks: u64,
-        /// Who starts them.
+        /// Where they are started.
         caller: Caller,
     },
     /// Starts a task, waits for its output, and again.
     SpawnJoin {
         /// How often in one repetition.
         joins: u64,
-        /// Who starts and waits.
+        /// Where the caller is.
         caller: Caller,
     },
     /// Tasks that do nothing but yield.
@@ -62,14 +62,14 @@ pub enum TaskWorkload {
         /// How many.
         links: u64,
     },
-    /// How soon a task runs that a foreign thread wakes.
+    /// The time until a task runs after a foreign thread wakes it.
     ForeignWake {
-        /// What the workers do meanwhile: other tasks, which yield, or nothing.
+        /// The state of the workers: idle, or busy with tasks that yield.
         workers: Idle,
     },
-    /// What starting a task costs a foreign thread while all workers are busy.
+    /// The cost of starting a task from a foreign thread while all workers are busy.
     BusySpawns,
-    /// What a task that waits costs in memory.
+    /// The memory of a waiting task.
     ParkedMemory {
         /// How many wait.
         tasks: usize,
@@ -104,7 +104,7 @@ pub enum TaskWorkload {
     Fan {
         /// How many others.
         tasks: usize,
-        /// Whom they tell.
+        /// Which task they notify.
         fan: Fan,
     },
 }
@@ -166,12 +166,12 @@ impl TaskWorkload {
 
     /// Whether a process can take one turn only.
     pub(super) fn uses_up_its_process(self) -> bool {
-        // An allocator keeps what was freed, so a second turn would find its memory there already.
+        // An allocator keeps freed memory, so a second turn would reuse it.
         matches!(self, Self::ParkedMemory { .. }) || self.keeps_its_luck()
     }
 
-    /// Whether turns of one process are much alike, and those of two are not: where the kernel has
-    /// put the threads of a storm, or two that wake each other, they stay.
+    /// Whether turns of one process are similar and those of two processes are not: the kernel
+    /// rarely moves the threads of a storm, or two threads that wake each other.
     pub(super) fn keeps_its_luck(self) -> bool {
         matches!(self, Self::WakeStorm { .. } | Self::SpawnJoin { caller: Caller::Outside, .. })
     }
@@ -185,7 +185,7 @@ impl TaskWorkload {
     }
 }
 
-/// Who runs a batch, and how long.
+/// The settings of a batch.
 struct Setting {
     rival: RivalKind,
     workers: usize,
@@ -200,7 +200,7 @@ impl Setting {
     }
 }
 
-/// The message for a runtime that runs tasks on the caller.
+/// Refuses a runtime that runs tasks on the calling thread, if the workload needs a hand-over.
 fn refuse_if<R: crate::runtime::Runtime>(needs_hand_over: bool) -> Result<(), String> {
     match needs_hand_over && R::CALLER_RUNS_TASKS {
         true => Err("runs a task of a foreign thread on that thread".to_owned()),

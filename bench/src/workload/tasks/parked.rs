@@ -68,7 +68,7 @@ impl<R: Runtime> Contest for Idle<R> {
     }
 }
 
-/// What other threads of this process use while this one sleeps.
+/// The CPU time of other threads of this process while this one sleeps.
 ///
 /// The clocks are read in this order so that reading them counts for this thread.
 fn idle_cpu(time: Duration) -> Option<Duration> {
@@ -80,7 +80,7 @@ fn idle_cpu(time: Duration) -> Option<Duration> {
     Some(all.saturating_sub(own))
 }
 
-/// A place for each task to leave its waker, laid out before the memory is looked at.
+/// A place for each task to leave its waker, allocated before the memory is measured.
 ///
 /// Why not `pending()`? A task without a waker can never run again, and some runtimes drop it.
 struct Lot {
@@ -92,7 +92,7 @@ struct Lot {
 
 impl Lot {
     fn leaked(tasks: usize) -> &'static Self {
-        // In portions, so that no runtime's queues grow with the number of tasks.
+        // In portions, so that the queues of a runtime do not grow with the number of tasks.
         let portion = PORTION.min(tasks);
         let tasks = tasks - tasks % portion;
         Box::leak(Box::new(Self {

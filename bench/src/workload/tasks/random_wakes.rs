@@ -1,5 +1,4 @@
-//! Foreign threads that wake tasks at random and wait until these have run, a number of them at a
-//! time.
+//! Foreign threads that wake random tasks, many at a time, and wait until these have run.
 
 use std::{
     array,
@@ -21,10 +20,10 @@ use crate::runtime::Runtime;
 
 /// How many threads wake.
 const THREADS: usize = 2;
-/// How many tasks a thread has woken at most that have not run yet.
+/// How many tasks that a thread has woken may be outstanding, that is, have not run yet.
 ///
-/// When this many are outstanding it waits until half of them have run. That is often enough that
-/// tasks are woken and run at the same time, and so rare that blocking costs little per wake.
+/// At this number the thread waits until half of them have run. It waits so often that tasks are
+/// woken and run at the same time, and so rarely that blocking costs little per wake.
 const WINDOW: u32 = 1_024;
 /// How many wakes of each thread are one repetition.
 const WAKES: u32 = 1_000;
@@ -41,7 +40,7 @@ pub(super) fn open<R: Runtime>(
     Ok(Box::new(Repeated::new(wakes, pace).longer(2)))
 }
 
-/// How many of the tasks that a thread has woken have run, and what the thread waits for.
+/// How many of the tasks that a thread has woken have run, and the count that the thread waits for.
 #[repr(align(64))]
 #[derive(Default)]
 struct Ran {
@@ -51,7 +50,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// One more has run.
+    /// Counts a task that has run.
     #[inline]
     fn one_more(&self) {
         // Sequentially consistent, as the accesses of `wait_for` are: one of the two sees the
@@ -68,7 +67,7 @@ impl Ran {
         thread.as_ref().expect("a waiter has stored its thread").unpark();
     }
 
-    /// Names the calling thread as the one that waits.
+    /// Makes the calling thread the one that waits.
     fn enter(&self) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         *thread = Some(thread::current());
@@ -77,7 +76,7 @@ impl Ran {
     /// Waits until the count is `count`, or has been.
     fn wait_for(&self, count: u32) {
         self.awaited.store(count, Ordering::SeqCst);
-        // Less than half of the range ahead, for the count goes round.
+        // Less than half of the range ahead, since the count wraps around.
         let ahead = || count.wrapping_sub(self.count.load(Ordering::SeqCst));
         while (1..u32::MAX / 2).contains(&ahead()) {
             thread::park();
@@ -90,7 +89,7 @@ impl Ran {
 struct Woken {
     /// How often it was woken; written before the wake.
     asked: [AtomicU32; THREADS],
-    /// How often it has run for that. Only polls write it.
+    /// How many of these wakes it has answered. Only polls write it.
     answered: [AtomicU32; THREADS],
 }
 
@@ -151,12 +150,12 @@ impl<R: Runtime> Repeat for RandomWakes<R> {
     }
 }
 
-/// Returns when all tasks have run that it has woken.
+/// Returns when all tasks that it has woken have run.
 fn wake_at_random(crowd: &Crowd<Woken>, thread: usize, wakes: u32, mut rng: Rng) {
     let ran = &crowd.common[thread];
     ran.enter();
     let already = ran.count.load(Ordering::Acquire);
-    // How many have run, as far as this thread has looked.
+    // How many tasks have run, as far as this thread knows.
     let mut seen = 0;
     for woken in 1..=wakes {
         crowd.wake(ask_one(crowd, thread, &mut rng));
@@ -171,7 +170,8 @@ fn wake_at_random(crowd: &Crowd<Woken>, thread: usize, wakes: u32, mut rng: Rng)
     ran.wait_for(already.wrapping_add(wakes));
 }
 
-/// A task that has run for all that this thread has woken it for, so that a run follows each wake.
+/// Wakes a task that has answered all earlier wakes of this thread, so that a run follows each
+/// wake.
 fn ask_one(crowd: &Crowd<Woken>, thread: usize, rng: &mut Rng) -> usize {
     loop {
         let index = rng.next_u64() as usize % crowd.len();

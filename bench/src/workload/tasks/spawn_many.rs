@@ -1,4 +1,4 @@
-//! Many tasks without anything in them, all started before the first result is waited for.
+//! Many empty tasks, all started before the program waits for the first of them.
 
 use super::{arrivals::Arrivals, batch::TaskJob};
 use crate::runtime::Tasks;
