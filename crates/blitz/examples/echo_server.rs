@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 const CLIENTS: u32 = 100;
 const MESSAGES: u32 = 50;
 
-/// Sends back what comes until the client is done; returns how many bytes that was.
+/// Echoes bytes until the client is done; returns how many.
 async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
     let mut buffer = vec![0; 4 * 1024];
     let mut echoed = 0;
@@ -23,7 +23,7 @@ async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
     }
 }
 
-/// Accepts as many connections as there will be; returns how many bytes they brought.
+/// Accepts the connection of each client; returns how many bytes were echoed.
 async fn serve(listener: TcpListener) -> Result<u64, Box<dyn Error + Send + Sync>> {
     let mut connections = JoinSet::new();
     for _ in 0..CLIENTS {
@@ -37,7 +37,7 @@ async fn serve(listener: TcpListener) -> Result<u64, Box<dyn Error + Send + Sync
     Ok(echoed)
 }
 
-/// Says something, reads it back, and again.
+/// Sends messages, and reads each of them back before the next.
 async fn talk(address: SocketAddr, number: u32) -> std::io::Result<u64> {
     let mut stream = TcpStream::connect(address).await?;
     let mut sent = 0;

@@ -18,7 +18,7 @@ async fn ask(question: u32) -> Result<u32, String> {
 
 #[blitz::main(workers = 4)]
 async fn main() {
-    // No more than ten questions at a time, as a server on the other side may demand.
+    // At most ten questions at a time, as a remote server may require.
     let permits = Arc::new(Semaphore::new(10));
     let mut set = JoinSet::new();
     for question in 0..100 {

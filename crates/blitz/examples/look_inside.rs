@@ -1,4 +1,4 @@
-//! A program with a page: requests that come and go, computations, and a task that hangs.
+//! A program that shows its pools on a page: requests, computations, and tasks that hang.
 //!
 //! ```text
 //! cargo run --release --features inspect --example look_inside -- --seconds 60 --hang
@@ -49,7 +49,7 @@ mod shown {
         }
     }
 
-    /// Blocks its worker, as a lock that is held too long does.
+    /// Blocks its worker, like a lock that is held too long.
     async fn report_writer(lock: Arc<(Mutex<bool>, Condvar)>) {
         let (held, freed) = &*lock;
         let mut held = held.lock().unwrap();

@@ -11,7 +11,7 @@ const WIDTH: usize = 900;
 const HEIGHT: usize = 600;
 const LIMIT: u32 = 500;
 
-/// After how many steps the point of a pixel has escaped.
+/// Returns after how many steps the point of a pixel has escaped.
 fn steps(x: usize, y: usize) -> u32 {
     let re = x as f64 / WIDTH as f64 * 3.0 - 2.0;
     let im = y as f64 / HEIGHT as f64 * 2.0 - 1.0;
@@ -26,7 +26,7 @@ fn steps(x: usize, y: usize) -> u32 {
     LIMIT
 }
 
-/// Dark inside of the set, and the brighter the sooner a point escapes.
+/// Dark inside the set, and the brighter the sooner a point escapes.
 fn shade(steps: u32) -> u8 {
     let part = f64::from(steps) / f64::from(LIMIT);
     (255.0 * (1.0 - part.sqrt())) as u8
@@ -44,7 +44,7 @@ fn main() -> io::Result<()> {
     let mut pixels = vec![0; WIDTH * HEIGHT];
     draw(&mut pixels);
 
-    // The set is its own mirror image, up to the row that has no partner.
+    // The picture is symmetric, except for the row that has no partner.
     let row = |y: usize| &pixels[y * WIDTH..][..WIDTH];
     assert!((1..HEIGHT / 2).into_par_iter().all(|y| row(y) == row(HEIGHT - y)));
     let inside = pixels.par_iter().filter(|pixel| **pixel == 0).count();

@@ -1,5 +1,5 @@
 //! Bodies that attract each other. Each step computes the forces on all bodies in parallel, then
-//! moves them; the energy stays what it was.
+//! moves them; the total energy stays the same.
 
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ fn pull(body: &Body, bodies: &[Body]) -> Vector {
 }
 
 fn step(bodies: &mut [Body], pulls: &mut Vec<Vector>) {
-    // Into the vector of the step before: nothing is allocated.
+    // Reuses the vector of the step before, so that nothing is allocated.
     bodies.par_iter().map(|body| pull(body, bodies)).collect_into_vec(pulls);
     bodies.par_iter_mut().zip(pulls.par_iter()).for_each(|(body, pull)| {
         for (axis, pull) in pull.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Publishes what a pool does to a recorder of the crate `metrics`: here to one that prints.
+//! Publishes the metrics of a pool to a recorder of the crate `metrics`. This recorder prints them.
 //!
 //! ```text
 //! cargo run --features metrics --example publish_metrics
@@ -10,7 +10,7 @@ use metrics::{
 };
 use std::sync::Arc;
 
-/// Prints what it gets. A program would take the recorder of an exporter instead.
+/// Prints each value. A program would take the recorder of an exporter instead.
 struct Print;
 
 /// Prints the values of one key.

@@ -9,7 +9,7 @@ use std::thread;
 const SENSORS: usize = 8;
 const READINGS: u32 = 1_000;
 
-/// Keeps the mean of what it is sent, until every sender has gone.
+/// Computes the mean of its readings, until every sender has gone.
 async fn mean_of(mut readings: mpsc::UnboundedReceiver<u32>) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     while let Some(reading) = readings.recv().await {

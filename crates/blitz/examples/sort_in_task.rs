@@ -1,4 +1,4 @@
-//! Parallel code right inside of an async function: the sort runs on the worker that polls the
+//! Parallel code right inside an async function: the sort runs on the worker that polls the
 //! task, and idle workers steal halves. There is no second pool, and no bridge to one.
 
 use blitz::sync::mpsc;

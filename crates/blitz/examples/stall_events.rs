@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     });
     begun.recv()?;
-    // The watch looks while something waits.
+    // The watch checks the workers only while work waits.
     let waits = pool.spawn_cpu(|| ());
     println!("{}", stuck.join()?);
     waits.join()?;

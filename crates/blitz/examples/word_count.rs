@@ -25,7 +25,7 @@ fn count(text: &str) -> Counts<'_> {
         })
 }
 
-/// The most frequent words, the first of equals by name.
+/// The most frequent words; words with the same count in alphabetical order.
 fn most_frequent<'a>(counts: &Counts<'a>) -> Vec<(&'a str, usize)> {
     let mut words: Vec<(&str, usize)> = counts.par_iter().map(|(w, c)| (*w, *c)).collect();
     words.par_sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));

@@ -13,7 +13,7 @@
 /// ```
 pub struct JoinNeedsSendClosures;
 
-/// So must a result.
+/// A result must be `Send`, too.
 ///
 /// ```compile_fail,E0277
 /// blitz::join(|| 1, || std::rc::Rc::new(2));
@@ -51,7 +51,7 @@ pub struct JoinHalvesDoNotShareMutably;
 /// ```
 pub struct ScopeJobsOutliveTheBody;
 
-/// Nor can what it borrows end before the scope does.
+/// A value that a job of a scope borrows must live until the scope has ended.
 ///
 /// ```compile_fail,E0597
 /// let mut last = None;
@@ -100,7 +100,7 @@ pub struct ScopesStayInside;
 /// ```
 pub struct ScopeLifetimesAreInvariant;
 
-/// Neither does it grow.
+/// A scope's lifetime does not grow, either.
 ///
 /// ```compile_fail
 /// fn grow<'long: 'short, 'short, 'a>(scope: &'a blitz::Scope<'short>) -> &'a blitz::Scope<'long> {
@@ -109,7 +109,7 @@ pub struct ScopeLifetimesAreInvariant;
 /// ```
 pub struct ScopeLifetimesDoNotGrow;
 
-/// A scope's jobs must be `Send`, the body of an in-place scope need not be.
+/// A scope's jobs must be `Send`; the body of an in-place scope need not be.
 ///
 /// ```compile_fail,E0277
 /// let shared = std::rc::Rc::new(1);
@@ -148,7 +148,7 @@ pub struct ScopeJobsAreSend;
 /// ```
 pub struct SpawnedJobsAreStatic;
 
-/// A context says something about one thread and stays on it.
+/// A context belongs to one thread and stays there.
 ///
 /// ```compile_fail,E0277
 /// blitz::join_context(|context| blitz::join(|| context.migrated(), || ()), |_| ());
@@ -184,7 +184,7 @@ pub struct InstallNeedsSend;
 /// ```
 pub struct MainIsAsync;
 
-/// It has no caller that could pass arguments.
+/// The function below `#[blitz::main]` has no caller that could pass arguments.
 ///
 /// ```compile_fail
 /// #[blitz::main]
@@ -198,7 +198,7 @@ pub struct MainIsAsync;
 /// ```
 pub struct MainHasNoArguments;
 
-/// Nor to choose its generics.
+/// The function below `#[blitz::main]` has no caller that could choose its generics.
 ///
 /// ```compile_fail
 /// #[blitz::main]
@@ -212,7 +212,7 @@ pub struct MainHasNoArguments;
 /// ```
 pub struct MainHasNoGenerics;
 
-/// It is a safe function.
+/// The function below `#[blitz::main]` is safe.
 ///
 /// ```compile_fail
 /// #[blitz::main]
@@ -226,7 +226,7 @@ pub struct MainHasNoGenerics;
 /// ```
 pub struct MainIsSafe;
 
-/// It is a function.
+/// The item below `#[blitz::main]` is a function.
 ///
 /// ```compile_fail
 /// #[blitz::main]
@@ -255,10 +255,22 @@ pub struct MainIsAFunction;
 /// ```
 pub struct SchedulersHaveNames;
 
-/// So have arguments; each is given once, with a value.
+/// Only known arguments are accepted, each once, with a value.
 ///
 /// ```compile_fail
-/// #[blitz::main(worker_threads = 2)]
+/// #[blitz::main(threads = 2)]
+/// async fn main() {}
+/// ```
+/// ```compile_fail
+/// #[blitz::main(flavor = "many_threads")]
+/// async fn main() {}
+/// ```
+/// ```compile_fail
+/// #[blitz::main(flavor = "current_thread", worker_threads = 2)]
+/// async fn main() {}
+/// ```
+/// ```compile_fail
+/// #[blitz::main(workers = 2, worker_threads = 2)]
 /// async fn main() {}
 /// ```
 /// ```compile_fail
@@ -315,7 +327,7 @@ pub struct TestsAreMarkedOnce;
 /// ```
 pub struct TasksAreSend;
 
-/// The result of a local task stays as well, unless it can be sent.
+/// The result of a local task stays on its thread, unless it is `Send`.
 ///
 /// ```compile_fail,E0277
 /// let set = blitz::LocalSet::new();
@@ -340,7 +352,7 @@ pub struct LocalResultsStay;
 /// ```
 pub struct LocalSetsStay;
 
-/// So does the task that awaits it.
+/// The task that awaits a set stays on that thread, too.
 ///
 /// ```compile_fail
 /// let set = blitz::LocalSet::new();

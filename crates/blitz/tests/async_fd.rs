@@ -1,5 +1,4 @@
-//! `AsyncFd`: what is returned with an error, exclusive access, readiness in parts, and priority
-//! events.
+//! `AsyncFd`: descriptors in errors, exclusive access, readiness by direction, and priority events.
 
 mod common;
 
@@ -15,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::pin::{Pin, pin};
 use std::task::{Context, Waker};
 
-/// The first end is watched; `written` is there before.
+/// A pair whose first end is watched; `written` can be read from it already.
 fn watched_pair(written: &[u8]) -> (AsyncFd<UnixStream>, UnixStream) {
     let (here, mut there) = UnixStream::pair().unwrap();
     here.set_nonblocking(true).unwrap();

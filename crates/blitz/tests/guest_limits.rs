@@ -1,5 +1,5 @@
-//! A Tokio guest where the system gives no more descriptors. In a process of its own, whose limits
-//! no other test shares.
+//! A Tokio guest when the system gives no more descriptors. This is a process of its own, so that
+//! other tests do not share its limits.
 #![cfg(all(feature = "tokio-guest", target_os = "linux"))]
 
 mod common;
@@ -38,7 +38,7 @@ fn a_full_table_of_descriptors_is_an_error_and_passes() {
         let (address, accepted) = runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
-            // An accept loop as libraries have it: it goes on after an error.
+            // A typical accept loop: it goes on after an error.
             let accepted = tokio::spawn(async move {
                 let mut errors = 0_u32;
                 loop {
@@ -58,7 +58,7 @@ fn a_full_table_of_descriptors_is_an_error_and_passes() {
             (address, accepted)
         });
         let mut taken = take_all();
-        // A second guest cannot be had: that is an error, which says so.
+        // A second guest cannot be built: the error says so.
         let error = Runtime::builder().workers(1).tokio_guest().build().unwrap_err();
         assert_eq!(error.io_error().and_then(io::Error::raw_os_error), Some(EMFILE), "{error}");
         assert!(error.to_string().contains("the Tokio guest could not be built"), "{error}");

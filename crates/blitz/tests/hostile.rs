@@ -1,5 +1,4 @@
-//! User code that Blitz calls may call back into what it is called by: no lock is held, no cell is
-//! borrowed.
+//! User code that Blitz calls may call Blitz again: no lock is held, and no cell is borrowed.
 
 mod common;
 #[path = "common/hostile.rs"]
@@ -38,8 +37,8 @@ fn wakers_of_a_socket_may_use_it() {
         let call = {
             let here = here.clone();
             move || {
-                // The same lock twice: that of the descriptor's waiting tasks, and that of the
-                // table.
+                // This takes the lock of the descriptor's waiting tasks and that of the table
+                // again.
                 let _ = pin!(here.readable()).poll(&mut noop());
                 let (one, _two) = std::os::unix::net::UnixStream::pair().unwrap();
                 one.set_nonblocking(true).unwrap();
@@ -59,8 +58,8 @@ fn wakers_of_a_socket_may_use_it() {
             let _entered = handle.enter();
             call();
         });
-        // One task per direction: the newer waker replaces the older. Any number of tasks: each has
-        // a place.
+        // `poll_read_ready` is for one task: the newer waker replaces the older. `readable` is for
+        // any number: each waker has a place.
         assert!(here.poll_read_ready(&mut Context::from_waker(&waker)).is_pending());
         assert!(here.poll_read_ready(&mut Context::from_waker(&other)).is_pending());
         {
@@ -122,8 +121,8 @@ fn wakers_of_jobs_and_sets_may_use_them() {
         set.lock().unwrap().spawn_on(std::future::pending::<()>(), handle);
         let (third, waker) = Hostile::new({
             let set = set.clone();
-            // Called where the set is polled, it finds the user's own lock taken; elsewhere it uses
-            // the set.
+            // If it is called where the set is polled, the user's own lock is taken; otherwise it
+            // uses the set.
             move || {
                 if let Ok(mut set) = set.try_lock() {
                     drop(set.try_join_next());
@@ -160,7 +159,7 @@ fn wakers_of_a_local_set_may_use_it_from_elsewhere() {
 #[test]
 fn an_error_may_be_described_while_it_is_described() {
     watched("an_error_may_be_described_while_it_is_described", |_| {
-        /// Writes what it is given into a text, and first describes the error itself.
+        /// Collects text, and describes the same error first.
         struct Nosy<'a>(&'a blitz::JoinError, String, AtomicUsize);
         impl fmt::Write for Nosy<'_> {
             fn write_str(&mut self, text: &str) -> fmt::Result {

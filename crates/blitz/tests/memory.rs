@@ -1,4 +1,4 @@
-//! What a burst needed goes back to the allocator once the pool is idle again.
+//! Memory that a burst needed goes back to the allocator once the pool is idle.
 
 mod common;
 
@@ -20,7 +20,7 @@ struct Counted;
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
-// SAFETY: the system's allocator does it all.
+// SAFETY: all calls go to the system's allocator.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), SeqCst);
@@ -44,16 +44,16 @@ unsafe impl GlobalAlloc for Counted {
 
 const WORKERS: usize = 2;
 
-/// What may stay: one stock of blocks per worker and the depot, a megabyte each, and one more for
-/// all the rest.
+/// The bytes that may stay: a megabyte for each worker's stock, for the depot, and for everything
+/// else.
 const KEPT: usize = (WORKERS + 2) << 20;
 
-/// What the signal scheduler keeps for each task that ever waited beside others: its slot in the
-/// arena.
+/// Bytes that the signal scheduler keeps for each task that ever waited at the same time: its slot
+/// in the arena.
 const SLOT: usize = 20;
 
-/// How many idle phases a pool has to give memory back. One is enough, unless a thief was held up
-/// inside of a deque.
+/// The number of idle phases in which a pool has to give memory back. One is enough, unless a thief
+/// was suspended inside a deque.
 const PHASES: usize = 100;
 
 /// The pool wakes for a task and sleeps again.
@@ -71,7 +71,7 @@ fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
     for (scheduler, slots) in [(Scheduler::Stealing, 0), (Scheduler::Signal, waiting)] {
         let allowed = KEPT + slots * SLOT;
         watched(name, |watch| {
-            // What a spare keeps while it is in service is not measured here.
+            // No spares: the memory of a spare in service is not measured here.
             let builder = Runtime::builder().workers(WORKERS).spares(0).max_blocking_threads(2);
             let runtime = watch.runtime(builder.scheduler(scheduler).build().unwrap());
             idle_phase(&runtime);
@@ -92,7 +92,7 @@ fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
     }
 }
 
-/// Calls `f` on a worker while the others have something to do.
+/// Calls `f` on a worker while the others are busy.
 fn with_others_held(runtime: &Runtime, f: impl FnOnce() + Send) {
     let (held, released) = (AtomicUsize::new(0), AtomicBool::new(false));
     runtime.pool().install(|| {

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// The variable for a child process: it runs the program of the test that started it.
 const ROLE: &str = "BLITZ_NESTING";
 
-/// Runs `program` in a process of its own, which is this test once more. `test`: its name.
+/// Runs `program` in a process of its own, which runs the test named `test` again.
 #[track_caller]
 fn in_another_process(test: &str, program: impl FnOnce()) {
     if env::var_os(ROLE).is_some() {
@@ -55,8 +55,8 @@ fn nap() {
     block_on(sleep(Duration::from_millis(1)));
 }
 
-/// Calls `start` with what each of `count` jobs sends on when it has run, and waits for all of
-/// them.
+/// Calls `start` with a sender. Each of `count` jobs sends a message when it has run. Waits for all
+/// messages.
 fn expect(count: usize, start: impl FnOnce(mpsc::Sender<()>)) {
     let (send, receive) = mpsc::channel();
     start(send);
@@ -211,8 +211,8 @@ fn mail_that_waits_in_deep_nesting() {
 fn handles_of_jobs_that_join_each_other_in_deep_nesting() {
     in_another_process("handles_of_jobs_that_join_each_other_in_deep_nesting", || {
         watched("handles_of_jobs_that_join_each_other", |watch| {
-            // One worker begins at the last job and the other at the first. With another policy
-            // either might put a job on top of one that the other waits for.
+            // One worker begins at the last job and the other at the first. With another policy, a
+            // worker might run a job on top of a job that the other worker waits for.
             let policy = WaitPolicy::DescendantsOnly;
             let builder = Pool::builder().workers(2).wait_policy(policy);
             let pool = watch.pool(builder.build().unwrap());

@@ -1,5 +1,5 @@
-//! As many connections as the system allows, and more. In processes of their own, which share their
-//! limits with no other test.
+//! As many connections as the system allows, and more. These tests run in processes of their own,
+//! so that other tests do not share their limits.
 
 mod common;
 
@@ -52,7 +52,7 @@ fn run_out(runtime: Runtime) {
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        // The limit is about their numbers.
+        // The limit applies to the numbers of descriptors, not to their count.
         let highest = descriptors().max().unwrap();
         let room = Rlimit { current: Some(highest + 41), maximum: before.maximum };
         setrlimit(Resource::Nofile, room).unwrap();

@@ -74,7 +74,7 @@ impl AsyncRuntime for Blitz {
     }
 }
 
-/// The suite's trait is not for types of other crates.
+/// A type of this crate, because the suite's trait cannot be implemented for one of another crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Instant(blitz::time::Instant);
 

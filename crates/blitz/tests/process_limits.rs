@@ -1,5 +1,5 @@
-//! Children when there are no more descriptors. In a process of its own, for the limit is the
-//! process's.
+//! Children when there are no more descriptors. This is a process of its own, because the limit is
+//! for the whole process.
 
 mod common;
 
@@ -11,14 +11,14 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::process::Stdio;
 
-/// Whether any child is there, be it as a zombie.
+/// Whether there is any child, at least as a zombie.
 fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
 }
 
-/// Descriptors at every number below the last one's, which is also returned: the limit is about
-/// their numbers.
+/// Opens descriptors until all lower numbers are in use; also returns the last number. The limit
+/// applies to the numbers, not to how many are open.
 fn without_gaps() -> (Vec<File>, u64) {
     let names = std::fs::read_dir("/proc/self/fd").unwrap();
     let numbers = names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

@@ -29,7 +29,7 @@ const SECCOMP: c_long = CALLS[1];
 const TIMERFD_CREATE: c_long = CALLS[2];
 const TIMERFD_SETTIME: c_long = CALLS[3];
 
-/// An instruction of a filter: what the system calls `sock_filter`.
+/// An instruction of a filter: `sock_filter` of the system.
 #[repr(C)]
 struct Instruction {
     code: u16,
@@ -38,7 +38,7 @@ struct Instruction {
     value: u32,
 }
 
-/// A filter: what the system calls `sock_fprog`.
+/// A filter: `sock_fprog` of the system.
 #[repr(C)]
 struct Filter {
     len: u16,

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::task::Poll;
 
-/// `future` inside of `depth` shields.
+/// `future` inside `depth` shields.
 fn nested<'a>(
     depth: usize,
     future: impl Future<Output = ()> + Send + 'a,
@@ -23,7 +23,7 @@ fn nested<'a>(
     all
 }
 
-/// Polls a future once, whatever comes of it.
+/// Polls a future once, and returns the result.
 async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
     poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
 }
@@ -71,7 +71,7 @@ fn an_abort_before_the_shield_takes_effect_before_it() {
         });
         wait_for_parked(&runtime.handle(), 1);
         task.abort();
-        // Whether the value still arrives is a matter of luck; the section does not begin.
+        // The value may or may not arrive. The section does not begin.
         let _ = go.send(());
         assert!(task.join().unwrap_err().is_cancelled());
         assert!(tally.is_even());
@@ -122,7 +122,7 @@ fn one_shield_too_many_is_a_panic_of_the_task() {
         runtime.spawn(nested(255, yield_now())).join().unwrap();
         let error = runtime.spawn(nested(256, yield_now())).join().unwrap_err();
         assert!(error.to_string().contains("255"), "{error}");
-        // Outside of a task there is nothing to shield from, and nothing to count.
+        // Outside a task there is nothing to shield from, and nothing to count.
         runtime.block_on(nested(300, yield_now()));
         assert_eq!(runtime.spawn(async { 7 }).join().unwrap(), 7);
     });
@@ -186,7 +186,7 @@ fn the_end_of_the_runtime_waits_for_shields_and_cancels_the_rest() {
                     let task = runtime.spawn(async move {
                         let _rest = rest;
                         shield(async {
-                            // What a section needs of others works on, until all sections are done.
+                            // Tasks that a section needs go on until all sections are done.
                             blitz::spawn(wait).await.unwrap().unwrap();
                             drop(section);
                         })
@@ -298,7 +298,7 @@ fn a_forgotten_shield_ends_with_its_task_while_the_runtime_ends() {
             let handle = runtime.handle();
             wait_for_parked(&handle, 2);
             let dropping = std::thread::spawn(move || drop(runtime));
-            // It is seen to wait.
+            // Wait until the task waits.
             wait_for(|| handle.dump().alive == 1);
             assert!(!dropping.is_finished() && !other.is_finished());
             go.send(7).unwrap();

@@ -18,7 +18,7 @@ thread_local! {
 static COUNTING: AtomicBool = AtomicBool::new(false);
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts what workers and the thread that wakes them ask for.
+/// Counts allocations of the workers and of the thread that wakes them.
 struct Counted;
 
 #[global_allocator]
@@ -32,7 +32,7 @@ impl Counted {
     }
 }
 
-// SAFETY: the system's allocator does it all. To count allocates nothing: the flag of a thread
+// SAFETY: all calls go to the system's allocator. Counting allocates nothing: the thread-local flag
 // needs no destructor.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -110,7 +110,7 @@ fn nothing_is_allocated_once_tasks_have_their_slots() {
             IS_COUNTED.set(false);
             assert_eq!(ALLOCATIONS.load(SeqCst), 0, "{workers} workers");
         }
-        // The counter counts.
+        // Check that the counter works.
         COUNTING.store(true, SeqCst);
         IS_COUNTED.set(true);
         drop(std::hint::black_box(Box::new(7)));

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Poll, Waker};
 
-/// Enough for both workers' leaves.
+/// Enough tasks to use the leaves of both workers.
 const MEMBERS: usize = 256;
 /// How many of them are always runnable.
 const BUSY: usize = 8;

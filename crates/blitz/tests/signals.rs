@@ -1,4 +1,4 @@
-//! What the signal scheduler promises beyond what every scheduler does.
+//! The additional promises of the signal scheduler.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn pool(workers: usize) -> Pool {
     Pool::builder().workers(workers).scheduler(Scheduler::Signal).build().unwrap()
 }
 
-/// Tasks that wake each other, so that the part of the tree in which they are is never empty.
+/// Tasks that wake each other, so that their part of the tree is never empty.
 #[derive(Clone, Default)]
 struct Crowd {
     wakers: Arc<Mutex<Vec<Waker>>>,
@@ -56,7 +56,7 @@ fn tasks_in_the_part_of_a_worker_that_is_stuck_run_although_all_others_have_enou
         let starter = crowd.clone();
         pool.spawn(async move { starter.start(6) }).join().unwrap();
         wait_for(|| crowd.polls.load(SeqCst) > 1_000);
-        // So many that some of them are in either worker's part.
+        // So many that each worker's part has some of them.
         let tasks: Vec<_> = (0..200).map(|n| pool.spawn(async move { n })).collect();
         for (n, task) in tasks.into_iter().enumerate() {
             assert_eq!(task.join().unwrap(), n);

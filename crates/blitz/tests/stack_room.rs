@@ -1,4 +1,4 @@
-//! What a wait still does where little of the stack is left, or while other work goes on.
+//! Work that a waiting worker still does with little stack left, or beside other work.
 
 mod common;
 
@@ -50,7 +50,7 @@ fn pool(workers: usize) -> Pool {
     Pool::builder().workers(workers).stack_size(STACK).build().unwrap()
 }
 
-/// The caller's own share lies in no mail that only the caller could open.
+/// The caller runs its own share directly, and does not mail it to itself.
 #[test]
 fn broadcast_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     let all = within(|| {
@@ -60,7 +60,7 @@ fn broadcast_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     assert_eq!(all, [0, 1]);
 }
 
-/// The half that was stolen waits for the mail of the worker that waits for it.
+/// The stolen half waits for mail to the worker that waits for the half.
 #[test]
 fn a_stolen_half_broadcasts_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     let all = within(|| {
@@ -84,7 +84,7 @@ fn a_stolen_half_broadcasts_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     assert_eq!(all, [0, 1]);
 }
 
-/// The job lies in the caller's own deque, below what the wait may pop.
+/// The job lies in the caller's own deque, below the jobs that the wait may pop.
 #[test]
 fn block_on_for_an_own_job_with_two_fifths_of_the_stack_free_in_deep_nesting() {
     let seven = within(|| {
@@ -114,7 +114,7 @@ fn block_on_for_own_jobs_on_all_workers_with_two_fifths_of_the_stack_free_in_dee
     assert_eq!(all, [7, 7]);
 }
 
-/// Jobs of a scope nest as the program does.
+/// Jobs of a scope nest like the program's own calls.
 #[test]
 fn a_scope_with_a_tenth_of_the_stack_free_in_deep_nesting() {
     let ran = within(|| {
@@ -135,7 +135,7 @@ fn descendants_only(workers: usize) -> Runtime {
     pool.build().unwrap()
 }
 
-/// A task that yields for ever keeps none in the queue waiting.
+/// A task that yields for ever does not starve tasks in the queue.
 #[test]
 fn a_task_that_yields_beside_a_wait_for_the_outside_lets_others_go() {
     within(|| {
@@ -149,7 +149,7 @@ fn a_task_that_yields_beside_a_wait_for_the_outside_lets_others_go() {
                 }
             }));
             let closure = move || {
-                // Comes from outside, so into the queue.
+                // This task comes from outside, so it goes into the queue.
                 blitz::spawn(async {}).join().unwrap();
                 stop.store(true, SeqCst);
             };
@@ -224,7 +224,7 @@ fn a_forgotten_shield_ends_beside_a_task_that_yields() {
     }
 }
 
-/// All workers wait for something outside of the pool, and one gives the section back.
+/// All workers wait for something outside the pool, and one gives the section back.
 #[test]
 fn a_forgotten_shield_ends_beside_a_wait_for_the_outside() {
     for workers in [1, 2] {
@@ -260,7 +260,7 @@ fn a_forgotten_shield_ends_beside_a_wait_for_the_outside() {
                 std::thread::yield_now();
             }
             let dropping = std::thread::spawn(move || drop(runtime));
-            // The handle's own reason is gone, and that of the section is left.
+            // The handle's own hold is gone; that of the section is left.
             wait_for(|| handle.dump().task_holds == 1);
             go.send(7).unwrap();
             assert_eq!(task.join().unwrap(), 7);
@@ -273,7 +273,7 @@ struct Blocks(AtomicUsize);
 
 impl std::task::Wake for Blocks {
     fn wake(self: Arc<Self>) {
-        // On a worker: it helps meanwhile, and calls the next of the wakers that the driver keeps.
+        // This runs on a worker: while it waits, it calls the next of the driver's kept wakers.
         block_on(blitz::time::sleep(Duration::from_millis(1)));
         self.0.fetch_add(1, SeqCst);
     }

@@ -21,7 +21,8 @@ const fn rounds(optimised: usize) -> usize {
     if cfg!(debug_assertions) { optimised.div_ceil(10) } else { optimised }
 }
 
-/// Opens after a number of knocks; keeps the newest waker only, as a future must expect.
+/// Opens after a number of knocks. It keeps only the newest waker, as the contract of futures
+/// allows.
 #[derive(Default)]
 struct Gate {
     state: Mutex<(u32, Option<Waker>)>,
@@ -66,7 +67,7 @@ impl Future for Waits {
     }
 }
 
-/// Returns once each task that was spawned is counted as ended, which it is a moment after its end.
+/// Returns once each spawned task is counted as ended. That happens a moment after its end.
 fn wait_until_all_counted(runtime: &Runtime) {
     wait_for(|| {
         let metrics = runtime.metrics().tasks;
@@ -497,7 +498,8 @@ fn a_job_that_comes_at_the_moment_of_the_end_may_wait_for_a_task() {
             drop(runtime.spawn(async move {
                 begun.send(()).unwrap();
                 jitter(&mut theirs);
-                // Neither the only reason to go on nor one that was there before.
+                // Something else also keeps the pool running, and this job may begin after the end
+                // has begun.
                 drop(blitz::spawn_cpu(move || assert!(never.join().unwrap_err().is_cancelled())));
             }));
             begins.recv().unwrap();

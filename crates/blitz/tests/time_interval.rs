@@ -1,4 +1,4 @@
-//! Intervals, and what they do about missed ticks. The clock stands, so that the ticks are exact.
+//! Intervals, and how they handle missed ticks. The clock is paused, so that the ticks are exact.
 
 use blitz::time::{
     self, Duration, Instant, Interval, MissedTickBehavior, interval, interval_at, sleep, timeout,

@@ -1,4 +1,4 @@
-//! How late timers may be, by setting: what ends, what is never early, what stays exact.
+//! The slack of timers: every timer fires, none is early, and a paused clock stays exact.
 
 mod common;
 
@@ -47,7 +47,7 @@ fn whatever_the_slack_timers_end_and_none_is_early() {
     });
 }
 
-/// It counts as a second, after which all that is due comes at once.
+/// It counts as one second; then all due timers fire at once.
 #[test]
 fn a_slack_without_end_ends() {
     watched("a_slack_without_end_ends", |watch| {
@@ -90,7 +90,8 @@ fn an_earlier_timer_of_another_thread_gets_the_driver_up() {
             let hour = runtime.spawn(sleep(HOUR));
             for n in 0..20 {
                 wait_for(|| runtime.pool().dump().all_sleep);
-                // This thread is no worker and has the timer in the wheel of all others.
+                // This thread is not a worker, so its timer is in the wheel that such threads
+                // share.
                 runtime.block_on(sleep(MS));
                 wait_for(|| runtime.pool().dump().all_sleep);
                 runtime.spawn(sleep(MICRO * (n * 50))).join().unwrap();
@@ -129,7 +130,7 @@ async fn exact_times() {
         assert!(timeout(time, pending::<()>()).await.is_err());
         assert_eq!(before.elapsed(), 2 * time);
     }
-    // Those that are a microsecond apart do not fire together.
+    // Timers that are a microsecond apart do not fire together.
     let near = [5, 3, 4, 1, 2].map(|n| {
         let deadline = start + 3 * HOUR + n * MICRO;
         blitz::spawn(async move {
@@ -148,7 +149,7 @@ async fn exact_times() {
     }
 }
 
-/// Workers find sockets ready at each look, and one event at a time.
+/// Workers find sockets ready each time they check, and get one event at a time.
 #[test]
 fn timers_fire_beside_a_busy_driver() {
     watched("timers_fire_beside_a_busy_driver", |watch| {
@@ -189,7 +190,7 @@ fn timers_fire_with_each_backend() {
     watched("timers_fire_with_each_backend", |watch| {
         for backend in [Backend::Auto, Backend::Readiness, Backend::IoUring] {
             let builder = with_slack(2, 40 * MICRO).backend(backend);
-            // What the system forbids is no failure.
+            // A backend that the system forbids is not a failure.
             let Ok(runtime) = builder.build() else { continue };
             let runtime = watch.runtime(runtime);
             runtime.block_on(async {

@@ -64,7 +64,7 @@ impl Visit for Text {
     }
 }
 
-/// What all pools of this process have said.
+/// The events of all pools of this process.
 fn heard() -> Heard {
     static HEARD: OnceLock<Heard> = OnceLock::new();
     let listen = || {
@@ -89,7 +89,8 @@ fn a_stall_is_an_event() {
             }
         });
         wait_for(|| begun.load(SeqCst));
-        // Something has to wait, or the watch does not look; a relief worker takes no jobs.
+        // The watch checks workers only while work waits. This is a job, because a relief worker
+        // takes none.
         let waits = pool.spawn_cpu(|| ());
         stuck.join().unwrap();
         waits.join().unwrap();

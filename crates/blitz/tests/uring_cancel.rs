@@ -20,7 +20,7 @@ fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     std::pin::Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// How many receives each task makes that cancels nothing.
+/// The number of receives of each task that cancels nothing.
 const RECEIVES: usize = 8_000;
 
 #[test]
@@ -38,7 +38,7 @@ fn no_operation_is_cancelled_in_place_of_another() {
                         while !over.load(SeqCst) {
                             let mut receive = Box::pin(there.recv_owned(vec![0; 1]));
                             let begun = poll_once(&mut receive);
-                            // The operation completes about when it is cancelled.
+                            // The operation completes about the time when it is cancelled.
                             here.try_write(b"x").unwrap();
                             if begun.is_pending() {
                                 blitz::task::yield_now().await;

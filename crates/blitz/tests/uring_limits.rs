@@ -96,7 +96,7 @@ fn the_end_of_a_runtime_collects_all_that_is_cancelled() {
                 })
                 .await
                 .unwrap();
-                // Those that are left run when the runtime ends, and cancel their operations.
+                // The remaining tasks run when the runtime ends, and cancel their operations.
                 tasks.detach_all();
                 forget(here);
             });

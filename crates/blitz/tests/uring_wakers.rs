@@ -12,8 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
-/// What is done whenever one of its wakers is cloned, woken or dropped: an operation begins and is
-/// dropped.
+/// Begins and drops an operation whenever one of its wakers is cloned, woken or dropped.
 struct Hook {
     handle: Handle,
     stream: UnixStream,

@@ -1,5 +1,5 @@
-//! Wakers that are the user's own code, called for sockets and timers: they may block, wait, call
-//! back and panic.
+//! Custom wakers of the user, called for sockets and timers: they may block, wait, call Blitz and
+//! panic.
 
 mod common;
 
@@ -35,7 +35,7 @@ impl<F: FnOnce() + Send + 'static> Wake for Calls<F> {
 /// A future that was polled once, in a pool, and waits with a waker of the user's.
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A sleep in the pool of `handle` that calls `f` on the worker that finds that it is over.
+/// A sleep in the pool of `handle` that calls `f` when it is over, on the worker that notices.
 fn call_after(handle: &Handle, millis: u64, f: impl FnOnce() + Send + 'static) -> Waiting {
     let waker = Calls::waker(f);
     let _entered = handle.enter();
@@ -106,7 +106,7 @@ fn a_waker_may_wait_for_a_task_that_a_socket_feeds() {
                 joins();
             }
         });
-        // Only while the waker waits does the socket have something.
+        // The socket gets data only while the waker waits.
         wait_for(|| called.load(SeqCst));
         handle.block_on(async { there.write_u8(7).await }).unwrap();
         assert_eq!(receive.recv().unwrap(), 7);
@@ -124,7 +124,7 @@ fn a_waker_that_waits_stops_no_other() {
             finished.send(0).unwrap();
         };
         let _first = call_after(handle, 1, waits);
-        // All of them come due at once with the first, and only the last one lets it go on.
+        // All of them are due together with the first, and only the last one lets the first go on.
         let mut rest = Vec::new();
         for number in 1..8 {
             let send = send.clone();
@@ -153,7 +153,7 @@ fn a_waker_that_blocks_its_thread_stops_no_other() {
             let (send, receive) = mpsc::channel();
             let (done, is_done) = mpsc::channel();
             let _blocks = call_after(&handle, 1, move || {
-                // What is sent is another timer's, whose waker is the user's as well.
+                // The waker of another timer, also a custom one, sends this.
                 receive.recv().unwrap();
                 receive.recv().unwrap();
                 done.send(()).unwrap();

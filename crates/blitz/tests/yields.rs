@@ -1,5 +1,5 @@
-//! Tasks that yield: the runner takes note of it without a wake, so these look where a note could
-//! get lost.
+//! Tasks that yield. The worker notes a yield without a wake, so these tests check that no note
+//! gets lost.
 
 mod common;
 
@@ -18,7 +18,8 @@ fn yields(context: &mut Context<'_>) -> YieldNow {
     yielding
 }
 
-/// A waker between a task and a future in it, which is polled only if that was woken.
+/// A waker between a task and a future inside it. The task polls the future only if this waker
+/// was woken.
 struct Between {
     woken: AtomicBool,
     task: Mutex<Waker>,
@@ -129,7 +130,8 @@ fn a_poll_that_yields_and_ends_is_the_last() {
                 })
             });
             runtime.block_on(task).unwrap();
-            // The next one has the memory of the last, and is not taken for one that has yielded.
+            // The next task reuses the memory of the last one, and must not count as having
+            // yielded.
             let waits = runtime.spawn(poll_fn(|_| Poll::<()>::Pending));
             waits.abort();
             assert!(runtime.block_on(waits).unwrap_err().is_cancelled());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-/// What such a waker calls, and how often it did.
+/// The closure that such a waker calls, and how often it was called.
 pub struct Hostile {
     call: Box<dyn Fn() + Send + Sync>,
     pub clones: AtomicUsize,
@@ -18,7 +18,7 @@ pub struct Hostile {
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
 impl Hostile {
-    /// A waker that calls `call`, and what it counts.
+    /// Returns a waker that calls `call`, and its counters.
     pub fn new(call: impl Fn() + Send + Sync + 'static) -> (Arc<Hostile>, Waker) {
         let hostile = Arc::new(Hostile {
             call: Box::new(call),
@@ -26,7 +26,7 @@ impl Hostile {
             wakes: AtomicUsize::new(0),
             drops: AtomicUsize::new(0),
         });
-        // SAFETY: the functions below keep the contract of a waker, whose data is a count of an
+        // SAFETY: the functions below keep the contract of a waker. Its data owns one count of an
         // `Arc`.
         let waker = unsafe { Waker::from_raw(raw(hostile.clone())) };
         (hostile, waker)
@@ -42,17 +42,17 @@ fn raw(hostile: Arc<Hostile>) -> RawWaker {
     RawWaker::new(Arc::into_raw(hostile).cast(), &VTABLE)
 }
 
-/// The count that a waker's data is.
+/// Returns the `Arc` whose count the waker's data owns.
 ///
 /// # Safety
-/// 1. `data` is that of a waker of this file, which is used up.
+/// 1. `data` belongs to a waker of this file, and the call consumes the waker.
 unsafe fn take(data: *const ()) -> Arc<Hostile> {
     // SAFETY: `raw` made it of an `Arc` (obligation 1).
     unsafe { Arc::from_raw(data.cast()) }
 }
 
 unsafe fn clone(data: *const ()) -> RawWaker {
-    // SAFETY: the count stays the waker's, since it is given back below.
+    // SAFETY: the waker keeps its count, which is given back below.
     let hostile = unsafe { take(data) };
     hostile.called(&hostile.clones);
     let waker = raw(hostile.clone());
@@ -61,20 +61,20 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 }
 
 unsafe fn wake(data: *const ()) {
-    // SAFETY: the waker is used up.
+    // SAFETY: the call consumes the waker.
     let hostile = unsafe { take(data) };
     hostile.called(&hostile.wakes);
 }
 
 unsafe fn wake_by_ref(data: *const ()) {
-    // SAFETY: the count stays the waker's, since it is given back below.
+    // SAFETY: the waker keeps its count, which is given back below.
     let hostile = unsafe { take(data) };
     hostile.called(&hostile.wakes);
     std::mem::forget(hostile);
 }
 
 unsafe fn drop_waker(data: *const ()) {
-    // SAFETY: the waker is used up.
+    // SAFETY: the call consumes the waker.
     let hostile = unsafe { take(data) };
     hostile.called(&hostile.drops);
 }

@@ -1,4 +1,4 @@
-//! A watchdog for tests that could hang: it says what the pools look like, then ends the process.
+//! A watchdog for tests that could hang: it dumps the pools, then ends the process.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
@@ -29,14 +29,14 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Has the watchdog dump `pool`, too.
+    /// Makes the watchdog dump `pool`, too.
     pub fn pool(&self, pool: Pool) -> Arc<Pool> {
         let pool = Arc::new(pool);
         self.pools.lock().unwrap().push(Arc::downgrade(&pool));
         pool
     }
 
-    /// Has the watchdog dump `runtime`, too.
+    /// Makes the watchdog dump `runtime`, too.
     pub fn runtime(&self, runtime: Runtime) -> Runtime {
         self.handles.lock().unwrap().push(runtime.handle());
         runtime
@@ -55,7 +55,7 @@ pub fn watched<R>(name: &'static str, test: impl FnOnce(&Watch) -> R) -> R {
     let (done, is_done) = channel::<()>();
     let dog = std::thread::spawn(move || {
         if let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(PATIENCE) {
-            // Not `eprintln`, which the test harness keeps for itself.
+            // Not `eprintln`, which the test harness captures.
             let mut out = std::io::stderr();
             let _ = writeln!(out, "watchdog: {name} hangs");
             for pool in pools.lock().unwrap().iter().filter_map(std::sync::Weak::upgrade) {
@@ -168,7 +168,7 @@ where
     on_each_size_of(name, Runtime::builder, test);
 }
 
-/// The same, on the stealing scheduler and on the signal scheduler.
+/// As `on_each_size`, on both schedulers.
 pub fn on_each_scheduler<F>(name: &'static str, test: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -178,7 +178,7 @@ where
     }
 }
 
-/// The same on runtimes of this builder.
+/// As `on_each_size`, on runtimes of this builder.
 pub fn on_each_size_of<F>(name: &'static str, builder: impl Fn() -> Builder, test: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -197,12 +197,12 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     (here, there)
 }
 
-/// What the pool's driver watches, and the tasks that wait for it.
+/// Counts the descriptors that the pool's driver watches, and the waiting tasks.
 pub fn io_metrics(handle: &Handle) -> blitz_io::IoMetrics {
     blitz_io::IoDriver::of(handle).unwrap().metrics()
 }
 
-/// Sends back what comes until no more does; how much it was.
+/// Echoes bytes until the peer stops; returns how many.
 pub async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
     let (mut read, mut write) = stream.split();
     blitz::io::copy(&mut read, &mut write).await

@@ -1,11 +1,11 @@
-//! Traces as other programs read them.
+//! The file formats of traces.
 
 use super::ALL;
 use super::common::watched;
 use blitz::{Pool, Runtime, Trace, region};
 use std::collections::HashMap;
 
-/// A program with something of each kind, and its trace.
+/// Runs a program with events of each kind; returns its trace.
 fn sample(runtime: &Runtime) -> Trace {
     runtime.install(|| region("outer \"quoted\"\n", || region("inner", || ())));
     runtime.spawn_blocking(|| ()).join().unwrap();
@@ -85,7 +85,7 @@ fn text(message: &[u8], field: u64) -> Option<String> {
     bytes(message, field).map(|text| String::from_utf8(text.to_vec()).unwrap())
 }
 
-/// What a file for Perfetto says.
+/// The contents of a Perfetto file.
 #[derive(Default)]
 struct Decoded {
     /// Names by track.

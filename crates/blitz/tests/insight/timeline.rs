@@ -29,7 +29,7 @@ fn regions_nest_in_the_job_that_they_are_in() {
     assert!([outer, first, second, after].iter().all(|slice| slice.kind == SliceKind::Region));
     assert!(lies_in(first, outer) && lies_in(second, outer));
     assert!(first.end <= second.begin && outer.end <= after.begin);
-    // The job may not have said yet that it has ended.
+    // The end of the job may not be recorded yet.
     let job = slice(track, "job");
     assert!(job.kind == SliceKind::Job && lies_in(outer, job) && lies_in(after, job));
     let order: Vec<_> =
@@ -101,7 +101,7 @@ fn short_polls_are_recorded_in_batches() {
         assert!(batches.iter().any(|batch| batch.name == "127 polls"), "{batches:?}");
         let events = runtime.metrics().trace.busy;
         assert!(events < 10_000, "{events} events");
-        // What one that is timed stands for is counted with it.
+        // A timed poll also counts for the polls that were not timed.
         let tasks = runtime.metrics().tasks;
         assert!(tasks.poll_times.count() > 9_000 && tasks.poll_times.count() <= tasks.polled);
     });
@@ -137,7 +137,7 @@ fn a_worker_that_waits_for_work_parks() {
         let time = runtime.metrics().workers[0].time;
         assert!(time.park > Duration::ZERO, "{time:?}");
         assert_eq!(time.poll, Duration::ZERO, "it has never polled: {time:?}");
-        // A job may reach the worker just before it sleeps: then none has to wake it.
+        // A job may reach the worker just before it sleeps; then no wake-up is needed.
         wait_for(|| {
             wait_for(parks);
             runtime.install(|| ());
@@ -171,7 +171,8 @@ fn a_worker_that_does_not_come_back_is_counted_as_stalled() {
             }
         });
         wait_for(|| begun.load(SeqCst));
-        // Something has to wait, or the watch does not look; a relief worker takes no jobs.
+        // The watch checks workers only while work waits. This is a job, because a relief worker
+        // takes none.
         let waits = pool.spawn_cpu(|| ());
         stuck.join().unwrap();
         waits.join().unwrap();
@@ -211,7 +212,7 @@ fn a_trace_goes_back_as_far_as_it_was_asked_to() {
     pool.install(|| region("before", || ()));
     let before = pool.trace(Duration::ZERO);
     assert!(slices(&before, "before").is_empty() && before.begin == before.end);
-    // Of a pool that has ended, too.
+    // A trace of a pool that has ended is possible, too.
     let handle = pool.handle();
     drop(pool);
     assert_eq!(slices(&handle.trace(Duration::MAX), "before").len(), 1);

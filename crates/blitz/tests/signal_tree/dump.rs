@@ -62,7 +62,8 @@ fn a_dump_shows_how_many_had_a_slot_before() {
     });
 }
 
-/// What is left of a text behind the JSON value that it begins with; what is wrong is the error.
+/// Parses the JSON value at the start of a text. Returns the text after it, or the wrong part as
+/// the error.
 fn after_value(text: &str) -> Result<&str, &str> {
     match text.as_bytes().first() {
         Some(b'{') => after_items(&text[1..], '}', |item| {

@@ -1,4 +1,4 @@
-//! An idle tree is empty, whatever happened before, and its books balance.
+//! An idle tree is empty, whatever happened before, and its counts add up.
 
 use crate::common::{wait_for_parked, watched};
 use crate::{

@@ -14,8 +14,8 @@ fn tasks_behind_one_leaf_get_as_many_workers() {
     watched("tasks behind one leaf", |watch| {
         for workers in [2, 4, 8, 64] {
             for _ in 0..rounds(100) {
-                // A new one each time: a worker that has ended tasks of others has slots behind
-                // their leaves.
+                // A new runtime each time: a worker that has ended tasks of other workers has slots
+                // in their leaves.
                 let runtime = signal_runtime(watch, workers);
                 let all_run = Arc::new(Barrier::new(workers + 1));
                 let arrived = Arc::new(AtomicUsize::new(0));
@@ -38,8 +38,8 @@ fn tasks_behind_one_leaf_get_as_many_workers() {
                     *behind.entry(task.slot.unwrap().0).or_default() += 1;
                 }
                 all_run.wait();
-                // The last one stays in the spawner's LIFO slot; those that are rescued from there
-                // go anywhere.
+                // The last task stays in the spawner's LIFO slot; tasks that the watch rescues from
+                // there go anywhere.
                 let elsewhere = 1 + runtime.metrics().tasks.rescued;
                 assert!(behind.values().sum::<u64>() + 1 >= workers as u64, "{behind:?}");
                 assert!(behind.values().max().unwrap() + elsewhere >= workers as u64, "{behind:?}");
@@ -75,8 +75,8 @@ fn many_leaves_are_empty_in_the_end_and_used_again() {
             wait_until_empty(&runtime);
         }
         assert!(leaves[0] >= 100_000 / (64 * 64), "{leaves:?}");
-        // The workers that spawn and end a task may be others than in the round before, and have
-        // stocks of their own.
+        // The workers that spawn and end the tasks may change from round to round, and each worker
+        // has a slot cache of its own.
         assert!(leaves[2] <= 2 * leaves[0], "{leaves:?}");
     });
 }

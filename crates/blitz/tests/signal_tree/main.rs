@@ -1,6 +1,5 @@
-//! What the signal scheduler promises beyond what both do: an idle tree is empty and balanced,
-//! runnable tasks get workers, wakes coalesce, none is lost, slots are given back; and dumps show
-//! all of it.
+//! The additional promises of the signal scheduler: an idle tree is empty and balanced, runnable
+//! tasks get workers, wakes coalesce, none is lost, slots are given back; and dumps show all of it.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -34,17 +33,17 @@ fn signals(runtime: &Runtime) -> SignalMetrics {
     runtime.metrics().tasks.signal.unwrap()
 }
 
-/// Whether nothing is going on, as far as a dump can tell.
+/// Whether the pool is idle, as far as a dump can tell.
 fn is_idle(dump: &Dump) -> bool {
     let tree = dump.signal.as_ref().unwrap();
     let is_empty = tree.roots.iter().chain(&tree.leaves).all(|&word| word == 0);
-    // The relief worker waits in the driver, and is no sleeper of the tree.
+    // The relief worker waits in the driver, and is not a sleeper of the tree.
     let asleep = dump.workers.iter().filter(|worker| worker.word == "SLEEPING").count();
     let is_balanced = tree.permits == 0 && tree.sleepers == asleep;
     is_empty && is_balanced && dump.all_sleep && dump.queued == 0
 }
 
-/// Returns once nothing is going on, and each permit that was given has been taken.
+/// Returns once the pool is idle, and each permit that was given has been taken.
 fn wait_until_idle(runtime: &Runtime) {
     wait_for(|| {
         let metrics = signals(runtime);
@@ -52,7 +51,7 @@ fn wait_until_idle(runtime: &Runtime) {
     });
 }
 
-/// Returns once nothing is going on, and no task is left.
+/// Returns once the pool is idle, and no task is left.
 fn wait_until_empty(runtime: &Runtime) {
     wait_until_idle(runtime);
     wait_for(|| runtime.pool().dump().tasks.is_empty());
@@ -95,7 +94,7 @@ impl Bell {
     }
 }
 
-/// Listens to a bell until that is silent.
+/// Listens to a bell until the bell is closed.
 struct Listens(Arc<Bell>);
 
 impl Future for Listens {
@@ -114,7 +113,7 @@ impl Future for Listens {
     }
 }
 
-/// As many bells, each with a task that waits for it.
+/// Makes `count` bells, each with a task that waits for it.
 fn bells(runtime: &Runtime, count: usize) -> Vec<Arc<Bell>> {
     let bells: Vec<Arc<Bell>> = (0..count).map(|_| Arc::default()).collect();
     bells.iter().for_each(|bell| drop(runtime.spawn(Listens(bell.clone()))));

@@ -77,7 +77,7 @@ fn yielding_and_signalled_tasks_do_not_starve_each_other() {
                 bells.iter().for_each(|bell| bell.ring());
                 wait_for(|| bells.iter().all(|bell| bell.is_heard()));
             }
-            // Each of them goes on while the ringing never stops.
+            // Each yielding task goes on while the ringing never stops.
             let before: Vec<_> = turns.iter().map(|turns| turns.load(SeqCst)).collect();
             let has_gone_on = |at: usize| turns[at].load(SeqCst) >= before[at] + rounds(1_000);
             while !(0..8).all(has_gone_on) {
