@@ -1,4 +1,4 @@
-//! The context of another runtime that every thread of a pool is in.
+//! The context of another runtime, which every thread of a pool enters.
 
 #![forbid(unsafe_code)]
 
@@ -9,25 +9,25 @@ use std::sync::Arc;
 
 /// The context of another runtime, which a pool keeps for its threads.
 pub(crate) trait Ambient: Any + Send + Sync {
-    /// Makes the context the current one of this thread until the guard is dropped, on this thread.
+    /// Enters the context on this thread until the guard is dropped, on this thread.
     ///
-    /// Guards are dropped newest first. `None` if the context is the current one already, or if
+    /// Guards are dropped newest first. Returns `None` if this context is already current, or if
     /// the thread's locals are being destroyed.
     fn enter(&self) -> Option<AmbientGuard>;
 
-    /// Returns whether the current thread is one of the other runtime's own.
+    /// Returns whether the current thread belongs to the other runtime.
     fn is_here(&self) -> bool;
 
     /// Ends the other runtime and waits for its threads, unless called on one of them.
     ///
-    /// Called once, by the last worker: its pool has no tasks any more.
+    /// Called once, by the last worker, when its pool has no tasks left.
     fn end(&self);
 
-    /// Counts the tasks that the end waits for; 0 before the end has begun and after it.
+    /// Counts the tasks that shutdown waits for; 0 before shutdown begins and after it ends.
     fn unfinished(&self) -> usize;
 }
 
-/// Leaves the context when it is dropped. It stays on its thread.
+/// Leaves the context when dropped. It must stay on its thread.
 pub(crate) type AmbientGuard = Box<dyn Any>;
 
 thread_local! {
@@ -40,7 +40,7 @@ pub(crate) fn replace_own(ambient: Option<Arc<dyn Ambient>>) -> Option<Arc<dyn A
     OWN.try_with(|own| own.replace(ambient)).ok().flatten()
 }
 
-/// Enters the context of the worker that this thread is, unless it is the current one.
+/// Enters the context of this thread's worker, unless it is already current.
 #[cold]
 pub(super) fn enter_own() -> Option<AmbientGuard> {
     let own = OWN.try_with(|own| own.borrow().clone()).ok().flatten();

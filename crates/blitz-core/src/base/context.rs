@@ -28,11 +28,11 @@ struct Polled {
     budget: Cell<Budget>,
     /// How many polls of tasks are on this thread's stack.
     depth: Cell<u32>,
-    /// How many places are on the stack where a worker runs something in between.
+    /// How many asides are on this thread's stack: see [`Aside`].
     asides: Cell<u32>,
-    /// The number of the newest of them, counted over the thread's life; zero if there is none.
+    /// The number of the newest aside, counted over the thread's life; zero if there is none.
     aside: Cell<u64>,
-    /// How many this thread has begun.
+    /// How many asides this thread has begun.
     begun: Cell<u64>,
     /// Whether the thread has entered a pool, in this aside.
     entered: Cell<bool>,
@@ -47,7 +47,7 @@ struct Current(*mut Header);
 
 impl Current {
     const NONE: Current = Current(ptr::null_mut());
-    /// Headers are aligned, so that their addresses are even.
+    /// Headers are aligned, so their addresses are even and the lowest bit is free.
     const YIELDED: usize = 1;
 
     #[inline]
@@ -72,7 +72,7 @@ impl Current {
 pub(crate) struct Budget(u32);
 
 impl Budget {
-    /// No limit: outside of tasks, and in `unconstrained`.
+    /// No limit: outside tasks, and in `unconstrained`.
     pub(crate) const UNLIMITED: Budget = Budget(u32::MAX);
     /// The budget of every new poll.
     pub(crate) const FULL: Budget = Budget(BUDGET_PER_POLL);
@@ -123,7 +123,7 @@ pub(crate) struct Aside {
     before: (Current, Budget),
     aside: u64,
     entered: bool,
-    /// Left before the other values are restored.
+    /// Dropped before the other values are restored.
     ambient: Option<AmbientGuard>,
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn aside() -> u64 {
     POLLED.try_with(|polled| polled.aside.get()).unwrap_or(0)
 }
 
-/// Whether no task is current. It must be so where a job begins.
+/// Whether no task is current. This must hold where a job begins.
 pub(crate) fn is_outside_of_tasks() -> bool {
     POLLED.try_with(|polled| polled.task.get().task().is_none()).unwrap_or(true)
 }
@@ -184,7 +184,7 @@ pub(crate) fn task() -> Option<TaskRef> {
 }
 
 /// Notes that the current task is to be polled again, after others. Returns false and does nothing
-/// if `waker` is not that task's own: then the maker of the waker wants to be notified.
+/// if `waker` does not belong to that task: then the caller must wake that waker.
 #[inline]
 pub(crate) fn yield_task(waker: &Waker) -> bool {
     let note = |polled: &Polled| {
@@ -226,7 +226,7 @@ pub(crate) fn set_ambient(ambient: bool) {
     let _ = POLLED.try_with(|polled| polled.ambient.set(ambient));
 }
 
-/// Puts another budget in place while `f` runs.
+/// Replaces the budget while `f` runs.
 pub(crate) fn with_budget<R>(budget: Budget, f: impl FnOnce() -> R) -> R {
     struct Restore(Budget);
     impl Drop for Restore {

@@ -1,14 +1,14 @@
-//! Events of the crate `tracing` that are rare: with the feature `tracing`, else nothing.
+//! Rare events for the crate `tracing`. Without the feature `tracing` nothing happens.
 
 #![forbid(unsafe_code)]
 
-/// A worker has not come back from one poll or job for many looks of the watch.
+/// Reports that a worker was in one poll or job for many rounds of the watch.
 #[cfg(feature = "tracing")]
 pub(crate) fn stalled(worker: usize, is_poll: bool, looks: u32) {
     let inside = if is_poll { "poll" } else { "job" };
     tracing::warn!(target: "blitz::stall", worker, inside, looks, "a worker does not come back");
 }
 
-/// The same without a listener.
+/// Does nothing without the feature `tracing`.
 #[cfg(not(feature = "tracing"))]
 pub(crate) fn stalled(_: usize, _: bool, _: u32) {}

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// The id of a task or job: a serial number, unique in the process.
 ///
-/// Of two ids the greater one is not always the newer one.
+/// A greater id is not always the newer one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(Serial);
 
@@ -20,12 +20,12 @@ impl Id {
         Id(task.serial())
     }
 
-    /// Of a task that a worker shows to others.
+    /// The id of a task that a worker shows to other threads.
     pub(crate) fn of_shown(task: ShownTask) -> Id {
         Id(task.serial())
     }
 
-    /// A new one.
+    /// Creates a new id.
     pub(crate) fn next() -> Id {
         Id(Serial::next())
     }

@@ -1,4 +1,4 @@
-//! Modules that know nothing of pools: errors, panics, ids, and which task a thread polls.
+//! Modules that do not depend on pools: errors, panics, ids, and the current task of a thread.
 
 pub(crate) mod ambient;
 pub(crate) mod context;

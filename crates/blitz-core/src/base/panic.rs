@@ -1,4 +1,4 @@
-//! Routes panics: to the thread that waits, else to the pool's handler. None is lost.
+//! Routes panics: to the waiting thread, or else to the pool's handler. None is lost.
 
 use blitz_parts::prim::{model_has_failed, thread};
 use std::io::Write;
@@ -15,7 +15,7 @@ pub(crate) fn resume_if_err<R>(result: thread::Result<R>) -> R {
     }
 }
 
-/// The text of a panic, where it has one.
+/// The text of a panic, if it has one.
 pub(crate) fn message(payload: &Payload) -> &str {
     if let Some(text) = payload.downcast_ref::<&'static str>() {
         text

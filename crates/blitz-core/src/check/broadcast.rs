@@ -1,4 +1,4 @@
-//! Jobs for each worker alone.
+//! Jobs that are posted to one worker each.
 
 use super::futures::{Gate, yield_now};
 use super::{Runtime, any_settings, canary, check, post_in, spawn, still};
@@ -7,7 +7,7 @@ use crate::{block_on, join};
 use blitz_parts::prim::{AtomicUsize, Relaxed, Step, any_below, thread};
 use std::sync::Arc;
 
-/// Closures run on all workers, called from outside, from a job and from a task, beside other work.
+/// A thread outside, a job and a task broadcast at the same time.
 fn everywhere() {
     let runtime = Runtime::new(1 + any_below(3));
     let workers = runtime.pool.num_workers();
@@ -41,7 +41,7 @@ fn canary_a_worker_with_mail_sleeps() {
     canary(Step::WorkerSeesMail, still(everywhere));
 }
 
-/// Jobs are posted while the workers leave, by a job of an exit handler and by other workers.
+/// The pool ends while two broadcasts are under way: one from outside, one from a job.
 fn at_the_end() {
     let count = Arc::new(AtomicUsize::new(0));
     let runtime = Runtime::new(2);

@@ -1,4 +1,4 @@
-//! Workers that wait for descendants only.
+//! Workers that run only descendants while they wait.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, any_settings, canary, check, spawn};
@@ -10,7 +10,7 @@ fn careful(workers: usize) -> Runtime {
     Runtime::of(any_settings(workers).wait_policy(WaitPolicy::DescendantsOnly))
 }
 
-/// A lock is held across a `join`: no unrelated job that wants it begins on top of its holder.
+/// A job holds a lock across a `join`. No unrelated job that needs the lock may start on top of it.
 fn a_lock_across_a_join() {
     let runtime = careful(1 + any_below(3));
     let total = Arc::new(Mutex::new(0));
@@ -36,7 +36,7 @@ fn a_lock_may_be_held_across_a_join() {
     check(3_000, a_lock_across_a_join);
 }
 
-/// Forks of forks are stolen; those that wait follow the thieves.
+/// Forks of forks are stolen. The workers that wait for them follow the thieves.
 fn leapfrogs() {
     let runtime = careful(3);
     let ran = Arc::new(AtomicUsize::new(0));
@@ -57,8 +57,7 @@ fn forks_of_forks_are_found() {
     check(3_000, leapfrogs);
 }
 
-/// A scope on one worker waits, while the other is blocked, for a job that comes from outside of
-/// the pool.
+/// A scope waits for a job from outside the pool, while the other worker is blocked.
 fn a_scope_fed_from_outside() {
     let runtime = careful(2);
     let (event, blocked) = (Event::new(), Gate::new());

@@ -1,5 +1,5 @@
-//! What became of each future and closure of a program. The checker does not see it: it is no step
-//! of a schedule.
+//! Records the fate of each future and closure of a program. The checker does not see it, so it
+//! adds no steps to a schedule.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -10,7 +10,7 @@ std::thread_local! {
     static CURRENT: RefCell<Arc<Ledger>> = RefCell::default();
 }
 
-/// The books of one program.
+/// The records of one program.
 #[derive(Default)]
 pub(super) struct Ledger {
     futures: Mutex<Vec<Arc<Record>>>,
@@ -19,13 +19,13 @@ pub(super) struct Ledger {
     faults: Mutex<Vec<String>>,
 }
 
-/// What became of one future or closure.
+/// The fate of one future or closure.
 #[derive(Default)]
 pub(super) struct Record {
     pub(super) polled_now: AtomicBool,
     pub(super) completed: AtomicUsize,
     pub(super) dropped: AtomicUsize,
-    /// It may be dropped without having run.
+    /// Whether it may be dropped without having run.
     pub(super) may_be_refused: bool,
 }
 
@@ -40,7 +40,7 @@ impl Record {
 }
 
 impl Ledger {
-    /// Opens new books for the program that begins.
+    /// Starts a new ledger for a program.
     pub(super) fn begin() -> Arc<Ledger> {
         CURRENT.with_borrow_mut(|current| {
             *current = Arc::default();
@@ -48,7 +48,7 @@ impl Ledger {
         })
     }
 
-    /// The books of the program that runs.
+    /// The ledger of the running program.
     pub(super) fn current() -> Arc<Ledger> {
         CURRENT.with_borrow(Arc::clone)
     }
@@ -60,7 +60,7 @@ impl Ledger {
         record
     }
 
-    /// Follows a closure that has to run.
+    /// Follows a closure that must run.
     pub(super) fn follow<T>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
@@ -68,7 +68,7 @@ impl Ledger {
         self.follow_as(Record::default(), job)
     }
 
-    /// Follows a closure that comes too late, perhaps.
+    /// Follows a closure that may arrive too late to run.
     pub(super) fn follow_late<T>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,

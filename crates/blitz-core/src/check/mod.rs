@@ -1,22 +1,22 @@
-//! Pools as they are shipped, under random schedules: what the models, each of a few threads and a
-//! few steps, do not show.
+//! Runs shipped pools under random schedules. This covers whole programs, while each model covers a
+//! few threads and a few steps.
 //!
 //! `--cfg blitz_shuttle` swaps the locks, threads, thread-locals and the clock of this crate for
 //! the checker's (see `blitz_parts::prim`), and makes rings, intervals and batches small.
-//! Everything else is what users run: both schedulers, both wait policies, forks that are published
-//! on demand or at once. Which of them a pool has is drawn with the schedule, unless a program is
-//! about one of them.
+//! Everything else is the code that users run: both schedulers, both wait policies, forks that are
+//! published on demand or at once. Each schedule draws a pool's settings at random, unless the
+//! program tests one setting.
 //!
 //! # What is checked
-//! - A wake-up that is lost shows as a deadlock, or as an execution that does not end.
+//! - A lost wake-up shows as a deadlock, or as an execution that does not end.
 //! - Each task is polled by one worker at a time, each job runs once, each future and closure is
-//!   dropped once ([`ledger`]). What a join handle says is what came of its task. Nothing leaks.
+//!   dropped once ([`ledger`]). A join handle reports the true outcome of its task. Nothing leaks.
 //! - At the end no worker counts as idle or asleep, and every queue and list is empty.
 //!
 //! # What is not
 //! All accesses are sequentially consistent here, and fences do nothing: a wrong ordering passes.
-//! Arcs are the standard ones, whose counts are no steps of a schedule. No program panics: a model
-//! that unwinds has failed. All of it is a sample: a schedule that was not drawn was not seen.
+//! Arcs are the standard ones, and their counts are not steps of a schedule. No program panics: a
+//! model that unwinds has failed. The schedules are a sample: errors in others stay hidden.
 
 mod abort;
 mod adoption;
@@ -55,7 +55,7 @@ use std::sync::{Arc, Weak};
 /// How many preemptions a schedule with priorities has.
 const PREEMPTIONS: Option<usize> = Some(3);
 
-/// Runs `program` in at least so many schedules, of which a seed can replay each.
+/// Runs `program` in at least this many schedules. A seed replays each of them.
 fn check(schedules: usize, program: impl Fn() + Send + Sync + 'static) {
     let program = Arc::new(balanced(program));
     let replayed = program.clone();
@@ -68,7 +68,7 @@ fn canary(step: Step, program: impl Fn() + Send + Sync + 'static) {
     prim::canary(&[step], PREEMPTIONS, balanced(program));
 }
 
-/// The program with books of its own, which balance at its end.
+/// Wraps the program with its own ledger, and checks the ledger at the end.
 fn balanced(program: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sync + 'static {
     move || {
         let ledger = Ledger::begin();
@@ -77,8 +77,8 @@ fn balanced(program: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sy
     }
 }
 
-/// The program without the passing of time: no timeout is over, and the watch looks only when it is
-/// turned on. So it does not make up for what a worker forgets.
+/// Wraps the program so that time does not pass: no timeout fires, and the watch looks only when it
+/// is turned on. So the watch cannot hide the mistakes of a worker.
 fn still(program: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sync + 'static {
     move || {
         let_time_stand_still();
@@ -94,8 +94,8 @@ fn any_settings(workers: usize) -> PoolBuilder {
     if any_below(2) == 0 { settings.publish_all() } else { settings }
 }
 
-/// Settings for a pool with `scheduler` and defaults otherwise, but without spares: a spare would
-/// make up for what a worker forgets.
+/// Default settings with `scheduler`, and without spares: a spare would hide the mistakes of a
+/// worker.
 fn settings(workers: usize, scheduler: Scheduler) -> PoolBuilder {
     Pool::builder()
         .workers(workers)
@@ -104,19 +104,19 @@ fn settings(workers: usize, scheduler: Scheduler) -> PoolBuilder {
         .panic_handler(|payload| Ledger::current().report(message(&payload).to_owned()))
 }
 
-/// A pool whose books are looked at when it ends.
+/// A pool that is checked when it ends.
 struct Runtime {
     pool: Pool,
     team: Weak<Team>,
 }
 
 impl Runtime {
-    /// One with any settings.
+    /// A pool with random settings.
     fn new(workers: usize) -> Runtime {
         Runtime::of(any_settings(workers))
     }
 
-    /// One with the signal scheduler.
+    /// A pool with the signal scheduler.
     fn with_signals(workers: usize) -> Runtime {
         Runtime::of(settings(workers, Scheduler::Signal))
     }
@@ -134,22 +134,22 @@ impl Runtime {
         Followed::spawn(future, |future| self.pool.spawn(future))
     }
 
-    /// Runs a job of a thread outside.
+    /// Spawns a job from outside the pool.
     fn spawn_job(&self, job: impl FnOnce() + Send + 'static) {
         self.pool.spawn_detached(Ledger::current().follow(job));
     }
 
-    /// Runs a job on one worker alone.
+    /// Posts a job to one worker.
     fn post_job(&self, index: usize, job: impl FnOnce() + Send + 'static) {
         post_in(self.pool.handle().team(), index, job);
     }
 
-    /// Ends the pool, whatever its tasks do, and looks at its books.
+    /// Ends the pool, whatever its tasks do, and checks it.
     fn shut_down(self) {
         self.shut_down_beside([]);
     }
 
-    /// The same while other threads still use it.
+    /// Ends the pool while other threads still use it.
     fn shut_down_beside<const N: usize>(self, others: [thread::JoinHandle<()>; N]) {
         let team = self.team.upgrade().unwrap();
         drop(self.pool);
@@ -196,7 +196,7 @@ fn spawn_job(job: impl FnOnce() + Send + 'static) {
     crate::spawn_detached(Ledger::current().follow(job));
 }
 
-/// The same for a job that any one worker alone may run.
+/// Posts a job to one worker of the current pool, chosen at random.
 fn post_job(job: impl FnOnce() + Send + 'static) {
     let owner = current().expect("called on a worker");
     let team = owner.team();

@@ -1,5 +1,5 @@
-//! Spares come for workers that are blocked, serve, leave and end with the pool. Which stuck worker
-//! counts as blocked is drawn with the schedule.
+//! Spares replace blocked workers, serve, leave and end with the pool. Each schedule draws at
+//! random which stuck worker counts as blocked.
 
 use super::futures::{Event, yield_now};
 use super::{Runtime, any_settings, canary, check, spawn};
@@ -11,7 +11,7 @@ fn with_spares() -> Runtime {
     Runtime::of(any_settings(1).spares(2))
 }
 
-/// A task blocks the only worker until another one is polled.
+/// A task blocks the only worker until another task is polled.
 fn blocked_by_a_task() {
     let runtime = with_spares();
     let event = Event::new();
@@ -35,7 +35,7 @@ fn canary_the_watch_gives_no_seat_away() {
     canary(Step::WatchGivesSeats, blocked_by_a_job);
 }
 
-/// A job blocks the only worker until another one from outside has run.
+/// A job blocks the only worker until another job from outside has run.
 fn blocked_by_a_job() {
     let runtime = with_spares();
     let (event, done) = (Event::new(), Event::new());
@@ -61,7 +61,7 @@ fn canary_the_watch_does_not_hear_of_work() {
     canary(Step::WatchHearsOfWork, blocked_by_a_job);
 }
 
-/// A worker says that it blocks, and what it waits for is in its own queue.
+/// A worker calls `block_in_place`, and waits for a task in its own queue.
 fn in_place() {
     let runtime = with_spares();
     let root = runtime.spawn(async {

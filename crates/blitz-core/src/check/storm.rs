@@ -1,4 +1,4 @@
-//! Random programs: tasks and jobs that do whatever comes, on any number of workers.
+//! Random programs: tasks and jobs that do random things, on any number of workers.
 
 use super::futures::{Event, Gate, Handle, yield_now};
 use super::helping::block_on_at_the_limit;
@@ -16,15 +16,15 @@ const SPAWNS: usize = 16;
 const ROOTS: usize = 6;
 const GATES: usize = 4;
 
-/// What the tasks of a program share.
+/// The state that the tasks of a program share.
 struct World {
     gates: [Gate; GATES],
     /// Every task that can be aborted.
     tasks: Mutex<Vec<AbortHandle>>,
     spawns_left: Mutex<usize>,
-    /// How many more tasks may block their workers: one worker is left for what they wait for.
+    /// How many more tasks may block their workers. One worker must stay free.
     blocks_left: Mutex<usize>,
-    /// Opens when the last task and job of the program has ended.
+    /// Opens when the last task or job of the program has ended.
     over: Gate,
 }
 
@@ -161,7 +161,7 @@ fn take_one(left: &Mutex<usize>) -> Option<()> {
     Some(())
 }
 
-/// Starts a program; the gates are opened by a foreign thread, one after the other.
+/// Starts a program. A foreign thread opens the gates one after the other.
 fn begin(runtime: &Runtime, world: Arc<World>) -> ([Handle<()>; ROOTS], thread::JoinHandle<()>) {
     let roots = std::array::from_fn(|_| {
         let root = runtime.spawn(world.clone().live());
@@ -188,7 +188,8 @@ fn to_the_end() {
 /// The runtime ends in the middle of a program.
 fn cut_off() {
     let runtime = Runtime::new(1 + any_below(7));
-    // No task blocks a worker: what it waits for may be cancelled only when the worker has left.
+    // No task may block a worker: the task it waits for may be cancelled only after the worker has
+    // left.
     let (roots, opener) = begin(&runtime, World::new(0, Gate::new()));
     if any_below(2) == 0 {
         let [first, ..] = roots;
@@ -207,8 +208,7 @@ fn random_programs_are_cut_off() {
     check(20_000, cut_off);
 }
 
-/// In this process, and in another one: where memory lies differs between them, and must not
-/// matter.
+/// In this process, and in another one: addresses differ between them, and must not matter.
 #[test]
 fn a_seed_always_leads_to_the_same_execution() {
     const OTHER: &str = "BLITZ_SHUTTLE_OTHER";

@@ -1,5 +1,5 @@
-//! The watch comes by although no worker is blocked: it takes tasks out of LIFO slots that their
-//! owners use.
+//! The watch looks although no worker is blocked. It takes tasks out of LIFO slots while their
+//! owners use them.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, canary, check, spawn};
@@ -38,7 +38,7 @@ fn lifo_1_the_watch_takes_tasks_beside_their_owners() {
 }
 
 /// One poll fills the slot again and again: each task evicts the one before it. So the watch finds
-/// the owner in the same poll at two looks, and takes a task beside the next eviction.
+/// the owner in the same poll twice, and takes a task concurrently with the next eviction.
 fn evicting() {
     let runtime = Runtime::new(2);
     let root = runtime.spawn(async {
@@ -69,7 +69,7 @@ fn canary_a_task_is_taken_without_an_exchange() {
     canary(Step::LifoTakeExchange, eager);
 }
 
-/// The watch turns itself off again and again beside a worker that fills its slot and blocks.
+/// The watch turns itself off again and again, while a worker fills its slot and blocks.
 fn on_and_off() {
     let runtime = Runtime::new(2);
     let root = runtime.spawn(async {

@@ -1,4 +1,4 @@
-//! Reports what a pool on this system builds on.
+//! Reports the system features that a pool uses.
 
 #![forbid(unsafe_code)]
 
@@ -7,11 +7,11 @@ use crate::state::Scheduler;
 use crate::state::default_workers;
 use blitz_parts::{barrier, park};
 
-/// What Blitz found on this system.
+/// The system features and variables that Blitz found.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Diagnostics {
-    /// How threads block.
+    /// The primitive that blocks threads.
     pub futex: &'static str,
     /// Whether forks can keep jobs private until a worker is idle; otherwise every job is
     /// published.
@@ -20,17 +20,17 @@ pub struct Diagnostics {
     pub workers_default: usize,
     /// `BLITZ_WORKERS`, as set.
     pub workers_env: Option<String>,
-    /// Why `BLITZ_WORKERS` cannot be used, if so.
+    /// Why `BLITZ_WORKERS` cannot be used, if it is invalid.
     pub workers_env_error: Option<String>,
     /// The default scheduler of a pool, taking `BLITZ_SCHEDULER` into account if it can be used.
     pub scheduler: Scheduler,
     /// `BLITZ_SCHEDULER`, as set.
     pub scheduler_env: Option<String>,
-    /// Why `BLITZ_SCHEDULER` cannot be used, if so.
+    /// Why `BLITZ_SCHEDULER` cannot be used, if it is invalid.
     pub scheduler_env_error: Option<String>,
 }
 
-/// Looks at the system.
+/// Examines the system and the variables of Blitz.
 ///
 /// ```
 /// let found = blitz::diagnostics();

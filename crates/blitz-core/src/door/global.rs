@@ -27,7 +27,8 @@ struct Building {
 }
 
 impl Building {
-    /// Waits for its turn. Fails if a closure of the builder needs the pool that it is building.
+    /// Waits until no other thread builds the pool. Fails if a closure of the builder needs the
+    /// pool that is being built.
     fn begin() -> Result<Building, BuildError> {
         if BUILDING_HERE.with(Cell::get) {
             return Err(BuildError::config(
@@ -48,7 +49,7 @@ impl Drop for Building {
     }
 }
 
-/// Returns the global pool, which never ends. Its first use builds it, with `BLITZ_WORKERS` workers
+/// Returns the global pool, which never ends. The first use builds it, with `BLITZ_WORKERS` workers
 /// or one per core.
 ///
 /// ```
@@ -68,8 +69,8 @@ pub(crate) fn built() -> Option<&'static Team> {
     GLOBAL.get().map(Pool::team)
 }
 
-/// Returns the global pool. If it does not exist yet, builds it by `builder`. For a layer on top of
-/// Blitz with its own defaults.
+/// Returns the global pool. If it does not exist yet, builds it with `builder`. This is for layers
+/// on top of Blitz with their own defaults.
 ///
 /// ```
 /// let builder = || Ok(blitz_core::Pool::builder().workers(3));
@@ -98,7 +99,7 @@ pub fn global_or_build(
 }
 
 impl PoolBuilder {
-    /// Builds the global pool, which the free functions use outside of any pool. Without this call,
+    /// Builds the global pool, which the free functions use outside any pool. Without this call,
     /// its first use builds it with defaults and `BLITZ_WORKERS` workers.
     ///
     /// ```
@@ -109,8 +110,8 @@ impl PoolBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`build`](PoolBuilder::build), and if the global pool exists already or `BLITZ_WORKERS`
-    /// is needed and cannot be used.
+    /// As [`build`](PoolBuilder::build). Also fails if the global pool exists already, or if
+    /// `BLITZ_WORKERS` is needed and invalid.
     pub fn build_global(self) -> Result<(), BuildError> {
         build_global(self)
     }
@@ -131,7 +132,7 @@ impl PoolBuilder {
 /// As [`PoolBuilder::build_global`].
 ///
 /// # Errors
-/// As there.
+/// As [`PoolBuilder::build_global`].
 pub fn build_global(builder: PoolBuilder) -> Result<(), BuildError> {
     build_global_by(builder, PoolBuilder::build)
 }

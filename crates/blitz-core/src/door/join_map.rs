@@ -11,7 +11,7 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash, RandomState};
 
-/// A set of tasks and jobs with keys. Returns each result with its key as they end.
+/// A set of tasks and jobs with keys. Returns each result with its key when the task ends.
 ///
 /// A key has one task: a second one under the same key aborts the first and replaces it. Dropping
 /// the map aborts the tasks that are left.
@@ -30,9 +30,9 @@ use std::hash::{BuildHasher, Hash, RandomState};
 #[must_use = "dropping the map aborts its tasks"]
 pub struct JoinMap<K, V, S = RandomState> {
     set: JoinSet<V>,
-    /// Every task of the set. Its handle keeps the id from being used again.
+    /// Every task of the map. Its handle prevents reuse of the id.
     tasks: HashMap<Id, Member<K>>,
-    /// The tasks whose keys have some hash.
+    /// The tasks by the hashes of their keys.
     by_hash: HashMap<u64, Vec<Id>>,
     /// How many tasks have keys.
     len: usize,
@@ -41,7 +41,7 @@ pub struct JoinMap<K, V, S = RandomState> {
 
 struct Member<K> {
     abort: AbortHandle,
-    /// None once another task has the key.
+    /// `None` once another task has taken over the key.
     key: Option<K>,
 }
 
@@ -77,7 +77,7 @@ impl<K, V, S> JoinMap<K, V, S> {
         self.len == 0
     }
 
-    /// The keys that have a task, in no order.
+    /// Returns the keys that have a task, in no particular order.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -162,7 +162,7 @@ where
     /// [`spawn_local`](crate::spawn_local).
     ///
     /// # Panics
-    /// Outside of every [`LocalSet`].
+    /// If called outside every [`LocalSet`].
     #[track_caller]
     pub fn spawn_local<F>(&mut self, key: K, task: F)
     where
@@ -239,7 +239,7 @@ where
         None
     }
 
-    /// Returns a task that has ended, if there is one right now: see
+    /// Returns the key and result of a task that has ended, if there is one right now: see
     /// [`join_next`](JoinMap::join_next).
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Starting tasks of a set on pools.
+//! Starts tasks of a set on pools.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Driving a local set beside a pool.
+//! Drives a local set beside a pool.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ impl LocalSet {
     /// ```
     ///
     /// # Blocking
-    /// A thread outside of every pool blocks.
+    /// A thread outside every pool blocks.
     pub fn block_on<F: Future>(&self, on: impl Into<Handle>, future: F) -> F::Output {
         on.into().block_on(self.run_until(future))
     }

@@ -1,5 +1,4 @@
-//! The door: types and functions for users, on top of everything else. No other module names this
-//! one.
+//! The public types and functions, on top of everything else. No other module uses this one.
 
 pub(crate) mod analyze;
 mod backend;

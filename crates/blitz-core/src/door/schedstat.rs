@@ -1,11 +1,11 @@
-//! How long threads ran and waited for a core, by the system.
+//! Reads from the system how long threads ran and waited for a core.
 
 #![forbid(unsafe_code)]
 
 use std::fs;
 use std::time::Duration;
 
-/// How long a thread ran, and how long it was runnable without a core.
+/// How long a thread ran, and how long it was runnable but had no core.
 pub(super) fn run_and_delay(thread: u32) -> Option<(Duration, Duration)> {
     let text = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
     let mut numbers = text.split_whitespace().map_while(|word| word.parse().ok());

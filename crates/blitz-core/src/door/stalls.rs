@@ -10,8 +10,8 @@ impl StallReport {
     /// `behind`, `events`.
     ///
     /// `task` is an object with `id`, `type`, `site` and, if it has one, `name`. It is missing if
-    /// the worker runs a job. So are `tid`, `syscall` and `wchan` where the system does not say.
-    /// Numbers of 64 bits are strings.
+    /// the worker runs a job. So are `tid`, `syscall` and `wchan` if the system does not report
+    /// them. 64-bit numbers are strings.
     #[must_use]
     pub fn to_json(&self) -> String {
         let text = |value: &Option<String>| value.as_deref().map(string);

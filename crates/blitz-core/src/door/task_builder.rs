@@ -35,8 +35,8 @@ pub fn name() -> Option<Arc<str>> {
 
 /// Starts tasks with a name, for logs, panic hooks and handlers of slow polls.
 ///
-/// [`name`] returns it wherever the task runs, and [`Pool::dump`](crate::Pool::dump) shows it for
-/// tasks that wait. Tasks that it spawns do not inherit it.
+/// [`name`] returns the name inside the task, and [`Pool::dump`](crate::Pool::dump) shows it for
+/// waiting tasks. Tasks that a named task spawns do not inherit its name.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -101,7 +101,7 @@ impl<'a> Builder<'a> {
     /// Never. It returns a `Result` because Tokio's method does.
     ///
     /// # Panics
-    /// Outside of every [`LocalSet`].
+    /// If called outside every [`LocalSet`].
     #[track_caller]
     pub fn spawn_local<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
     where

@@ -46,9 +46,9 @@ where
     }
 }
 
-/// As [`spawn`], unless `global_queue_capacity` tasks wait already.
+/// As [`spawn`], but fails if `global_queue_capacity` tasks are already queued.
 ///
-/// For callers that prefer to wait or to refuse work over an unbounded queue.
+/// Use it if you would rather wait or refuse work than let the queue grow without bound.
 ///
 /// ```
 /// let handle = blitz::try_spawn(async { 7 }).unwrap();
@@ -98,10 +98,10 @@ where
     with_team_at_work(|team, hold| task::spawn_blocking_in(team, hold, f))
 }
 
-/// Runs `future` to its end on the current thread and returns its result.
+/// Runs `future` to completion on the current thread and returns its result.
 ///
-/// It may be called anywhere. A worker, even inside of a task, runs its pool's jobs and tasks while
-/// the future waits; inside of a [`LocalSet`](crate::LocalSet) it runs those of the set. Any other
+/// It may be called anywhere. A worker, even inside a task, runs its pool's jobs and tasks while
+/// the future waits; inside a [`LocalSet`](crate::LocalSet) it runs the tasks of the set. Any other
 /// thread blocks. The future spawns into the current pool, else into the global one.
 ///
 /// ```
@@ -110,15 +110,15 @@ where
 /// ```
 ///
 /// # Blocking
-/// A thread outside of every pool blocks. On a worker, other work runs on top of the caller's stack
-/// meanwhile: the caller goes on once that work has returned, even if its own result is there
-/// before. Waiting for work that the caller itself has started is always fine. But a call must not
+/// A thread outside every pool blocks. On a worker, other work runs on top of the caller's stack
+/// meanwhile. The caller goes on only after that work has returned, even if its own result is ready
+/// earlier. Waiting for work that the caller itself has started is always fine. But a call must not
 /// wait for something that only another call, further down on some stack, can do next. A full
 /// channel or a fair lock may lead to that. Async code awaits instead.
 ///
-/// A worker that has used half of its stack runs no more jobs of others on top of it. With three
-/// quarters in use it runs no more tasks: another worker has to. If all workers are that deep and
-/// wait for tasks, they wait for ever.
+/// A worker that has used half of its stack runs no more unrelated jobs on top of it. With three
+/// quarters in use it runs no more tasks: another worker must run them. If all workers are that
+/// deep and wait for tasks, they wait for ever.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let is_inside = current().is_some() && !context::is_entered();
     let enter = || try_with_current_team(Team::enter_ambient).flatten();
@@ -128,7 +128,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 
 /// Calls `f`, which blocks or computes for long, while another thread replaces this worker.
 ///
-/// Outside of a pool it only calls `f`.
+/// Outside a pool it only calls `f`.
 ///
 /// Without this call the pool notices a blocked worker after two or three milliseconds; with it, at
 /// once. Every call wakes or starts a thread, so use it for closures that take longer than that. If

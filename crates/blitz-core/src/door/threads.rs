@@ -31,7 +31,8 @@ impl Starting {
         }
     }
 
-    /// Returns what worker `index` starts with. From now on that worker counts itself out.
+    /// Returns the start data of worker `index`. From now on that worker counts itself out when it
+    /// ends.
     pub(super) fn next(&mut self, index: usize) -> Start {
         self.left -= 1;
         Start { team: self.team().clone(), index }
@@ -66,7 +67,7 @@ pub(super) fn spawn_default(team: &Team, thread: ThreadBuilder) -> io::Result<()
     Ok(())
 }
 
-/// A worker that wants a thread; given to
+/// A worker that needs a thread; passed to
 /// [`PoolBuilder::spawn_handler`](crate::PoolBuilder::spawn_handler).
 pub struct ThreadBuilder {
     name: Option<String>,

@@ -1,4 +1,4 @@
-//! Readings of what was done with tasks of each type, and of what was recorded.
+//! Readings of the counters by type of task, and of the recorders.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What was done with the tasks of one type. It is an estimate: only a sample of short polls is
+/// Polls and times of the tasks of one type. These are estimates: only a sample of short polls is
 /// timed.
 ///
 /// ```
@@ -26,9 +26,9 @@ use std::time::Duration;
 pub struct TypeMetrics {
     /// The name of the future's type, as the compiler has it.
     pub name: &'static str,
-    /// How often tasks of the type were polled.
+    /// How many times tasks of the type were polled.
     pub polls: u64,
-    /// How long that took.
+    /// The time spent in these polls.
     pub busy: Duration,
 }
 
@@ -70,11 +70,11 @@ impl TypeMetrics {
 pub struct TraceMetrics {
     /// Polls and jobs of workers.
     pub busy: u64,
-    /// What else workers recorded.
+    /// Other events of workers.
     pub rare: u64,
-    /// What other threads recorded.
+    /// Events of other threads.
     pub outside: u64,
-    /// Events that were not recorded, since two threads wanted the same place.
+    /// Events that were lost because two threads wrote to the same place.
     pub lost: u64,
 }
 

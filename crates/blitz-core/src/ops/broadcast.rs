@@ -44,12 +44,12 @@ impl BroadcastContext<'_> {
     }
 }
 
-/// One count of the caller's latch, which outlives the job that it lies in.
+/// One count of the caller's latch. It lies in a job, and the latch outlives that job.
 struct Share<'a>(&'a CountLatch<AnyLatch>);
 
 impl Latch for Share<'_> {
     unsafe fn set(this: *const Self) {
-        // SAFETY: `this` is live (obligation 1); the count latch behind it until its last count.
+        // SAFETY: `this` is live (obligation 1); the count latch is live until its last count.
         let latch = unsafe { (*this).0 };
         // SAFETY: each job gives up one count.
         unsafe { CountLatch::set(latch) };
@@ -80,8 +80,8 @@ where
         post(worker, unsafe { job.as_work() });
     }
     if let Some(owner) = here {
-        // No other worker can run the caller's share, so it does not wait in the mail for room on
-        // the stack.
+        // No other worker can run the caller's share, so run it here, even if the stack has little
+        // room.
         let _aside = Aside::begin();
         // SAFETY: as above.
         owner.execute(unsafe { jobs[owner.index()].as_work() });
@@ -98,12 +98,12 @@ where
     results.into_iter().map(panic::resume_if_err).collect()
 }
 
-/// Runs `op` once on every worker of `team`, at some later time. Without a hold, drops it.
+/// Runs `op` once on every worker of `team`, at some later time. Without a hold, drops `op`.
 pub(crate) fn spawn_broadcast_in<OP>(team: &Team, hold: Option<Hold>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    // Each job has a hold of its own; this one keeps the team until all are posted.
+    // Each job has its own hold. This one keeps the team until all jobs are posted.
     let Some(_hold) = hold else { return refuse(team, op) };
     let op = Arc::new(op);
     for worker in team.first_workers() {

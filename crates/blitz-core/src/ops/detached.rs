@@ -6,7 +6,7 @@ use crate::team::{Owner, Team, current};
 use crate::worker::{inject, push_or_inject};
 use blitz_parts::job::{HeapJob, Work};
 
-/// Runs `f` on `team` at some later time. Without a hold, drops it.
+/// Runs `f` on `team` at some later time. Without a hold, drops `f`.
 pub(crate) fn spawn_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
     match hold {
         Some(hold) => push_or_inject(team, job(hold, f), || None),
@@ -29,7 +29,7 @@ pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + 
     push_fifo(owner, fifo, work);
 }
 
-/// The same on a worker that measures. All of the jobs are its own.
+/// As `push_fifo`, on a worker that measures. All jobs are its own.
 #[cold]
 fn push_fifo_counted(owner: Owner<'_>, work: Work) {
     let work = owner.jobs().counted(work, None);
@@ -41,7 +41,7 @@ fn push_fifo_counted(owner: Owner<'_>, work: Work) {
     }
 }
 
-/// Puts a job into the queue of this worker, which the pushed token runs the oldest of.
+/// Puts a job into this worker's queue, and pushes a token that runs the oldest job of the queue.
 fn push_fifo(owner: Owner<'_>, fifo: &Fifo, work: Work) {
     fifo.push(work);
     let (team, index) = (owner.team().arc(), owner.index());
@@ -50,11 +50,11 @@ fn push_fifo(owner: Owner<'_>, fifo: &Fifo, work: Work) {
             fifo.run_oldest();
         }
     };
-    // SAFETY: the closure borrows nothing and is `Send`; what it runs catches panics.
+    // SAFETY: the closure borrows nothing and is `Send`; the jobs that it runs catch panics.
     owner.jobs().push(unsafe { HeapJob::into_work(token) });
 }
 
-/// Drops a job that comes after the team's end. Its drop is user code.
+/// Drops a job that was spawned after the team's end. Its drop is user code.
 pub(super) fn refuse<F>(team: &Team, f: F) {
     team.catch("the drop of a job that came too late", || drop(f));
 }

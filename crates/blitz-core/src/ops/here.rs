@@ -1,7 +1,7 @@
 //! `Here`: the worker that a parallel loop runs on, for `blitz-par`.
 //!
 //! A loop asks it before each block whether a fork is wanted, and forks through it. It holds the
-//! worker, so that neither has to look up the worker of the current thread.
+//! worker, so neither step has to look up the worker of the current thread.
 
 use super::join::join_on;
 use crate::team::{Owner, current};
@@ -17,15 +17,15 @@ impl<'a> Here<'a> {
         Here(owner)
     }
 
-    /// Whether a worker is idle and this worker has no public job that it could take.
+    /// Whether some worker is idle and this worker has no public job for it.
     #[inline(always)]
     #[must_use]
     pub fn wanted(self) -> bool {
         self.0.jobs().is_fork_wanted_here()
     }
 
-    /// How many workers the pool has. Under [`analyze`](crate::analyze): those of the pool that it
-    /// was called in.
+    /// How many workers the pool has. Under [`analyze`](crate::analyze), the workers of the pool in
+    /// which it was called.
     #[inline]
     #[must_use]
     pub fn workers(self) -> usize {
@@ -37,7 +37,7 @@ impl<'a> Here<'a> {
     ///
     /// # Panics
     /// If a closure panics, the other one still runs to its end, and then the panic continues here.
-    /// If both panic, that of `a` does.
+    /// If both panic, the panic of `a` continues.
     #[inline]
     pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where
@@ -56,10 +56,10 @@ impl fmt::Debug for Here<'_> {
     }
 }
 
-/// The worker that has forked, inside of the fork.
+/// The worker that has forked, as seen inside the fork.
 struct Mine<'a>(Here<'a>);
 
-// SAFETY: a thief does not look inside; `or_thief` uses it on its own thread only.
+// SAFETY: a thief does not use the value; `or_thief` uses it only on the thread of its worker.
 unsafe impl Send for Mine<'_> {}
 
 impl<'a> Mine<'a> {

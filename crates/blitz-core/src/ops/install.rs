@@ -38,16 +38,16 @@ pub(crate) fn alone<R>(owner: Owner<'_>, op: impl FnOnce() -> R) -> R {
     op()
 }
 
-/// For a foreign thread, which blocks, and for a worker of another pool. The latter keeps working
-/// for its own pool, because the job may need that.
+/// Handles a foreign thread, which blocks, and a worker of another pool. Such a worker keeps
+/// working for its own pool, because the job may need that.
 #[cold]
 fn in_worker_cold<OP, R>(team: &Team, op: OP) -> R
 where
     OP: FnOnce(Owner<'_>, bool) -> R + Send,
     R: Send,
 {
-    // A thread that a pool has adopted works for it while it waits; if the pool is this one, it is
-    // one of its workers.
+    // An adopted thread works for its pool while it waits. If that is this pool, it is one of its
+    // workers.
     let _visit = visit();
     let runs_it = |owner: &Owner<'_>| owner.is_in(team) || owner.stands_for(team);
     if let Some(owner) = current().filter(runs_it) {

@@ -1,8 +1,8 @@
 //! `join`: two closures, potentially at once.
 //!
-//! `join` makes a job of `b` in this very frame, forks it, and runs `a`. Then it usually takes `b`
-//! back. If `b` was stolen, it waits for it. The frame must outlive both, so a panic of `a` is held
-//! back until `b` is done.
+//! `join` turns `b` into a job in this frame, forks it, and runs `a`. Then it usually takes `b`
+//! back. If `b` was stolen, it waits for the thief. The frame must outlive both, so a panic of `a`
+//! is held back until `b` is done.
 
 use super::install::{alone, in_worker};
 use crate::base::panic::{self, Payload};
@@ -27,7 +27,7 @@ impl FnContext {
         FnContext { migrated, stays_here: PhantomData }
     }
 
-    /// Whether the closure runs on another thread than the one that called `join_context`.
+    /// Whether the closure runs on a thread other than the one that called `join_context`.
     #[inline]
     #[must_use]
     pub fn migrated(&self) -> bool {
@@ -47,7 +47,8 @@ where
     in_worker(team, |owner, left| join_moved(owner, left, a, b))
 }
 
-/// Runs both closures on workers of the current team; `left`: they have left the caller's thread.
+/// Runs both closures on workers of the current team; `left` says that they have left the caller's
+/// thread.
 pub(crate) fn join_moved<A, B, RA, RB>(owner: Owner<'_>, left: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
@@ -103,8 +104,8 @@ fn owner_again<'a>() -> Owner<'a> {
     }
 }
 
-/// Publishes `b`, which another worker wants, and runs `a`. It does not return to the common path
-/// before `a`: otherwise every frame would have to save what `a` needs across this call.
+/// Publishes `b`, which another worker wants, and runs `a`. It runs `a` itself instead of returning
+/// to the common path: otherwise every frame would have to save the state of `a` across this call.
 #[cold]
 #[inline(never)]
 fn share_and_run<RA>(owner: Owner<'_>, migrated: bool, a: impl FnOnce(bool) -> RA) -> RA {
@@ -119,7 +120,7 @@ fn share_and_run<RA>(owner: Owner<'_>, migrated: bool, a: impl FnOnce(bool) -> R
     }
 }
 
-/// Brings `b` to its end when it may be public, or stolen.
+/// Completes `b` when it may be public, or stolen.
 #[cold]
 #[inline(never)]
 fn finish<B, RB>(job: &StackJob<Armed, B, RB>, place: Place<Header>) -> RB
@@ -138,8 +139,8 @@ where
             Some(strands) => strands.second_half(run),
         };
     }
-    // SAFETY: the job was found taken, and so it was armed (JOB-5): by this worker, or by a thief
-    // that it has waited for (the deque's O11); it is ours.
+    // SAFETY: the job was found taken, so it was armed (JOB-5): by this worker, or by a thief that
+    // it has waited for (the deque's O11). This frame owns it.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
         // The deque is empty here: newer jobs have run, and the thief that took our job took all
@@ -150,8 +151,8 @@ where
     panic::resume_if_err(unsafe { job.take_result() })
 }
 
-/// Brings `b` to its end when `a` has panicked. The panic of `a` wins over one of `b`, which the
-/// panic hook has reported.
+/// Completes `b` when `a` has panicked. The panic of `a` wins over one of `b`, which the panic hook
+/// has reported.
 #[cold]
 #[inline(never)]
 fn finish_after_panic<B, RB>(

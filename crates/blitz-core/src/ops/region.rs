@@ -6,8 +6,12 @@ use crate::team::{Owner, current};
 
 /// Calls `f` and shows the call by this name in the worker's [timeline](crate::Pool::trace).
 ///
-/// Regions nest. Jobs that `f` forks appear on the workers that run them. On a thread that is not a
-/// worker nothing is recorded. A region costs some tens of nanoseconds.
+/// Regions nest. Jobs that `f` forks appear on the workers that run them. A region costs some tens
+/// of nanoseconds.
+///
+/// On a thread that is not a worker nothing is recorded. The thread that calls `block_on` or runs
+/// the body of `#[blitz::main]` is none: open the region in a task, a job or
+/// [`install`](crate::install).
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build().unwrap();

@@ -75,12 +75,12 @@ impl std::fmt::Debug for Scope<'_> {
 /// The common part of both kinds of scope.
 pub(super) struct ScopeCore<'scope> {
     team: Arc<Team>,
-    /// The owner counts one, every job one.
+    /// The owner has one count, and so has every job.
     latch: CountLatch<AnyLatch>,
     /// Jobs that the owner's worker has pushed since the scope began lie above it.
     mark: Mark<Header>,
     panic: Mutex<Option<Payload>>,
-    /// Whether a job went through the injector: then the owner looks there, too.
+    /// Whether a job went through the injector. Then the owner also looks there.
     injected: Injected,
     /// Jobs may contain whatever lives at least as long as the scope, and `'scope` must not shrink.
     jobs: PhantomData<Box<dyn FnOnce(&'scope ()) + Send + Sync + 'scope>>,
@@ -117,12 +117,12 @@ impl<'scope> ScopeCore<'scope> {
         }
     }
 
-    /// By which a worker that measures waits for the scope's jobs.
+    /// The join point of the scope's jobs, for a worker that measures.
     pub(super) fn joint(&self) -> Joint {
         Joint::Scope((&raw const self.latch).addr())
     }
 
-    /// A job that counts for this scope, which ends only after the job has run.
+    /// Makes a job of this scope. The scope ends only after the job has run.
     pub(super) fn job(&self, body: impl FnOnce() + Send + 'scope) -> Work {
         self.latch.increment();
         let core = SendPtr(self);
@@ -148,8 +148,8 @@ impl<'scope> ScopeCore<'scope> {
         })
     }
 
-    /// Posts `body` to every worker, with `scope`, which contains this core, and the worker's
-    /// index.
+    /// Posts a job to every worker. It calls `body` with `scope`, which contains this core, and
+    /// with the worker's index.
     pub(super) fn broadcast_in<S: Sync + 'scope>(
         &self,
         scope: &S,
@@ -173,7 +173,7 @@ impl<'scope> ScopeCore<'scope> {
             panic::discard(surplus);
         }
         let latch = &raw const core.latch;
-        // SAFETY: ours is one of the counts, given up once.
+        // SAFETY: this job has one of the counts and gives it up once.
         unsafe { CountLatch::set(latch) };
     }
 

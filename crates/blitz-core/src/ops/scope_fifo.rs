@@ -35,8 +35,8 @@ pub struct ScopeFifo<'scope> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    /// Spawns a job into the scope. Jobs that one worker spawned start in that order, on whichever
-    /// workers they run; jobs from other threads start in no particular order.
+    /// Spawns a job into the scope. Jobs that one worker spawned start in the order of their
+    /// spawning, whichever workers run them. Jobs from other threads start in no particular order.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
@@ -67,7 +67,8 @@ impl<'scope> ScopeFifo<'scope> {
         }
     }
 
-    /// Puts a job into the queue of this worker, of which the pushed token runs the oldest.
+    /// Puts a job into this worker's queue, and pushes a token that runs the oldest job of the
+    /// queue.
     #[inline]
     fn push(&self, worker: Owner<'_>, work: Work) {
         // A spare shares the queue of a worker, which keeps the order of both.

@@ -1,4 +1,4 @@
-//! `spawn_cpu`: a job of its own, with a handle to its result.
+//! `spawn_cpu`: starts a job, and returns a handle to its result.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,7 @@ use crate::task::{JoinHandle, Joinable, Packet};
 use crate::team::Team;
 use crate::worker::push_or_inject;
 
-/// Runs `f` as a job of `team`. Without a hold, cancels it.
+/// Runs `f` as a job of `team`. Without a hold, the job is cancelled.
 pub(crate) fn spawn_in<F, T>(team: &Team, hold: Option<Hold>, f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,

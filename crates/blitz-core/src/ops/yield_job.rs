@@ -1,4 +1,4 @@
-//! Giving other jobs a turn, from inside a job.
+//! Runs other jobs from inside a job.
 
 #![forbid(unsafe_code)]
 
@@ -28,7 +28,7 @@ pub(crate) fn yield_job() -> Option<Yield> {
     Some(run(own.or_else(|| owner.find_elsewhere(Look::Public, Wanted::NONE))))
 }
 
-/// Runs one job of the current worker's own, if there is one.
+/// Runs one of the current worker's own jobs, if there is one.
 pub(crate) fn yield_local() -> Option<Yield> {
     let _visit = visit();
     let owner = current()?;
@@ -38,7 +38,7 @@ pub(crate) fn yield_local() -> Option<Yield> {
     Some(run(owner.jobs().take_oldest().or_else(|| owner.jobs().open_mail()).map(Found::Job)))
 }
 
-/// Whether the stack is too short for another job. If so, yields the core for a moment.
+/// Whether the stack has no room for another job. If so, yields the core for a moment.
 fn is_too_deep() -> bool {
     let too_deep = room() < Room::Strangers;
     if too_deep {

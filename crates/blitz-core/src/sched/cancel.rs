@@ -7,15 +7,15 @@
 //! 2. Jobs may keep the team at work for longer. The last worker to leave looks for tasks once
 //!    more. If a foreign thread has just woken a task, it is on its way into the queue, and the
 //!    last worker waits for it.
-//! 3. The queue closes. A thread that comes later keeps the task it brings, and cancels it.
+//! 3. The queue closes. A thread that comes later keeps its task, and cancels it.
 //!
 //! A worker may be stuck in a poll that blocks until another task ends, perhaps the one in its LIFO
-//! slot. So not only the last worker cancels: each worker that leaves cancels the tasks that it can
-//! reach, and no list takes tasks any more.
+//! slot. So not only the last worker cancels: each leaving worker cancels the tasks that it can
+//! reach, and from then on no list takes tasks.
 //!
 //! Dropping a future runs user code. It may wake other tasks: they go into the queues and are
 //! cancelled later, never on top of each other. It may spawn new ones, which are cancelled at once.
-//! And it may wait for others: so the thread that cancels never takes all tasks at once.
+//! And it may wait for other tasks: so the cancelling thread never takes all tasks at once.
 
 use super::hold::{Hold, job};
 use super::own::Tasks;
@@ -53,7 +53,7 @@ pub(crate) fn cancel_reachable(team: &Team) {
 
 impl Drop for Team {
     fn drop(&mut self) {
-        // A thread that a pool had adopted may have ended without leaving.
+        // A thread that the pool adopted may have ended without leaving.
         cancel_all(self, yield_now);
         self.shut_driver_down();
     }
@@ -87,7 +87,7 @@ fn cancel_all(team: &Team, meanwhile: impl Fn()) {
     while cancel_round(team) > 0 || team.life.anyone_late() {
         meanwhile();
     }
-    // Cancels what came since the last look.
+    // Cancels the tasks that came since the last round.
     team.tasks.close();
 }
 
@@ -113,7 +113,7 @@ pub(super) fn cancel_late(team: &Team, task: Runnable) {
 }
 
 /// Cancels the tasks that wait to be woken. Returns how many could not be cancelled, because a
-/// thread is about to put them into a queue or polls them.
+/// thread is queueing or polling them.
 pub(crate) fn cancel_waiting_tasks(team: &Team) -> usize {
     team.workers().for_each(|worker| abort_all(&worker.queues.owned));
     team.workers().map(|worker| worker.queues.owned.close_and_cancel()).sum()
@@ -133,13 +133,14 @@ fn cancel_queued(team: &Team) -> usize {
 /// Returns how many tasks may be left. As for [`cancel_all`], no thread is a worker any more.
 fn cancel_round(team: &Team) -> usize {
     let waiting = cancel_waiting_tasks(team);
-    // SAFETY: no thread is a worker any more, but for the caller, which uses its own through this.
+    // SAFETY: no thread is a worker any more except the caller, which uses its own worker only
+    // through this.
     let left = |worker| unsafe { Owner::of_left(worker) };
     let queued: usize = team.workers().map(|worker| Tasks(left(worker)).cancel_queued()).sum();
     waiting + queued + cancel_queued(team)
 }
 
-/// Brings every task that waits into a queue. There are no shields any more.
+/// Moves every waiting task into a queue. No shields are left.
 fn abort_all(owned: &Owned) {
     owned.tasks().iter().for_each(TaskRef::abort);
 }

@@ -1,4 +1,4 @@
-//! Holds that may come after the end of tasks, and holds of shielded sections.
+//! Holds that are requested after the end of tasks, and holds of shielded sections.
 
 #![forbid(unsafe_code)]
 
@@ -10,8 +10,8 @@ use blitz_parts::prim::{Step, broken};
 use std::sync::Arc;
 
 /// Holds the team for a thread that is not its worker. Returns `None` if the team is ending or has
-/// ended: such holds could keep it for ever. A blocking closure of the team itself may still hold
-/// it then.
+/// ended: such holds could keep it alive for ever. Only a blocking closure of the team itself may
+/// still get a hold then.
 pub(crate) fn try_hold(team: &Arc<Team>) -> Option<Hold> {
     match team.life.try_hold(|| team.blocking.is_here()) {
         Held::Refused => None,
@@ -44,8 +44,8 @@ pub(crate) fn end_orphaned_sections_if_closing(team: &Team) {
     }
 }
 
-/// The same for a worker that becomes idle: it may have finished the task of a forgotten shield
-/// (LIFE-6).
+/// As [`end_orphaned_sections_if_closing`], for a worker that becomes idle: it may have finished
+/// the task of a forgotten shield (LIFE-6).
 pub(crate) fn end_orphaned_sections_when_idle(team: &Team) {
     if team.life.is_closing_at_last() && !broken(Step::SectionsWorkersLook) {
         end_orphaned_sections(team);

@@ -1,4 +1,4 @@
-//! A hold, which keeps a team at work, and jobs that have one.
+//! Holds, which keep a team at work, and jobs with a hold.
 
 use crate::team::Team;
 use blitz_parts::job::{HeapJob, Work};
@@ -36,7 +36,7 @@ impl Drop for Hold {
     }
 }
 
-/// A job that outlives the call which makes it. The pool does not end before it has run; a panic
+/// A job that outlives the call that makes it. The pool does not end before it has run; a panic
 /// goes to the pool's handler.
 pub(crate) fn job(hold: Hold, f: impl FnOnce() + Send + 'static) -> Work {
     // SAFETY: the closure borrows nothing, is `Send`, and catches panics.

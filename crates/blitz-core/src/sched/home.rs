@@ -9,7 +9,7 @@ use blitz_parts::bitmap::Position;
 use blitz_parts::task::{self, Header, LateReport, Owned, Place, Runnable};
 use std::ptr::NonNull;
 
-/// The name in reports of a panic that no thread waits for.
+/// The name of a task in reports of panics that no thread waits for.
 const DETACHED: &str = "a detached task";
 
 /// The team that a task belongs to, in one word. It has no reference count: a team outlives its
@@ -46,12 +46,12 @@ impl Home {
     }
 }
 
-// SAFETY: a team is not gone before its tasks are complete, and a thread that runs or drops one of
-// them keeps the team meanwhile: workers do, `try_arc` does, and a team that is being dropped waits
-// (`late`). The lists are the workers', which the team keeps in place. Nothing here unwinds: the
-// panic handler's own panics are caught.
+// SAFETY: a team outlives its tasks until they are complete, and a thread that runs or drops a task
+// keeps the team meanwhile: workers do, `try_arc` does, and a team that is being dropped waits
+// (`late`). The lists belong to the workers, which the team keeps in place. Nothing here unwinds:
+// panics of the panic handler are caught.
 unsafe impl task::Scheduler for Home {
-    // A team takes tasks until the last of those that wait is complete, so no wake finds it closed.
+    // A team accepts tasks until the last waiting task is complete, so no wake finds it closed.
     const ONLY_QUEUES: bool = true;
 
     #[inline]
@@ -94,14 +94,15 @@ unsafe impl task::Scheduler for Home {
         let team = self.team();
         let list = match team.bitmap() {
             None => {
-                // Most tasks end where they waited first, and the table of workers is a detour.
+                // Most tasks end on the worker where they first waited: skip the table of workers
+                // then.
                 let here = |owner: &Owner<'_>| owner.index() == place.index() && owner.is_in(team);
                 if let Some(owner) = current().filter(here) {
                     return &owner.worker().queues.owned;
                 }
                 place.index()
             }
-            // Not the leaf's current owner: a task stays in its list.
+            // Use the original owner of the leaf, not the current one: a task stays in its list.
             Some(_) => Position::of(place).leaf % team.lists,
         };
         match team.worker(list) {

@@ -1,4 +1,4 @@
-//! Tasks on the workers: where a runnable task waits, and which worker takes it from there.
+//! Tasks on the workers: where a runnable task waits, and which worker takes it.
 //!
 //! ```text
 //!  woken or spawned on a worker ─▶ its LIFO slot ─evicts─▶ its ring ─overflows─▶ the queue
@@ -11,11 +11,11 @@
 //!  own tasks if that worker is stuck
 //! ```
 //!
-//! The sleep protocol is that of jobs: putting a task where other workers can take it wakes a
-//! sleeper if none looks for work. A LIFO slot is its owner's: if the owner is stuck, `watch` moves
-//! the task in it to the queue.
+//! Tasks use the sleep protocol of jobs: putting a task where other workers can take it wakes a
+//! sleeper, unless a worker already searches. Only its owner uses a LIFO slot: if the owner is
+//! stuck, the watch moves the task in the slot to the queue.
 //!
-//! `tasks` is common to both schedulers; `stealing` and `bitmap` are specific.
+//! Both schedulers use `tasks`; `stealing` and `bitmap` implement one scheduler each.
 
 mod bitmap;
 pub(crate) mod cancel;

@@ -20,7 +20,7 @@ pub(super) fn enqueue(team: &Team, task: Runnable) {
     match &*team.tasks {
         TaskQueue::Stealing(queue) => match queue.push(task) {
             Ok(_) => notify(team),
-            // The team has ended, and with it the task.
+            // The team has ended, and its tasks with it.
             Err(task) => drop(task),
         },
         TaskQueue::Bitmap(bitmap) => {
@@ -49,8 +49,8 @@ pub(crate) fn inject(team: &Team, work: Work) {
 }
 
 fn notify(team: &Team) {
-    // Notify one worker for any number of tasks, and only if none looks for work already: a worker
-    // that leaves some of them wakes the next (SLEEP-3).
+    // Notify one worker for any number of tasks, and only if no worker searches: a worker that
+    // leaves some of them wakes the next (SLEEP-3).
     let woken = team.sleep().new_jobs(1, true);
     team.notify_guests_of_task();
     if woken == 0 {

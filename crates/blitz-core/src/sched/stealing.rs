@@ -11,7 +11,7 @@ use blitz_parts::ring::Pushed;
 use blitz_parts::task::Runnable;
 
 impl Tasks<'_> {
-    /// Puts a task behind all others of this worker. `notify`: other workers may want it.
+    /// Puts a task behind all others of this worker. `notify` announces it to other workers.
     #[inline]
     pub(super) fn put_back(self, task: Runnable, notify: bool) {
         match self.own_ring().try_push(task) {
@@ -40,8 +40,8 @@ impl Tasks<'_> {
         }
     }
 
-    /// Takes a fair part of the queue, `most` tasks at most: one to poll, the others into the batch
-    /// buffer.
+    /// Takes a fair part of the queue, at most `most` tasks: returns one to poll, and puts the
+    /// others into the batch buffer.
     pub(super) fn take_batch(self, most: usize) -> Option<Runnable> {
         let team = self.team();
         let TaskQueue::Stealing(queue) = &*team.tasks else { return None };
@@ -52,14 +52,14 @@ impl Tasks<'_> {
         let (batch, ring) = (self.own_batch(), self.own_ring());
         // Tasks that do not fit into the buffer go to the ring; take no more than fit into both.
         let room = batch.room() + ring.room();
-        // Without stealing no other worker would take tasks that wait here. When tasks end, they
+        // Without stealing no other worker would take tasks that wait here. During shutdown, tasks
         // stay where all threads can take them.
         let shares = team.config.stealing && !team.tasks_end();
         let fair = if shares { fair_batch(len, team.num_workers()) } else { 1 };
         let mut taken = queue.pop_batch(fair.min(most).min(room + 1));
         let count = taken.len();
         let first = taken.next()?;
-        // All of them go before own tasks, so own tasks get the next turn.
+        // All of these tasks go before own tasks, so own tasks get the next turn.
         self.own().tasks.tick.defer_queue_turn(count);
         self.queues.counters.from_queue.add(1);
         let more = !taken.is_empty();
@@ -74,7 +74,7 @@ impl Tasks<'_> {
         Some(first)
     }
 
-    /// Steals half of `victim`'s tasks: one to poll, the others into the own ring.
+    /// Steals half of `victim`'s tasks: returns one to poll, and puts the others into the own ring.
     pub(crate) fn steal_from(self, victim: &Worker) -> Option<Runnable> {
         let theirs = &victim.queues;
         if !theirs.has_public() || !self.team().config.stealing {

@@ -1,4 +1,4 @@
-//! Tells whether there is any work: a worker's last look before it sleeps.
+//! Checks whether there is any work: a worker's last look before it sleeps.
 
 #![forbid(unsafe_code)]
 

@@ -7,18 +7,18 @@
 //!        └──────▶ OVER ◀──┘
 //! ```
 //!
-//! The thread that built the pool is the worker while it is inside of one of the pool's operations:
-//! HERE. The thread that brings the state to OVER answers for the worker: it becomes the worker
-//! itself until the pool ends, or starts a thread that does.
+//! The thread that built the pool is the worker while it is inside one of the pool's operations:
+//! HERE. The thread that sets the state to OVER is responsible for the worker: it becomes the
+//! worker until the pool ends, or starts a thread that does.
 //!
-//! The end of the pool waits until the thread that answers for the worker has retired it: its tasks
-//! are dropped by then. It does not wait for an operation of the adopted thread, which may wait for
-//! the thread that drops the pool. In that case the dropping thread gives up the worker's count,
-//! and the adopted thread retires the worker later.
+//! The end of the pool waits until the responsible thread has retired the worker; by then the
+//! worker's tasks are dropped. It does not wait for an operation of the adopted thread, because
+//! that operation may wait for the thread that drops the pool. In that case the dropping thread
+//! gives up the worker's count, and the adopted thread retires the worker later.
 //!
-//! A thread may be only lent, as for a runtime with a paused clock. It also leaves when another
-//! thread needs the worker: when that thread waits for the pool, or spawns a task, and the lent one
-//! is AWAY; and when the lent one stands up while another waits.
+//! A thread may be only lent, as for a runtime with a paused clock. A lent thread also leaves when
+//! another thread needs the worker: when that thread waits for the pool, or spawns a task, while
+//! the lent thread is AWAY; and when the lent thread stands up while another thread waits.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +34,7 @@ struct Place {
     state: State,
     /// Other threads that wait for a pool to which its thread was lent.
     waiting: usize,
-    /// The worker has a count of the team's end.
+    /// Whether the worker has a count of the team's end.
     counts: bool,
 }
 
@@ -42,14 +42,14 @@ struct Place {
 enum State {
     /// The thread is in none of the pool's operations.
     Away,
-    /// The thread is in one.
+    /// The thread is in one of the pool's operations.
     Here,
     /// The thread is no longer the worker, or never was.
     Over,
 }
 
 impl Adoption {
-    /// `adopts`: the pool has a first worker without a thread of its own.
+    /// `adopts` says that the pool's first worker has no thread of its own.
     pub(crate) fn new(adopts: bool) -> Adoption {
         let state = if adopts { State::Away } else { State::Over };
         Adoption { place: Mutex::new(Place { state, waiting: 0, counts: adopts }) }
@@ -74,10 +74,10 @@ impl Adoption {
         self.change(State::Away, State::Here)
     }
 
-    /// HERE to AWAY after `rise`, by which the caller stops being the worker. If the pool is
-    /// `closing`, or another thread waits for a lent one and the caller `makes_room`, it goes from
-    /// HERE to OVER instead. Then this returns true, and the caller is still the worker and answers
-    /// for it.
+    /// HERE to AWAY after `rise`, in which the caller stops being the worker. If the pool is
+    /// `closing`, or if another thread waits for a lent one and the caller `makes_room`, the state
+    /// changes to OVER instead. Then this returns true, and the caller is still the worker and
+    /// responsible for it.
     pub(crate) fn stand_up(
         &self,
         closing: impl Fn() -> bool,
@@ -86,7 +86,8 @@ impl Adoption {
     ) -> bool {
         let too_early = broken(Step::AdoptionLooksLocked).then(&closing);
         let mut place = self.lock();
-        // Called under the lock: a thread that drops the handle notes that before it calls `end`.
+        // Check this under the lock: a thread that drops the handle notes the drop before it calls
+        // `end`.
         let is_closing = too_early.unwrap_or_else(closing);
         let makes_room = makes_room && !broken(Step::AdoptionMakesRoom);
         let leaves = is_closing || makes_room && place.waiting > 0;
@@ -99,7 +100,8 @@ impl Adoption {
         leaves
     }
 
-    /// AWAY to OVER, by another thread. If this returns true, the caller answers for the worker.
+    /// AWAY to OVER, by another thread. If this returns true, the caller is responsible for the
+    /// worker.
     pub(crate) fn end(&self) -> bool {
         self.change(State::Away, State::Over)
     }
@@ -110,12 +112,12 @@ impl Adoption {
     }
 
     /// Returns true once if the worker has a count of the team's end. The caller, which has retired
-    /// the worker, then gives it up.
+    /// the worker, must give that count up.
     pub(crate) fn take_count(&self) -> bool {
         std::mem::take(&mut self.lock().counts)
     }
 
-    /// The same for a thread that drops the pool while the adopted one is HERE.
+    /// As `take_count`, for a thread that drops the pool while the adopted thread is HERE.
     pub(crate) fn take_count_while_here(&self) -> bool {
         let mut place = self.lock();
         place.state == State::Here && std::mem::take(&mut place.counts)
@@ -126,7 +128,7 @@ impl Adoption {
         self.lock().waiting += 1;
     }
 
-    /// Notes that it no longer waits.
+    /// Notes that the other thread no longer waits.
     pub(crate) fn end_waiting(&self) {
         self.lock().waiting -= 1;
     }

@@ -1,7 +1,7 @@
-//! Decides at which forks a worker looks whether the relief worker needs its processor.
+//! Decides at which forks a worker checks whether the relief worker needs its processor.
 //!
-//! A fork is often shorter than a reading of the clock. So the worker reads the clock once in some
-//! forks, about every [`FORK_CLOCK_EVERY`], and looks once that [`FORK_LOOK_EVERY`] has passed.
+//! A fork is often shorter than a reading of the clock. So the worker reads the clock only at some
+//! forks, about every [`FORK_CLOCK_EVERY`], and checks when [`FORK_LOOK_EVERY`] has passed.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ pub(crate) struct Attention {
 }
 
 impl Attention {
-    /// Counts a fork. Returns whether to look; `clock` returns the time since some moment.
+    /// Counts a fork. Returns whether to check now; `clock` returns the time since some moment.
     #[inline]
     pub(crate) fn is_due(&self, clock: impl FnOnce() -> Duration) -> bool {
         match self.left.get().checked_sub(1) {
@@ -60,7 +60,8 @@ mod tests {
     use std::cell::Cell;
     use std::time::Duration;
 
-    /// Forks `forks` times, each of which takes `fork`; returns the looks and the clock's readings.
+    /// Forks `forks` times; each fork takes `fork`. Returns the number of checks and of clock
+    /// readings.
     fn count(forks: u32, fork: Duration) -> (u32, u32) {
         let (attention, readings) = (Attention::default(), Cell::new(0));
         let mut looks = 0;

@@ -21,12 +21,12 @@ pub(crate) struct BitmapMarks {
 /// State of the worker's own thread.
 pub(crate) struct OwnBitmap {
     pub(crate) slots: RefCell<SlotCache>,
-    /// Where the worker looks next in its own part of the tree.
+    /// Where the worker searches next in its own part of the tree.
     pub(crate) cursor: Cursor,
     /// Goes round all parts of the tree, a task at a time.
     pub(crate) round: Cursor,
-    /// How many tasks of the yield queue go before the next task of the tree: as many as came from
-    /// there last time.
+    /// How many tasks of the yield queue go before the next task of the tree: as many as the tree
+    /// gave last time.
     pub(crate) queue_turns: Cell<usize>,
 }
 

@@ -1,11 +1,11 @@
-//! Which scheduler a pool has.
+//! The choice of a pool's scheduler.
 
 #![forbid(unsafe_code)]
 
 use crate::base::BuildError;
 use std::ffi::OsStr;
 
-/// How a pool's tasks find a worker. Jobs are stolen in any case.
+/// The schedulers of tasks. Jobs are always stolen.
 ///
 /// `docs/schedulers.md` in the repository says which to choose when, with measurements.
 ///
@@ -18,7 +18,7 @@ use std::ffi::OsStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheduler {
-    /// Each worker has queues of its own, and takes from others when they are empty. The default.
+    /// Each worker has its own queues, and steals from others when they are empty. The default.
     #[default]
     Stealing,
     /// Each runnable task is a bit in a tree that all workers share. Finding one costs the same for
@@ -27,7 +27,7 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// The variable that chooses for builders that choose none, to try the other scheduler.
+    /// The environment variable that sets the scheduler of pools whose builder chooses none.
     pub const VARIABLE: &'static str = "BLITZ_SCHEDULER";
 
     /// The name in the variable.
@@ -53,7 +53,7 @@ impl Scheduler {
 
     fn parse(name: &OsStr) -> Result<Scheduler, BuildError> {
         match name.to_str().map(str::trim) {
-            // `VARIABLE=` is how unit files and shells unset one.
+            // Unit files and shells unset a variable by `VARIABLE=`.
             Some("") => Ok(Scheduler::default()),
             Some(name) if name == Scheduler::Stealing.name() => Ok(Scheduler::Stealing),
             Some(name) if name == Scheduler::Signal.name() => Ok(Scheduler::Signal),

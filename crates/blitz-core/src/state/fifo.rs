@@ -8,8 +8,8 @@ use blitz_parts::trim::outgrown;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 
-/// Jobs in order. For each job a token lies in some deque; the worker that takes a token runs the
-/// oldest job.
+/// Jobs in order. For each job there is a token in some deque. The worker that takes a token runs
+/// the oldest job.
 #[derive(Default)]
 pub(crate) struct Fifo {
     jobs: Mutex<VecDeque<Work>>,
@@ -21,7 +21,7 @@ impl Fifo {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).push_back(work);
     }
 
-    /// Runs the oldest job. There is one per token.
+    /// Runs the oldest job. There are as many jobs as tokens.
     pub(crate) fn run_oldest(&self) {
         let (oldest, outgrown) = {
             let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use blitz_parts::counter::Counter;
 use std::fmt;
 use std::time::Duration;
 
-/// The first bucket ends behind the first quarter of the octave that begins here.
+/// The first bucket ends after the first quarter of the octave that begins with this bit.
 const FIRST_BIT: u32 = 6;
 const OCTAVES: usize = 30;
 const PER_OCTAVE: usize = 4;
@@ -25,7 +25,7 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Adds a measured time that stands for `weight` times. Only the one writer may call it.
+    /// Adds a measured time that counts `weight` times. Only the single writer may call it.
     pub(crate) fn add(&self, nanos: u64, weight: u64) {
         self.buckets[place(nanos)].add(weight);
         self.nanos.add(nanos.saturating_mul(weight));
@@ -52,7 +52,7 @@ fn place(nanos: u64) -> usize {
 }
 
 /// Counts durations by range. There are four ranges per power of two, from 64 ns to 69 s. If only a
-/// sample was measured, each measurement counts for those that were not.
+/// sample was measured, each measurement also counts for the unmeasured ones.
 ///
 /// ```
 /// let histogram = blitz::Histogram::default();
@@ -94,7 +94,7 @@ impl Histogram {
         self.counts.iter().enumerate().map(|(i, &count)| (upper_end(i), count))
     }
 
-    /// Each power of two up to the last range, and how many times did not reach it.
+    /// Each power of two up to the last range, and the number of times below it.
     pub(crate) fn octaves(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let mut below = 0;
         let octave = move |(i, counts): (usize, &[u64])| {
@@ -104,8 +104,7 @@ impl Histogram {
         self.counts.chunks(PER_OCTAVE).enumerate().map(octave).take(OCTAVES - 1)
     }
 
-    /// Returns a time that the fraction `q` of all times did not reach; `None` if nothing was
-    /// measured.
+    /// Returns an upper bound of the fraction `q` of all times; `None` if nothing was measured.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let total = self.count();

@@ -55,12 +55,12 @@ impl Labels {
     }
 }
 
-/// What a worker has counted of the tasks of one type, from a sample of polls.
+/// A worker's counts for the tasks of one type, from a sample of polls.
 pub(crate) struct TypeRow {
     pub(crate) name: Label,
-    /// How many there were, by extrapolation.
+    /// The extrapolated number of polls.
     pub(crate) polls: Counter,
-    /// How many ticks they took, by extrapolation.
+    /// The extrapolated number of ticks in polls.
     pub(crate) ticks: Counter,
 }
 
@@ -69,8 +69,8 @@ impl TypeRow {
         TypeRow { name, polls: Counter::new(), ticks: Counter::new() }
     }
 
-    /// The rows of a worker. The first is for all types without a row of their own. There is room
-    /// for some others, so that a worker does not allocate for a few types.
+    /// The rows of a worker. The first is for all types without their own row. There is room for
+    /// some others, so a worker does not allocate for a few types.
     pub(crate) fn rows() -> Slots<TypeRow> {
         let rows = Slots::new();
         rows.add(TypeRow::new(Labels::OTHER));
@@ -81,7 +81,7 @@ impl TypeRow {
 /// How many names a worker finds without a lock: enough for the types of a busy moment.
 const CACHED: usize = 64;
 
-/// A cache of a worker's look-ups, with one place per name. Own thread only.
+/// A cache of a worker's look-ups, with one place per name. It is not `Sync`.
 pub(crate) struct LabelCache([Cell<Entry>; CACHED]);
 
 #[derive(Clone, Copy, Default)]
@@ -100,10 +100,10 @@ impl Default for LabelCache {
 }
 
 impl LabelCache {
-    /// The number of a name with a place of its own in memory.
+    /// The number of a name, which the cache finds by its address.
     pub(crate) fn number(&self, names: &Labels, name: &'static str) -> Label {
         let cell = self.place(name.as_ptr().addr());
-        // Labels that begin at one place may differ in length. An odd key is that of a label.
+        // Labels that begin at the same address may differ in length. The keys of labels are odd.
         let (key, len) = (name.as_ptr().addr().wrapping_mul(2) | 1, name.len());
         if (cell.get().key, cell.get().row) != (key, len) {
             cell.set(Entry { key, name: names.number(name), row: len });
@@ -111,7 +111,7 @@ impl LabelCache {
         cell.get().name
     }
 
-    /// The row of a type, which is known by its `kind`, an even number; a new one if there is none.
+    /// The row of the type with this `kind`, an even number. Adds a row if there is none.
     pub(crate) fn row<'a>(
         &self,
         names: &Labels,
@@ -128,15 +128,15 @@ impl LabelCache {
     }
 
     fn place(&self, address: usize) -> &Cell<Entry> {
-        // In a model all names share one place: where they lie differs between processes, and a
-        // seed that fails in one process has to fail in another.
+        // In a model all names share one place: addresses differ between processes, and a seed that
+        // fails in one process must fail in another.
         let address = if MODELLED { 0 } else { address };
         // The lowest bits are the same for all addresses.
         &self.0[(address >> 4 ^ address >> 10) % CACHED]
     }
 }
 
-/// The row of a name, if need be a new one.
+/// The row of a name. Adds one if needed.
 #[cold]
 fn row_of(rows: &Slots<TypeRow>, name: Label) -> usize {
     match rows.iter().position(|row| row.name == name) {

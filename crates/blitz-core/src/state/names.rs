@@ -10,8 +10,8 @@ use std::sync::{Arc, PoisonError};
 /// The names of a team's tasks, by id. They are not stored in the tasks, so that a task without a
 /// name pays nothing.
 ///
-/// A task registers at its first poll and leaves when its future is dropped, while its id is still
-/// its own.
+/// A task registers at its first poll. Its entry is removed when its future is dropped, before its
+/// id can be reused.
 #[derive(Default)]
 pub(crate) struct Names {
     by_id: Mutex<BTreeMap<Id, Arc<str>>>,
@@ -36,7 +36,7 @@ pub(crate) struct NameEntry {
 }
 
 impl NameEntry {
-    /// Of a task that has no id yet.
+    /// Creates the entry of a task that has no id yet.
     pub(crate) fn new(names: Arc<Names>, name: Arc<str>) -> NameEntry {
         NameEntry { names, name, id: None }
     }

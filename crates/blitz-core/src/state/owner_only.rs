@@ -1,4 +1,4 @@
-//! Values of one thread inside of shared structures.
+//! Values of one thread inside shared structures.
 
 /// A value that only the thread of its worker reaches.
 pub(crate) struct OwnerOnly<T>(T);
@@ -11,7 +11,8 @@ impl<T> OwnerOnly<T> {
     /// The value.
     ///
     /// # Safety
-    /// 1. Only one thread calls this at a time, and has no reference when another one calls it.
+    /// 1. Only one thread calls this at a time, and it holds no reference when another thread calls
+    ///    it.
     #[inline(always)]
     pub(crate) unsafe fn get(&self) -> &T {
         &self.0

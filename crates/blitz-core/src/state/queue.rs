@@ -13,9 +13,9 @@ use blitz_parts::task::Runnable;
     reason = "a team has one, and following a pointer costs each task"
 )]
 pub(crate) enum TaskQueue {
-    /// Of the stealing scheduler.
+    /// The queue of the stealing scheduler.
     Stealing(Queue),
-    /// Of the bitmap scheduler.
+    /// The tree of the bitmap scheduler.
     Bitmap(Bitmap),
 }
 
@@ -69,7 +69,7 @@ impl TaskQueue {
         }
     }
 
-    /// Puts a task where the thread that ends the team finds it, and notifies no worker.
+    /// Puts a task where the thread that ends the team finds it. Notifies no worker.
     pub(crate) fn leave_to_the_end(&self, task: Runnable) {
         match self {
             TaskQueue::Stealing(queue) => drop(queue.push(task)),
@@ -101,7 +101,7 @@ impl TaskQueue {
     }
 }
 
-/// Gives a task a slot of the bitmap unless it has one. Any thread.
+/// Gives a task a slot of the bitmap unless it has one. Any thread may call it.
 pub(crate) fn settle(bitmap: &Bitmap, task: &Runnable) {
     if task.place().is_none() {
         task.set_place(bitmap.reserve_outside(task.header()));

@@ -16,7 +16,7 @@ pub(crate) struct Sections {
 #[derive(Default)]
 struct List {
     open: BTreeMap<u64, TaskRef>,
-    /// How many there ever were.
+    /// How many sections were ever begun.
     begun: u64,
 }
 
@@ -32,11 +32,11 @@ impl Sections {
     /// Returns whether the section was there.
     pub(crate) fn remove(&self, key: u64) -> bool {
         let task = self.lock().open.remove(&key);
-        // Drops perhaps the task's last reference, so not under the lock.
+        // This may drop the task's last reference, so do it without the lock.
         task.is_some()
     }
 
-    /// How many there are.
+    /// The number of sections.
     pub(crate) fn len(&self) -> usize {
         self.lock().open.len()
     }

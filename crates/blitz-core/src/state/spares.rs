@@ -11,7 +11,7 @@ use blitz_parts::tuning::RELIEF_CALLS;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
-/// What a spare is called for.
+/// The duty for which a spare is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Duty {
     /// To work in the place of a worker that is blocked.
@@ -20,12 +20,12 @@ pub(crate) enum Duty {
     Relief,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) enum Called {
-    /// A spare comes.
+    /// A spare is on its way.
     Comes,
-    /// All spares that there may be are in service.
+    /// All allowed spares are in service.
     NoneLeft,
     /// The pool ends.
     Over,
@@ -46,7 +46,7 @@ struct List {
     /// Workers that were added for a thread that could not be started.
     without_thread: Vec<usize>,
     over: bool,
-    /// How often a spare was called for relief since the last one came.
+    /// How many times a spare was called for relief since the last one came.
     relief_calls: u32,
     refusals: u64,
     said: bool,
@@ -68,7 +68,7 @@ impl Spares {
         self.max
     }
 
-    /// Calls a spare: one that rests, or one that `start` starts as a worker, which `add` adds.
+    /// Calls a resting spare. If none rests, `add` adds a worker and `start` starts its thread.
     pub(crate) fn call(
         &self,
         duty: Duty,
@@ -81,7 +81,7 @@ impl Spares {
         }
         if duty == Duty::Relief {
             list.relief_calls += 1;
-            // The one on its way may be blocked in the user's start handler.
+            // The spare on its way may be blocked in the user's start handler.
             if list.relief_calls % RELIEF_CALLS != 1 {
                 return Called::Comes;
             }
@@ -110,12 +110,12 @@ impl Spares {
         }
     }
 
-    /// Notes that the spare that was called for relief has begun, or found another one at work.
+    /// Notes that the spare called for relief has begun, or has found another one on duty.
     pub(crate) fn relief_has_come(&self) {
         self.lock().relief_calls = 0;
     }
 
-    /// Whether a spare could come.
+    /// Whether a spare could be called.
     pub(crate) fn is_any_left(&self) -> bool {
         let list = self.lock();
         !list.over && (!list.resting.is_empty() || list.started < self.max)
@@ -132,7 +132,7 @@ impl Spares {
         rest.wait(|| self.lock().over)
     }
 
-    /// Ends all spares: none is called any more, and those that rest leave.
+    /// Ends all spares: resting spares leave, and later calls fail.
     pub(crate) fn end(&self) {
         let mut list = self.lock();
         list.over = true;
@@ -173,7 +173,7 @@ impl Rest {
         Rest { call: Mutex::new(Some(first)), called: Condvar::new() }
     }
 
-    /// What the spare was started for.
+    /// The duty for which the spare was started.
     pub(crate) fn first_call(&self) -> Option<Duty> {
         self.lock().take()
     }

@@ -15,10 +15,10 @@ use std::fmt;
 /// The tasks of one worker that other workers may see and take.
 pub(crate) struct TaskQueues {
     pub(crate) lifo: LifoSlot,
-    /// Taken from the queue in one batch; a ring, so that other workers can take them back.
+    /// Tasks taken from the queue in one batch. It is a ring, so that other workers can steal them.
     pub(crate) batch: Ring<BATCH_SLOTS>,
     pub(crate) ring: Ring<RING_SLOTS>,
-    /// What the bitmap scheduler adds; `None` in the stealing one.
+    /// State of the bitmap scheduler; `None` in the stealing scheduler.
     pub(crate) bitmap: Option<Box<BitmapMarks>>,
     /// Tasks that wait after a first poll on this worker.
     pub(crate) owned: Owned,
@@ -32,18 +32,19 @@ pub(crate) struct OwnTasks {
     pub(crate) tick: Tick,
     /// Polls in a row whose task came from the LIFO slot.
     pub(crate) lifo_polls: Cell<u32>,
-    /// There may be a task in the batch buffer.
+    /// Whether there may be a task in the batch buffer.
     pub(crate) has_batch: Cell<bool>,
-    /// This worker is between its last task and sleep: tasks woken now go to the queue.
+    /// Whether this worker is between its last task and sleep. Tasks woken then go to the queue.
     pub(crate) parking: Cell<bool>,
-    /// Which worker the next fair turn looks at, and how many polls that one had begun in the last.
+    /// The worker that the next fair turn looks at, and how many polls that worker had begun at the
+    /// last fair turn.
     pub(crate) suspect: Cell<(usize, u64)>,
-    /// What the bitmap scheduler adds; `None` in the stealing one.
+    /// State of the bitmap scheduler; `None` in the stealing scheduler.
     pub(crate) bitmap: Option<Box<OwnBitmap>>,
 }
 
 impl TaskQueues {
-    /// Empty queues; `bitmap`: of a team with the bitmap scheduler.
+    /// Creates empty queues. `bitmap` says that the team has the bitmap scheduler.
     pub(crate) fn new(bitmap: bool) -> TaskQueues {
         TaskQueues {
             lifo: LifoSlot::new(),
@@ -77,14 +78,14 @@ impl TaskQueues {
         self.ring.len() + self.batch.len() + usize::from(self.has_lifo())
     }
 
-    /// Takes the task that waits for an owner that is stuck. Any thread.
+    /// Takes the task that waits for a stuck owner. Any thread may call it.
     pub(crate) fn rescue(&self) -> Option<Runnable> {
         self.lifo.take()
     }
 }
 
 impl OwnTasks {
-    /// `bitmap`: the worker's part in the bitmap scheduler.
+    /// `bitmap` is the worker's part in the bitmap scheduler.
     pub(crate) fn new(tick: Tick, bitmap: Option<OwnBitmap>) -> OwnTasks {
         OwnTasks {
             tick,

@@ -11,11 +11,11 @@ use std::io;
 use std::sync::PoisonError;
 
 thread_local! {
-    /// The watch of which this is the thread, if it is one.
+    /// The watch that this thread serves, if it is a thread of one.
     static HERE: Cell<*const WatchThread> = const { Cell::new(std::ptr::null()) };
 }
 
-/// A team's watch, which has a thread once it was needed.
+/// A team's watch. It has a thread once it was first needed.
 pub(crate) struct WatchThread {
     /// Whether it looks.
     watch: Watch,
@@ -24,7 +24,7 @@ pub(crate) struct WatchThread {
 }
 
 impl WatchThread {
-    /// `needed`: there is a worker, or a spare, that could take over from a stuck one.
+    /// `needed` says that a worker or a spare could take over from a stuck worker.
     pub(crate) fn new(needed: bool, asymmetric: bool) -> WatchThread {
         WatchThread {
             watch: Watch::new(needed, asymmetric),
@@ -43,7 +43,7 @@ impl WatchThread {
         HERE.try_with(Cell::get).is_ok_and(|here| std::ptr::eq(here, self))
     }
 
-    /// Asks for the watch: a worker has just left something behind.
+    /// Requests the watch: a worker has just left something behind.
     #[inline]
     pub(crate) fn need(&self) -> Need {
         self.watch.need()
@@ -55,7 +55,7 @@ impl WatchThread {
         self.watch.need_after_fence()
     }
 
-    /// The system refuses the heavy fence: from now on owners use an ordinary one.
+    /// Notes that the system refuses the heavy fence: from now on owners use an ordinary one.
     pub(crate) fn become_symmetric(&self) -> Need {
         self.watch.become_symmetric()
     }
@@ -72,7 +72,7 @@ impl WatchThread {
     fn start(&self, start: impl FnOnce() -> io::Result<Thread>) {
         let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = self.thread.get() {
-            // Started by another worker, and asleep again already.
+            // Another worker has started it, and it sleeps again already.
             return thread.unpark();
         }
         let started = start().map(|thread| self.thread.set(thread));
@@ -81,7 +81,7 @@ impl WatchThread {
         self.watch.has_started(started.is_ok());
     }
 
-    /// What the thread does next.
+    /// The next step of the thread.
     pub(crate) fn next(&self) -> Next {
         self.watch.next()
     }
@@ -91,7 +91,7 @@ impl WatchThread {
         self.watch.rest(in_use)
     }
 
-    /// The team ends.
+    /// Stops the watch, because the team ends.
     pub(crate) fn stop(&self) {
         self.watch.stop();
         // A thread that is just being started sees the flag first.

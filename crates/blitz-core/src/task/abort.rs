@@ -1,4 +1,4 @@
-//! Ending a task from outside.
+//! Cancels a task from outside.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Wakers of Blitz's own that set a latch or unpark a thread, and do nothing else.
+//! Blitz's own wakers, which set a latch or unpark a thread, and do nothing else.
 //!
 //! A driver may call such a waker at any time: it runs no user code and does not block. So
 //! `block_on` is woken even if a worker has no room on its stack for other wakers, which may run
@@ -8,18 +8,19 @@ use std::ptr;
 use std::sync::Arc;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-/// What a waker rings. Each type has its own table; the address of the table identifies its wakers.
+/// The target of a waker. Each type has its own table; the address of the table identifies its
+/// wakers.
 pub(super) trait Bell: Send + Sync + 'static {
     /// The table of this type, a static.
     fn table() -> &'static RawWakerVTable;
 
-    /// Wakes the thread that waits. Runs no user code.
+    /// Wakes the waiting thread. Runs no user code.
     fn ring(&self);
 }
 
 /// Returns a waker that rings `bell`.
 pub(super) fn waker<B: Bell>(bell: Arc<B>) -> Waker {
-    // SAFETY: the functions of the table expect what `into_raw` returns, and keep count of it; a
+    // SAFETY: the functions of the table expect a pointer from `into_raw`, and keep its count; a
     // bell is `Send` and `Sync`.
     unsafe { Waker::new(Arc::into_raw(bell).cast(), B::table()) }
 }
@@ -35,7 +36,8 @@ pub(super) fn is_of(waker: &Waker, tables: [&'static RawWakerVTable; 2]) -> bool
 }
 
 /// # Safety
-/// 1. `bell` came from `Arc::<B>::into_raw` and has a count. (So for all functions of the table.)
+/// 1. `bell` came from `Arc::<B>::into_raw` and has a count. (The same holds for all functions of
+///    the table.)
 unsafe fn clone<B: Bell>(bell: *const ()) -> RawWaker {
     // SAFETY: obligation 1.
     unsafe { Arc::increment_strong_count(bell.cast::<B>()) };

@@ -10,7 +10,7 @@ use crate::worker::tell_driver_of_end;
 use blitz_parts::ticks;
 use std::any::type_name;
 
-/// Runs `f` on a thread of `team` that may block. Without a hold, cancels it.
+/// Runs `f` on a thread of `team` that may block. Without a hold, the closure is cancelled.
 pub(crate) fn spawn_blocking_in<F, T>(team: &Team, hold: Option<Hold>, f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! Cooperation: a task that could go on for ever without waiting lets others go first now and then.
+//! Cooperation: a task that never has to wait still yields now and then.
 //!
 //! Each poll of a task begins with a budget. Futures of this runtime spend one unit whenever they
 //! are ready at once. When nothing is left they return pending and wake the task again.
@@ -25,8 +25,8 @@ impl Spent {
     }
 }
 
-/// Returns a unit. If none is left, wakes the task again and returns pending, so that others go
-/// first.
+/// Returns a unit. If none is left, wakes the task again and returns pending, so that other tasks
+/// run first.
 #[inline]
 pub fn poll_spend(cx: &mut Context<'_>) -> Poll<Spent> {
     if context::has_budget() { Poll::Ready(Spent(())) } else { let_others_go_first(cx) }
@@ -41,9 +41,9 @@ fn let_others_go_first(cx: &mut Context<'_>) -> Poll<Spent> {
     Poll::Pending
 }
 
-/// Returns whether the task may go on without letting others go first.
+/// Returns whether the task may go on without yielding.
 ///
-/// True outside of tasks, and in [`unconstrained`].
+/// True outside tasks, and in [`unconstrained`].
 ///
 /// ```
 /// assert!(blitz::task::coop::has_budget_remaining());
@@ -55,8 +55,8 @@ pub fn has_budget_remaining() -> bool {
 
 /// Makes `future` spend one unit of the task's budget whenever it is ready.
 ///
-/// For futures that may be ready at once many times in a row, such as those of a channel that is
-/// never empty.
+/// Use it for futures that may be ready many times in a row, such as receiving from a channel that
+/// is never empty.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -90,8 +90,8 @@ impl<F: Future> Future for Cooperative<F> {
     }
 }
 
-/// Spends one unit of the task's budget, and lets other tasks go first if none is left. For loops
-/// that await no future of this runtime.
+/// Spends one unit of the task's budget, and yields if none is left. Use it in loops that await no
+/// future of this runtime.
 ///
 /// ```
 /// # blitz::block_on(async {

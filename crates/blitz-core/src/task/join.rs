@@ -1,4 +1,4 @@
-//! Waiting for a handle on a thread.
+//! Waits for a handle in code that is not async.
 
 #![forbid(unsafe_code)]
 
@@ -9,13 +9,13 @@ impl<T> JoinHandle<T> {
     /// Waits for the result, in code that is not async.
     ///
     /// A worker runs a job of its own pool right here if the job has not begun. Otherwise it helps
-    /// with other work of that pool while it waits. A thread outside of every pool blocks.
+    /// with other work of that pool while it waits. A thread outside every pool blocks.
     ///
     /// # Errors
     /// If it panicked ([`JoinError::into_panic`] returns the payload) or was cancelled.
     ///
     /// # Blocking
-    /// A thread outside of the pool blocks.
+    /// A thread outside the pool blocks.
     pub fn join(self) -> Result<T, JoinError> {
         match self.as_job() {
             Some(job) => job.join(),

@@ -1,4 +1,4 @@
-//! A set of tasks whose results come in the order in which the tasks end.
+//! A set of tasks that returns results in the order in which the tasks end.
 //!
 //! ```text
 //!  spawn ─▶ slot: handle, bell
@@ -24,8 +24,7 @@ use std::task::{Context, Poll, Wake, Waker, ready};
 
 /// A set of tasks and jobs. Returns their results as they end.
 ///
-/// Dropping it aborts the tasks that are left; [`detach_all`](JoinSet::detach_all) lets them run
-/// on.
+/// Dropping it aborts the remaining tasks; [`detach_all`](JoinSet::detach_all) lets them run on.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -77,7 +76,7 @@ impl News {
         self.lock().rung.pop_front()
     }
 
-    /// The oldest number, or else `waker` is woken when there is one.
+    /// Returns the oldest number. If there is none, registers `waker` for the next one.
     fn poll_oldest(&self, waker: &Waker) -> Poll<usize> {
         let mut state = self.lock();
         if let Some(number) = state.rung.pop_front() {
@@ -100,7 +99,7 @@ impl News {
     }
 }
 
-/// What the task in a slot wakes when it ends.
+/// The waker that the task in a slot wakes when it ends.
 struct Bell {
     news: Arc<News>,
     number: usize,
@@ -158,7 +157,7 @@ impl<T: 'static> JoinSet<T> {
     /// ```
     ///
     /// # Panics
-    /// Outside of every [`LocalSet`].
+    /// If called outside every [`LocalSet`].
     #[track_caller]
     pub fn spawn_local<F>(&mut self, future: F) -> AbortHandle
     where
@@ -285,8 +284,8 @@ impl<T: 'static> JoinSet<T> {
     /// ```
     ///
     /// # Panics
-    /// As soon as a task panicked or was cancelled; the panic continues here. The others are
-    /// aborted.
+    /// As soon as a task has panicked or was cancelled. A panic continues here, and the other tasks
+    /// are aborted.
     pub async fn join_all(mut self) -> Vec<T> {
         let mut results = Vec::with_capacity(self.len());
         while let Some(ended) = self.join_next().await {

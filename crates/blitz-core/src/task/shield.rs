@@ -15,16 +15,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Runs `future` to its end even if the task is aborted meanwhile. The abort takes effect when the
-/// task next waits after its last shield has ended. Shields nest.
+/// Runs `future` to completion even if the task is aborted meanwhile. The abort takes effect when
+/// the task next waits after its last shield has ended. Shields nest.
 ///
-/// A shield begins with its first poll. No task of a pool is cancelled while one of them is
-/// shielded, even if the pool is dropped meanwhile. A shield that begins after that drop is not
-/// granted: its task is cancelled first. Outside of a task `future` simply runs. A shield protects
-/// from aborts only: a caller that drops the future, as `select!` does, ends it.
+/// A shield begins with its first poll. While one task of a pool is shielded, a drop of the pool
+/// cancels no task. A shield that begins after that drop is not granted: its task is cancelled
+/// first. Outside a task `future` simply runs. A shield protects from aborts only: a caller that
+/// drops the future, as `select!` does, ends it.
 ///
 /// A section may be forgotten (`std::mem::forget`) instead of run or dropped. It counts until its
-/// task has ended. Meanwhile it looks like a section that goes on: the drop of the pool waits for
+/// task has ended. Until then it looks like a section that goes on: the drop of the pool waits for
 /// it, and `Runtime::shutdown_within` waits for its time limit and then reports it.
 ///
 /// ```
@@ -96,7 +96,7 @@ struct Guard {
 }
 
 impl Guard {
-    /// Returns the task if its pool ends already.
+    /// Creates a guard. Returns the task if its pool is already ending.
     fn new(task: TaskRef) -> Result<Guard, TaskRef> {
         // A local task ends with its set, not with a pool.
         let worker = current().filter(|_| local::current().is_none());
@@ -118,7 +118,7 @@ impl Drop for Guard {
     }
 }
 
-/// The pool does not end meanwhile, nor are its tasks cancelled.
+/// Keeps the pool from ending, and its tasks from being cancelled.
 struct TaskHold {
     team: Arc<Team>,
     /// The section's entry in the team's list.
@@ -126,8 +126,8 @@ struct TaskHold {
 }
 
 impl TaskHold {
-    /// Refuses once the pool is dropped, or tasks could go from one shield to the next for ever. A
-    /// shield inside of another one is granted.
+    /// Refuses once the pool is dropped: otherwise tasks could go from one shield to the next for
+    /// ever. A shield inside another one is granted.
     fn try_new(team: &Team, task: &TaskRef) -> Option<TaskHold> {
         let held = if broken(Step::ShieldHoldsTasks) {
             team.life.hold_at_work()
@@ -140,7 +140,7 @@ impl TaskHold {
 
 impl Drop for TaskHold {
     fn drop(&mut self) {
-        // Unless the hold was given back when the task had ended.
+        // False if the hold was already released when the task ended.
         if self.team.sections.remove(self.key) {
             if broken(Step::ShieldHoldsTasks) {
                 self.team.release();

@@ -1,4 +1,4 @@
-//! `spawn`: a task of its own, with a handle to its result.
+//! `spawn`: starts a task, and returns a handle to its result.
 
 #![forbid(unsafe_code)]
 
@@ -37,7 +37,7 @@ where
     JoinHandle::of_task(join)
 }
 
-/// As [`spawn_in`], unless more tasks wait in the queue than the pool was built for.
+/// As [`spawn_in`], but fails if the queue holds as many tasks as the pool allows.
 pub(crate) fn try_spawn_in<F>(
     team: &Team,
     site: Site,
@@ -53,11 +53,11 @@ where
     Ok(spawn_in(team, site, future))
 }
 
-/// Lets a new task begin.
+/// Queues a new task.
 fn start(team: &Team, task: Runnable) {
     match current() {
         Some(owner) if owner.is_in(team) => start_on(owner, task),
-        // Cancelled before it began.
+        // The task is cancelled before it began.
         _ if team.tasks_end() => drop(task),
         _ => {
             team.outside.spawned.add_shared(1);
@@ -72,7 +72,7 @@ fn start(team: &Team, task: Runnable) {
 /// Not generic and not inlined, because `spawn` is compiled once per future.
 fn start_on(owner: Owner<'_>, task: Runnable) {
     if owner.team().tasks_end() {
-        // Cancelled before it began.
+        // The task is cancelled before it began.
         return drop(task);
     }
     owner.queues.counters.spawned.add(1);
@@ -85,7 +85,7 @@ pub struct TrySpawnError<F> {
 }
 
 impl<F> TrySpawnError<F> {
-    /// The future, to be spawned later or to be dropped.
+    /// Returns the future, which the caller may spawn later or drop.
     pub fn into_future(self) -> F {
         self.future
     }

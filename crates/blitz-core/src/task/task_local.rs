@@ -1,8 +1,8 @@
-//! Values that belong to a task, on whichever thread it is polled.
+//! Values that belong to a task, whichever thread polls it.
 //!
-//! The value lies in the future. While the future is polled the value is in a cell of the thread,
-//! with the number of the poll's layer. Work on top of that poll, such as tasks that a waiting
-//! worker polls, has another number and does not see the value.
+//! The value lies in the future. During a poll the value is in a cell of the thread, with the
+//! number of the poll's layer. Work on top of that poll, such as tasks that a waiting worker polls,
+//! has another number and does not see the value.
 //!
 //! ```text
 //!  depth 0:  floor 0 holds the value of the innermost scope
@@ -10,10 +10,10 @@
 //!  depth 1:  floor 0 stays as it is; floor 1 holds the value of the innermost scope
 //! ```
 //!
-//! A scope puts its value on the floor of the current depth and remembers the one that was there.
-//! If that floor is borrowed by a `with` further out on the stack, the scope goes one floor up
-//! until it ends. Scopes and `with` nest as calls do, so a scope that ends finds its floor as it
-//! left it, and not borrowed. Floors are made when first needed and kept until the thread ends.
+//! A scope puts its value on the floor of the current depth and remembers the value that was there.
+//! If a `with` further out on the stack borrows that floor, the scope uses the next floor up until
+//! it ends. Scopes and `with` nest like calls, so a scope that ends finds its floor unchanged and
+//! not borrowed. Floors are made when first needed and kept until the thread ends.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,7 @@ use std::thread;
 ///
 /// ```
 /// blitz::task_local! {
-///     /// Who asked.
+///     /// The user of the request.
 ///     pub static REQUEST: u32;
 ///     static USER: String;
 /// }
@@ -65,9 +65,9 @@ macro_rules! task_local {
 
 /// A value that belongs to a task, made by [`task_local!`](crate::task_local).
 ///
-/// It has a value only inside of [`scope`](LocalKey::scope) and
-/// [`sync_scope`](LocalKey::sync_scope). Scopes nest, even inside of [`with`](LocalKey::with). A
-/// task that is spawned inside of a scope does not inherit the value.
+/// It has a value only inside [`scope`](LocalKey::scope) and [`sync_scope`](LocalKey::sync_scope).
+/// Scopes nest, even inside [`with`](LocalKey::with). A task that is spawned inside a scope does
+/// not inherit the value.
 pub struct LocalKey<T: 'static> {
     cell: thread::LocalKey<LocalCell<T>>,
 }
@@ -109,7 +109,7 @@ impl<T> LocalCell<T> {
         floor
     }
 
-    /// Puts a scope's value in place; returns what was there, and on which floor.
+    /// Stores a scope's value; returns the previous value and its floor.
     #[inline]
     fn enter(&self, scoped: Option<Scoped<T>>) -> Outer<T> {
         let floor = self.floor();
@@ -148,10 +148,10 @@ impl<T> Floor<T> {
     }
 }
 
-/// What a scope found in place when it was entered.
+/// The previous value, which a scope restores when it ends.
 struct Outer<T> {
     before: Option<Scoped<T>>,
-    /// The scope is one floor above.
+    /// Whether the scope is one floor up.
     rose: bool,
 }
 
@@ -163,8 +163,8 @@ impl<T: 'static> LocalKey<T> {
         LocalKey { cell }
     }
 
-    /// Runs `future` with this value of the key, on whichever threads it is polled. Its drop sees
-    /// the value, too.
+    /// Runs `future` with this value of the key, whichever threads poll it. Its drop sees the
+    /// value, too.
     ///
     /// ```
     /// blitz::task_local!(static NUMBER: u32);
@@ -202,11 +202,12 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Calls `f` with the value. Code inside of `f`, even other tasks that run while `f` waits, may
+    /// Calls `f` with the value. Code inside `f`, even other tasks that run while `f` waits, may
     /// enter scopes of the key: they have their own values.
     ///
     /// # Panics
-    /// Outside of every scope of the key: [`try_with`](LocalKey::try_with) returns an error there.
+    /// If called outside every scope of the key; [`try_with`](LocalKey::try_with) returns an error
+    /// there.
     #[track_caller]
     pub fn with<F, R>(&'static self, f: F) -> R
     where
@@ -227,7 +228,7 @@ impl<T: 'static> LocalKey<T> {
     /// ```
     ///
     /// # Errors
-    /// Outside of every scope of the key.
+    /// If called outside every scope of the key.
     pub fn try_with<F, R>(&'static self, f: F) -> Result<R, AccessError>
     where
         F: FnOnce(&T) -> R,
@@ -244,7 +245,7 @@ impl<T: 'static> LocalKey<T> {
     /// Returns a clone of the value.
     ///
     /// # Panics
-    /// Outside of every scope of the key.
+    /// If called outside every scope of the key.
     #[track_caller]
     pub fn get(&'static self) -> T
     where
@@ -256,7 +257,7 @@ impl<T: 'static> LocalKey<T> {
     /// Returns a clone of the value, if there is one.
     ///
     /// # Errors
-    /// Outside of every scope of the key.
+    /// If called outside every scope of the key.
     pub fn try_get(&'static self) -> Result<T, AccessError>
     where
         T: Clone,
@@ -264,7 +265,7 @@ impl<T: 'static> LocalKey<T> {
         self.try_with(T::clone)
     }
 
-    /// Puts what is in `slot` into the thread's cell until the guard is dropped. `None` if the
+    /// Moves the value of `slot` into the thread's cell until the guard is dropped. `None` if the
     /// thread's locals are gone.
     fn enter<'a>(&'static self, slot: &'a mut Option<T>) -> Option<Inside<'a, T>> {
         let entered = self.cell.try_with(|cell| {
@@ -281,7 +282,7 @@ impl<T: 'static> fmt::Debug for LocalKey<T> {
     }
 }
 
-/// The thread's cell has a scope's value until this is dropped.
+/// Keeps a scope's value in the thread's cell until dropped.
 struct Inside<'a, T: 'static> {
     key: &'static LocalKey<T>,
     slot: &'a mut Option<T>,
@@ -302,7 +303,7 @@ fn thread_ends() -> ! {
     panic!("a scope of a task_local was entered while its thread ends")
 }
 
-/// The key has no value here: its scope is elsewhere.
+/// The error of a key that has no value, because the caller is outside its scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessError {
     _private: (),
@@ -344,7 +345,7 @@ pin_project! {
 impl<T: 'static, F> TaskLocalFuture<T, F> {
     /// Takes the value out of the future, for example after its end.
     ///
-    /// A future that is polled without its value is outside of the scope.
+    /// A future that is polled without its value is outside the scope.
     ///
     /// ```
     /// use std::cell::Cell;
@@ -376,7 +377,7 @@ impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
         };
         let polled = future.poll(cx);
         if polled.is_ready() {
-            // Its drop is inside of the scope, too.
+            // The future's drop is inside the scope, too.
             slot.set(None);
         }
         polled

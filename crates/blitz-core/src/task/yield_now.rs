@@ -1,4 +1,4 @@
-//! Letting other tasks go first.
+//! Yields to other tasks.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Lets the tasks that are runnable now go first.
+/// Yields to the tasks that are runnable now.
 ///
 /// The calling task goes to the end of its worker's queue.
 ///
@@ -36,7 +36,8 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         self.yielded = true;
-        // The worker that polls the task sees the note. Any other waker has to be called.
+        // The worker that polls the task sees this note. If `cx` has another waker, that waker must
+        // be called.
         if !context::yield_task(cx.waker()) {
             cx.waker().wake_by_ref();
         }

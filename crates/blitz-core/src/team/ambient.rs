@@ -1,4 +1,4 @@
-//! The context of another runtime that a team keeps for its threads.
+//! The context of another runtime, which a team keeps for its threads.
 //!
 //! A worker is in the context from its first moment to its last. Work on top of a waiting frame is
 //! in it, too, whatever that frame has entered: an [`Aside`](crate::base::context::Aside) enters
@@ -51,7 +51,7 @@ impl Team {
         self.ambient().map(Inside::begin)
     }
 
-    /// Makes the team's context the current one of this thread, unless it is already.
+    /// Enters the team's context on this thread, unless it is already current.
     pub(crate) fn enter_ambient(&self) -> Option<AmbientGuard> {
         self.ambient()?.enter()
     }
@@ -63,7 +63,7 @@ impl Team {
         }
     }
 
-    /// Whether the current thread is one of the other runtime's own.
+    /// Whether the current thread belongs to the other runtime.
     pub(crate) fn is_ambient_here(&self) -> bool {
         self.ambient().is_some_and(|ambient| ambient.is_here())
     }

@@ -1,9 +1,9 @@
-//! A worker that measures the work and the span of what it runs: see `blitz::analyze`.
+//! A worker that measures the work and the span of its jobs: see `blitz::analyze`.
 //!
 //! It is the only worker of a team that exists for one analysis, and stands for the workers of
-//! another team, the origin. That team publishes every fork, so each fork and each return to it
-//! takes the cold path, where strands begin and end. Its thread has entered the origin, so tasks
-//! and all that is no job go there.
+//! another team, the origin. The analysing team publishes every fork, so each fork and each join
+//! takes the cold path, where strands begin and end. Its thread has entered the origin, so
+//! everything but jobs, such as tasks, goes there.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use crate::state::{Joint, Strands};
 use std::sync::Arc;
 
 impl<'a> Owner<'a> {
-    /// What this worker measures, if it does.
+    /// The state of the measurement, if this worker measures.
     #[inline]
     pub(crate) fn analysing(self) -> Option<&'a Analysing> {
         self.own().analysing.get().map(|analysing| &**analysing)
@@ -36,8 +36,8 @@ impl<'a> Owner<'a> {
         self.analysing().is_some_and(|analysing| std::ptr::eq(&raw const *analysing.origin, team))
     }
 
-    /// Calls `wait`, which waits for `joint`: on a worker that measures, what follows comes after
-    /// it.
+    /// Calls `wait`, which waits for `joint`. On a worker that measures, the strand that follows
+    /// depends on `joint`.
     #[cold]
     pub(crate) fn join_counted<R>(self, joint: Option<Joint>, wait: impl FnOnce() -> R) -> R {
         match (self.strands(), joint) {
@@ -46,7 +46,8 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// Runs a job that was spawned here by its handle: its strands begin where it was spawned.
+    /// Runs a job through its handle, on the worker that spawned it. Its strands begin where it was
+    /// spawned.
     #[cold]
     pub(crate) fn run_counted(self, joint: Joint, job: impl FnOnce()) {
         match self.strands() {

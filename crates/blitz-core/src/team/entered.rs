@@ -17,20 +17,20 @@ thread_local! {
 /// The pools that this thread has entered and not left, oldest first.
 struct Doors {
     open: Vec<Door>,
-    /// How many there ever were.
+    /// How many pools were ever entered.
     opened: u64,
 }
 
 struct Door {
     number: u64,
-    /// The aside in which it was entered. It counts in that aside only.
+    /// The aside in which it was entered. It applies only in that aside.
     aside: u64,
     /// `None` hides the pools that were entered before.
     team: Option<Arc<Team>>,
 }
 
 impl Doors {
-    /// The team that was entered last, in this aside, and not left.
+    /// The team that was entered last in this aside and not left.
     fn newest(&self) -> Option<&Arc<Team>> {
         let aside = context::aside();
         self.open.iter().rev().find(|door| door.aside == aside)?.team.as_ref()
@@ -62,7 +62,7 @@ impl Entered {
         Entered::open(Some(team))
     }
 
-    /// Enters no pool: for work that is unrelated to what the thread does.
+    /// Enters no pool. This is for work that is unrelated to the frames below it.
     pub(crate) fn none() -> Entered {
         if !context::is_entered() {
             return Entered { number: None, here: PhantomData };
@@ -94,7 +94,8 @@ impl Drop for Entered {
             context::set_entered(doors.newest().is_some());
             Some(left)
         };
-        // This may drop the last reference to the team, so not while the cell is borrowed.
+        // This may drop the last reference to the team, so do it after the borrow of the cell has
+        // ended.
         drop(ENTERED.try_with(leave));
     }
 }

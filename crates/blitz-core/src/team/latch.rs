@@ -4,11 +4,11 @@ use super::{Owner, Team, current};
 use blitz_parts::latch::{JobLatch, Latch, OnceLatch};
 use std::sync::Arc;
 
-/// The latch that the thread which made it waits for, a worker or not.
+/// A latch for the thread that made it, whether or not that is a worker.
 pub(crate) enum AnyLatch {
     /// A worker. Its team is kept alive, because the setter may belong to another team.
     Worker(JobLatch, Arc<Team>),
-    /// A thread outside of every pool.
+    /// A thread outside every pool.
     Foreign(OnceLatch),
 }
 
@@ -26,15 +26,15 @@ impl AnyLatch {
         AnyLatch::Worker(JobLatch::new(worker.bed_ptr()), worker.team().arc())
     }
 
-    /// Sets a latch that is shared, and so alive during the call.
+    /// Sets a shared latch. The reference keeps it alive during the call.
     pub(crate) fn set_shared(this: &Arc<AnyLatch>) {
         // SAFETY: the caller's count keeps the latch alive.
         unsafe { AnyLatch::set(Arc::as_ptr(this)) };
     }
 }
 
-// SAFETY: the pointer to the bed is only followed while the team that holds it is kept alive beside
-// it; everything else is atomics.
+// SAFETY: the pointer to the bed is only followed while the `Arc` beside it keeps the team, which
+// holds the bed, alive; everything else is atomics.
 unsafe impl Send for AnyLatch {}
 // SAFETY: as above.
 unsafe impl Sync for AnyLatch {}
@@ -45,8 +45,8 @@ impl Latch for AnyLatch {
         match unsafe { &*this } {
             AnyLatch::Worker(latch, team) => {
                 let latch = std::ptr::from_ref(latch);
-                // Once it is set, the waiter may free the latch and its reference to the team.
-                // `JobLatch::set` still touches the bed, which the team holds.
+                // Once the latch is set, the waiter may free it together with its reference to the
+                // team. `JobLatch::set` still touches the bed, which the team holds.
                 let team = team.clone();
                 // SAFETY: the inner latch is live until it is set.
                 unsafe { JobLatch::set(latch) };

@@ -22,7 +22,7 @@ impl Team {
     }
 
     /// Adds a hold of the tasks and one of the team, for a shielded section. Returns false if tasks
-    /// are being cancelled, or the handle is gone and the caller is not `inside` of another
+    /// are being cancelled, or if the handle is gone and the caller is not `inside` another
     /// section.
     pub(crate) fn try_hold_tasks(&self, inside: impl FnOnce() -> bool) -> bool {
         match self.life.try_hold_tasks(inside) {
@@ -48,14 +48,14 @@ impl Team {
     /// Stops the workers: no hold is left.
     pub(crate) fn stop_workers(&self) {
         if self.sleep().counters().load().inactive() == 0 && self.has_task() {
-            // All workers may be blocked until a task is dropped, and only a worker that leaves
+            // All workers may be blocked until some task is dropped, and only a leaving worker
             // drops it.
             self.call_spare_for_end();
         }
         if self.has_task() {
             self.start_ending();
         }
-        // No worker is enlisted any more, so the number of workers that leave is final.
+        // No spare is added from now on, so the number of workers that leave is final.
         self.spares.end();
         self.sleep().stop();
         self.watch.stop();
@@ -80,7 +80,7 @@ impl Team {
         self.life.leaving() <= usize::from(self.adoption.is_here())
     }
 
-    /// Starts, once, the thread that looks after the end of tasks. If the system starts no thread,
+    /// Starts, once, the thread that supervises the end of tasks. If the system starts no thread,
     /// tasks end without it.
     #[cold]
     fn start_ending(&self) {
@@ -91,7 +91,7 @@ impl Team {
         }
     }
 
-    /// Wakes the thread that looks after the end of tasks: it may not be needed any more.
+    /// Wakes the thread that supervises the end of tasks, because it may no longer be needed.
     pub(crate) fn notify_ending(&self) {
         if let Some(thread) = self.ending.get() {
             thread.unpark();
@@ -105,12 +105,12 @@ impl Team {
         }
     }
 
-    /// Counts in a worker thread or the builder, which has begun.
+    /// Counts in a worker thread that has begun, or the builder.
     pub(crate) fn count_in(&self) {
         self.life.count_in();
     }
 
-    /// Counts out a worker thread, the handle or the last hold, which is at its end.
+    /// Counts out a worker thread, the handle or the last hold when it ends.
     pub(crate) fn count_out(&self) {
         if self.life.count_out() && !broken(Step::EndAwaitedTold) {
             // The waiter stores its latch before it probes.
@@ -126,7 +126,7 @@ impl Team {
         self.life.wait_started();
     }
 
-    /// The latch that is set when every worker thread is at its end, and the handle gone.
+    /// The latch that is set when every worker thread has ended and the handle is gone.
     pub(crate) fn ended(&self) -> &OnceLatch {
         self.life.ended()
     }

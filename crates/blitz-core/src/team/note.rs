@@ -20,11 +20,11 @@ pub(crate) enum Slept {
     Word = 0,
     /// In the driver.
     Driver = 1,
-    /// On what it waits for.
+    /// On the latch that it waits for.
     Latch = 2,
 }
 
-/// What a stuck worker does.
+/// The activity of a stuck worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stall {
     /// It is in a job.
@@ -33,7 +33,7 @@ pub(crate) enum Stall {
     Poll = 1,
 }
 
-/// What a worker took from another.
+/// The kinds of work that a worker steals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loot {
     Job = 0,
@@ -69,8 +69,8 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// Records how many polls and jobs there were since the last event, if they were not recorded
-    /// themselves. The current ones do not count.
+    /// Records the number of unrecorded polls and jobs since the last event, without the current
+    /// ones.
     fn note_unrecorded(self, now: u64, current_polls: u64, current_jobs: u64) {
         let noted = &self.own().noted;
         let passed = |count: u64, before: u64| count.saturating_sub(before);
@@ -130,7 +130,7 @@ impl<'a> Owner<'a> {
         self.own().noted.coarse.set(coarse(now));
     }
 
-    /// Notes that something other than a poll comes next.
+    /// Notes that something other than a poll follows.
     #[inline]
     pub(crate) fn forget_poll_end(self) {
         self.own().noted.poll_end.set(0);
@@ -179,7 +179,7 @@ impl<'a> Owner<'a> {
         self.worker().team().config.triggers.on_delay(nanos);
     }
 
-    /// Notes that this worker has found nothing and looks for work from now on.
+    /// Notes that this worker has found no work and searches from now on.
     pub(crate) fn note_search(self) {
         let states = &self.worker().insight.states;
         if !states.is_idle() {
@@ -187,7 +187,7 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// Notes that this worker no longer looks for work.
+    /// Notes that this worker no longer searches.
     pub(crate) fn note_found(self) {
         let states = &self.worker().insight.states;
         if states.is_idle() {
@@ -230,13 +230,12 @@ impl<'a> Owner<'a> {
         record(&insight.recorder.rare, now, Kind::UNPARK, slept as u8, 0, Label(0));
     }
 
-    /// Since when this worker looks for work: since now, if it has not looked before.
+    /// The time since which this worker has been searching; now, if it was not.
     pub(crate) fn searches_since(self) -> u64 {
         self.worker().insight.states.searches_since().unwrap_or_else(ticks::now)
     }
 
-    /// Notes that this worker took something from worker `victim`; `since`: it has looked for work
-    /// since then.
+    /// Notes that this worker stole from worker `victim`, after searching since `since`.
     pub(crate) fn note_steal(self, loot: Loot, victim: usize, since: u64) {
         let passed = ticks::now().saturating_sub(since);
         self.worker().insight.steals.add(ticks::to_nanos(passed), 1);
@@ -275,7 +274,7 @@ impl Team {
         self.lane.record(Event { ticks: ticks::now(), kind, aux, id, arg });
     }
 
-    /// Notes that worker `stuck` has not returned from one poll or job for many looks of the watch.
+    /// Notes that worker `stuck` was in the same poll or job for many rounds of the watch.
     #[cold]
     pub(crate) fn note_stall(&self, stuck: &Worker, looks: u32, kind: StallKind) {
         self.stalls.count(kind);
@@ -287,14 +286,14 @@ impl Team {
         self.catch("a subscriber of tracing", || events::stalled(stuck.index(), polls, looks));
     }
 
-    /// Notes that the watch has taken a task from behind worker `stuck`.
+    /// Notes that the watch has taken a task from the queues of worker `stuck`.
     pub(crate) fn note_rescue(&self, stuck: &Worker, task: &Runnable) {
         let task = task.serial().get().get();
         self.note_outside(Kind::RESCUE, 0, task, index(stuck.index()));
     }
 
-    /// Notes that a blocking closure of type `name` begins on thread `thread`; `submitted`: when it
-    /// was handed over, in ticks.
+    /// Notes that a blocking closure of type `name` begins on thread `thread`; `submitted` is when
+    /// it was handed over, in ticks.
     pub(crate) fn note_blocking_begin(&self, thread: u64, submitted: u64, name: &'static str) {
         let waited = ticks::now().saturating_sub(submitted);
         self.blocking_delays.add_shared(ticks::to_nanos(waited));

@@ -1,4 +1,4 @@
-//! What a worker knows that measures work and span for another team.
+//! The state of a worker that measures work and span for another team.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +6,7 @@ use super::Team;
 use crate::state::Strands;
 use std::sync::Arc;
 
-/// What a worker knows that measures.
+/// The state of a worker that measures.
 pub(crate) struct Analysing {
     /// The team that this worker stands for.
     pub(crate) origin: Arc<Team>,

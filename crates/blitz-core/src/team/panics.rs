@@ -12,7 +12,7 @@ impl Team {
         self.report_panic_of("a detached job", payload);
     }
 
-    /// Reports a panic that no thread waits for: to the handler, or in one line on standard error.
+    /// Reports a panic that no thread waits for to the handler, or in one line on standard error.
     pub(crate) fn report_panic_of(&self, who: &str, payload: Payload) {
         self.panics.add_shared(1);
         match &self.config.panic_handler {
@@ -33,7 +33,7 @@ impl Team {
         }
     }
 
-    /// Runs `f`, and hands a panic of it to the handler, as one of `who`.
+    /// Runs `f`, and hands a panic of it to the handler, in the name of `who`.
     pub(crate) fn catch(&self, who: &str, f: impl FnOnce()) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
             self.report_panic_of(who, payload);

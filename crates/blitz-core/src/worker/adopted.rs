@@ -14,8 +14,8 @@ thread_local! {
     static ADOPTED: RefCell<Weak<Team>> = const { RefCell::new(Weak::new()) };
 }
 
-/// The team that has adopted the current thread, or had. None while the thread's locals are being
-/// destroyed.
+/// The team that adopted the current thread, even if the adoption is over. None while the thread's
+/// locals are being destroyed.
 pub(super) fn adopting() -> Option<Arc<Team>> {
     ADOPTED.try_with(|adopted| adopted.borrow().upgrade()).ok().flatten()
 }
@@ -50,7 +50,7 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     }
 }
 
-/// A function of its own, so that the check before each fork of the drop-in is one load.
+/// A separate function, so that the check before each fork of the drop-in is one load.
 #[cold]
 #[inline(never)]
 fn with_adopted<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {

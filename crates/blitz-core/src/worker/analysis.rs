@@ -6,8 +6,8 @@ use crate::team::current;
 use blitz_parts::job::{HeapJob, Work};
 
 impl Jobs<'_> {
-    /// Pushes a job whose strands are counted; `joint`: by which others wait for it. The caller has
-    /// checked that this worker measures.
+    /// Pushes a job whose strands are counted. Waiters know it by `joint`. The caller has checked
+    /// that this worker measures.
     #[cold]
     pub(crate) fn push_counted(self, work: Work, joint: Option<Joint>) {
         let counted = self.counted(work, joint);
@@ -30,8 +30,8 @@ impl Jobs<'_> {
                 None => work.run(None),
             }
         };
-        // SAFETY: what `work` borrows stays until it has run, which it does in here; it is `Send`,
-        // and a job does not unwind.
+        // SAFETY: the data that `work` borrows stays until `work` has run, which it does in here;
+        // it is `Send`, and a job does not unwind.
         unsafe { HeapJob::into_work(run) }
     }
 }

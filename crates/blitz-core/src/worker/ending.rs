@@ -2,9 +2,9 @@
 //!
 //! A worker that leaves cancels the tasks that it can reach (see `sched/cancel`). The drop of a
 //! task is user code. It may wait for the drop of another task, as may a job that still runs. If
-//! every worker waits like this, none of them gets to the task that the others wait for. So a pool
-//! that ends with tasks starts one more thread, which checks that tasks keep ending. As long as
-//! none does, that thread starts others, and each of them cancels what is left.
+//! every worker waits like this, none of them reaches the task that the others wait for. So a pool
+//! that ends with tasks starts one more thread, which checks that tasks keep ending. While no task
+//! ends, that thread starts others, and each of them cancels the remaining tasks.
 
 #![forbid(unsafe_code)]
 
@@ -16,8 +16,8 @@ use blitz_parts::tuning::{END_PERIOD, END_PERIOD_MAX, END_THREADS};
 use std::io;
 use std::sync::PoisonError;
 
-/// Starts the thread that looks after the end of tasks. It leaves when no task is left, or when
-/// only an adopted thread is left as a worker, for which the end does not wait.
+/// Starts the thread that supervises the end of tasks. It leaves when no task is left, or when only
+/// an adopted thread is left as a worker, for which the end does not wait.
 pub(super) fn start(team: &Team) -> io::Result<Thread> {
     spawn(team, see_tasks_end)
 }

@@ -2,10 +2,10 @@
 //!
 //! Own tasks (see `sched`), own deque (newest first), own mail, injected jobs (all of them: one is
 //! kept, the rest goes onto the own deque), the task queue, other workers' deques and rings from a
-//! random start (oldest first). A worker that is about to sleep looks harder: it also forces
-//! private jobs of workers that sit in a long leaf into the open. Once per interval of polls and
-//! jobs, work from elsewhere goes first, and every second time the task queue goes before own jobs:
-//! no kind of work can keep another waiting for ever.
+//! random start (oldest first). A worker that is about to sleep searches harder: it also makes
+//! private jobs public if their worker is in a long leaf. Once per interval of polls and jobs, work
+//! from elsewhere goes first, and every second time the task queue goes before own jobs: no kind of
+//! work can keep another waiting for ever.
 
 #![forbid(unsafe_code)]
 
@@ -18,21 +18,21 @@ use blitz_parts::job::Work;
 use blitz_parts::prim::{Step, broken};
 use blitz_parts::task::Runnable;
 
-/// How hard to look.
+/// How hard to search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// Only at what others have published.
+    /// Only for public jobs.
     Public,
-    /// Also at what they have not, at the price of a heavy fence.
+    /// Also for private jobs, at the price of a heavy fence.
     Hard,
 }
 
-/// Which tasks of others a worker looks for.
+/// The tasks of others that a worker searches for.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
-    /// Those in the queue that all share.
+    /// Tasks in the shared queue.
     pub(crate) queued: bool,
-    /// Those in other workers' rings.
+    /// Tasks in other workers' rings.
     pub(crate) stolen: bool,
 }
 
@@ -41,26 +41,26 @@ impl Wanted {
     pub(crate) const NONE: Wanted = Wanted { queued: false, stolen: false };
 }
 
-/// What a worker found.
+/// The work that a worker found.
 pub(crate) enum Found {
     /// A job, to be run to its end.
     Job(Work),
     /// A task, to be polled once.
     Task(Runnable),
-    /// Wakers that the driver keeps, to be called.
+    /// Wakers that the driver has deferred, to be called.
     Wakers,
-    /// Nothing: this worker is a spare that is not needed any more, so it leaves.
+    /// No work: this worker is a spare that is no longer needed, so it leaves.
     TooMany,
 }
 
 impl Owner<'_> {
-    /// As [`find`](Self::find), but not inlined: for a worker that has found nothing.
+    /// As [`find`](Self::find), but not inlined, for a worker that has found nothing.
     #[inline(never)]
     pub(super) fn find_when_idle(self, look: Look, search: bool) -> Option<Found> {
         self.find(look, search)
     }
 
-    /// Any work at all: a part of the main loop; `search`: also in the rings of others.
+    /// Finds any work. This is part of the main loop. `search` also looks in the rings of others.
     #[inline(always)]
     pub(super) fn find(self, look: Look, search: bool) -> Option<Found> {
         let turn = self.tasks().take_turn();
@@ -78,8 +78,8 @@ impl Owner<'_> {
         self.find_beyond(look, search)
     }
 
-    /// The part of `find` for a worker without tasks of its own. Not inlined, since it would leave
-    /// the main loop no registers.
+    /// The part of `find` for a worker without tasks of its own. Not inlined, because the main loop
+    /// would run out of registers.
     #[inline(never)]
     fn find_beyond(self, look: Look, search: bool) -> Option<Found> {
         self.forget_poll_end();
@@ -105,7 +105,8 @@ impl Owner<'_> {
         first
     }
 
-    /// Finds work that goes before own tasks in this turn; `own_job` takes one of the own jobs.
+    /// Finds work that goes before own tasks in this turn; `own_job` takes one of the worker's own
+    /// jobs.
     #[cold]
     pub(super) fn find_in_turn(
         self,
@@ -120,8 +121,8 @@ impl Owner<'_> {
         }
     }
 
-    /// Finds work that own tasks and jobs would otherwise keep waiting for ever, a different kind
-    /// first each time; `own_job` takes one of the own jobs.
+    /// Finds work that own tasks and jobs would otherwise starve, a different kind first each time;
+    /// `own_job` takes one of the worker's own jobs.
     fn find_fairly(self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
         // A worker that is never idle may have finished the task of a forgotten shield.
         end_orphaned_sections_if_closing(self.team());
@@ -152,7 +153,8 @@ impl Owner<'_> {
     pub(crate) fn find_elsewhere(self, look: Look, wanted: Wanted) -> Option<Found> {
         let found = self.look_elsewhere(look, wanted);
         if let Some(Found::Job(_)) = found {
-            // There may be many jobs, and no own task that would bring this worker to the driver.
+            // Count the job: there may be many jobs, and no own task whose polls would lead this
+            // worker to the driver.
             self.tasks().count_job();
         }
         found
@@ -209,14 +211,13 @@ impl Owner<'_> {
         found
     }
 
-    /// Records that this worker took what it has `found` from `victim`; `since`: it looks for work
-    /// since then.
+    /// Records that this worker took `found` from `victim`, after searching since `since`.
     fn stolen(self, found: Found, loot: Loot, victim: &Worker, since: u64) -> Found {
         self.note_steal(loot, victim.index(), since);
         found
     }
 
-    /// Whether there is work for others besides this worker's own tasks.
+    /// Whether there is work for other workers besides this worker's own tasks.
     pub(super) fn leaves_work(self) -> bool {
         has_work_but_tasks_of(self.team(), Some(self.index()))
     }

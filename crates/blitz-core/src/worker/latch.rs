@@ -16,10 +16,10 @@ pub(crate) fn mark() -> Mark<Header> {
 }
 
 impl AnyLatch {
-    /// Waits for jobs of `team`. A worker of that team looks at injected jobs only once `injected`
-    /// is set: then a job of this wait is among them. A worker of another team always looks at
-    /// those of its own team, since the jobs of `team` may call back into it.
-    /// `joint`: by which a worker that measures knows the jobs.
+    /// Waits for jobs of `team`. A worker of that team takes injected jobs only once `injected` is
+    /// set: then a job of this wait is among them. A worker of another team always takes those of
+    /// its own team, because the jobs of `team` may call back into it. A worker that measures knows
+    /// the jobs by `joint`.
     pub(crate) fn wait_for_jobs_of(
         &self,
         team: &Team,
@@ -39,15 +39,15 @@ impl AnyLatch {
         }
     }
 
-    /// Waits for something outside of the worker's own team. That may depend on any tasks and
-    /// injected jobs of the own team.
+    /// Waits for something outside the worker's own team. It may depend on any task or injected job
+    /// of the own team.
     pub(crate) fn wait_for_anything(&self, mark: Mark<Header>) {
         let help = current().map_or(Help::Anything, |owner| help_outside(owner.team()));
         self.wait(mark, help);
     }
 
-    /// Waits on the thread that made the latch. A worker helps meanwhile, as far as `help` lets it;
-    /// `mark`: see [`Owner::wait_until`].
+    /// Waits on the thread that made the latch. A worker helps meanwhile, as far as `help` allows.
+    /// For `mark` see [`Owner::wait_until`].
     pub(crate) fn wait(&self, mark: Mark<Header>, help: Help<'_>) {
         match (self, current()) {
             (AnyLatch::Worker(latch, _), Some(owner)) => owner.wait_until(latch, mark, help),

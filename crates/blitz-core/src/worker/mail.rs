@@ -1,4 +1,4 @@
-//! Jobs for one worker alone, from any thread.
+//! Jobs that only one worker may run, from any thread.
 
 #![forbid(unsafe_code)]
 
@@ -8,7 +8,7 @@ use blitz_parts::inject::Batch;
 use blitz_parts::job::Work;
 use blitz_parts::mail::Posted;
 
-/// Posts a job that `worker` alone may run. If the worker has left, the caller runs it.
+/// Posts a job that only `worker` may run. If the worker has left, the caller runs it.
 pub(crate) fn post(worker: &Worker, work: Work) {
     match worker.mail.post(work) {
         Posted::Delivered => worker.team().sleep().new_mail(worker.bed()),
@@ -16,7 +16,7 @@ pub(crate) fn post(worker: &Worker, work: Work) {
     }
 }
 
-/// Runs the mail of a worker that no thread will be any more.
+/// Runs the mail of a worker that will have no thread any more.
 pub(super) fn disown(worker: &Worker) {
     run_undeliverable(worker.mail.disown());
 }

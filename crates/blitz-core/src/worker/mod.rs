@@ -1,4 +1,4 @@
-//! What a worker does: it finds work, runs it, waits and sleeps.
+//! The behaviour of a worker: it finds work, runs it, waits and sleeps.
 
 mod adopted;
 mod analysis;

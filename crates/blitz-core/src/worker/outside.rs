@@ -8,8 +8,8 @@ use crate::state::Joint;
 use crate::team::{Team, current};
 use blitz_parts::job::Work;
 
-/// Posts a job from a thread that may be a worker of `team`: then the job stays close. `number`: of
-/// a job that can be joined.
+/// Posts a job from any thread. On a worker of `team` the job goes to that worker's own deque.
+/// `number` is the number of a job that can be joined.
 #[inline]
 pub(crate) fn push_or_inject(team: &Team, work: Work, number: impl FnOnce() -> Option<u64>) {
     match current() {
@@ -21,8 +21,8 @@ pub(crate) fn push_or_inject(team: &Team, work: Work, number: impl FnOnce() -> O
     }
 }
 
-/// Posts a job that no caller waits for. If a thread was lent to the pool, and is away, another one
-/// takes its place.
+/// Posts a job that no caller waits for. If the pool's worker is a lent thread that is away,
+/// another thread takes its place.
 pub(crate) fn inject(team: &Team, work: Work) {
     sched::inject(team, work);
     need_worker(team);

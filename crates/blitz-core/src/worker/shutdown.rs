@@ -1,29 +1,30 @@
 //! Ends a pool, in these steps:
 //!
 //! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `alive`.
-//!    Threads outside of the pool can post no more jobs.
-//! 2. Every shielded section of a task has a count of both, too; none begins any more. A section
-//!    that is still there when its task has ended was forgotten, and its counts are given back.
-//!    When `task_holds` is zero no task is polled any more, and all are cancelled (see
-//!    `sched/cancel`). Jobs go on: one may wait for a task's end.
-//! 3. Every detached job gives up its count of `alive` when it has run; a job that spawns another
-//!    does so before it gives up its own, so the count is zero only if nothing is left.
+//!    Threads outside the pool can post no more jobs.
+//! 2. Every shielded section of a task has a count of both, too. From now on no section begins. A
+//!    section that is still there when its task has ended was forgotten, and its counts are given
+//!    back. When `task_holds` is zero, no task is polled any more, and all are cancelled (see
+//!    `sched/cancel`). Jobs go on, because a job may wait for a task's end.
+//! 3. Every detached job gives up its count of `alive` when it has run. A job that spawns another
+//!    adds that count before it gives up its own, so the count is zero only if nothing is left.
 //! 4. The thread that brings that count to zero stops the sleep protocol: every worker wakes and
 //!    stays awake.
 //! 5. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and
-//!    what that spawned, gives up its scope and counts itself out. The sender runs mail that comes
-//!    later. The last to leave cancels the tasks that are left.
+//!    the jobs that it spawned, gives up its scope and counts itself out. Mail that comes later is
+//!    run by its sender. The last worker to leave cancels the remaining tasks.
 //! 6. The handle's drop joins the threads, so their thread-local destructors have run, too. For
-//!    threads from a custom spawner it waits until step 5 only: the spawner has their handles.
+//!    threads from a custom spawner it waits only until step 5, because the spawner has their
+//!    handles.
 //!
-//! A drop of the handle on one of the pool's own threads does not wait, since it would wait for
+//! A drop of the handle on one of the pool's own threads does not wait, because it would wait for
 //! itself. With `detach_on_drop` no drop waits.
 //!
 //! The thread that a pool has adopted (see `worker/adoption`) is free when the handle is gone. If
-//! it drops the handle outside of the pool's operations, it works as the pool's threads do until
+//! it drops the handle outside the pool's operations, it works as the pool's threads do until
 //! step 5. In all other cases a new thread takes its place. The thread that drops the handle starts
-//! it, or the adopted thread does so at the end of its current operation, unless nothing is left
-//! then.
+//! the new thread, or the adopted thread does so at the end of its current operation, unless
+//! nothing is left to do then.
 
 #![forbid(unsafe_code)]
 
@@ -61,14 +62,14 @@ pub(crate) fn shut_down(team: &Team) {
     // Leave before the workers can: then one of them is the last, and cancels what is left.
     leave(team);
     release_with_tasks(team);
-    // Either this sees that a task has ended, or the worker that polled it sees that the handle is
-    // gone (LIFE-6).
+    // Either this thread sees that a task has ended, or the worker that polled it sees that the
+    // handle is gone (LIFE-6).
     if !broken(Step::SectionsDropLooks) {
         end_orphaned_sections(team);
     }
     if current().is_some_and(|owner| owner.is_in(team)) {
-        // This is inside of one of the pool's own operations, whose frames need the worker until
-        // they end. An adopted thread hands over at that point.
+        // This thread is inside one of the pool's own operations, whose frames need the worker
+        // until they end. An adopted thread hands over at that point.
         return;
     }
     let is_own_thread = team.blocking.is_here() || team.is_ambient_here() || team.watch.is_here();
@@ -79,16 +80,16 @@ pub(crate) fn shut_down(team: &Team) {
     }
     let _visit = visit();
     if let Some(owner) = current() {
-        // This is a worker of another pool. Our last jobs may wait for a job of that pool, so it
-        // works on.
+        // This thread is a worker of another pool. The last jobs of `team` may wait for a job of
+        // that pool, so it keeps working.
         wait_for_end_on(team, owner);
     }
     join_own_threads(team);
     team.ended().wait();
 }
 
-/// Ends the adoption of a thread, if there is one. Work that only worker 0 could run runs here, if
-/// this is the adopted thread and `waits`; else on a thread that takes its place.
+/// Ends the adoption of a thread, if there is one. Work that only worker 0 may run runs here, if
+/// this is the adopted thread and `waits` is set; otherwise on a thread that takes its place.
 fn end_adoption(team: &Team, waits: bool) {
     if is_adopted_by(team) {
         let visit = visit();
@@ -99,7 +100,7 @@ fn end_adoption(team: &Team, waits: bool) {
         }
         drop(visit);
     } else if !team.adoption.end() {
-        // The end of the pool waits for no operation of the adopted thread.
+        // The end of the pool does not wait for operations of the adopted thread.
         if team.adoption.take_count_while_here() {
             team.count_out();
         }
@@ -109,7 +110,7 @@ fn end_adoption(team: &Team, waits: bool) {
         if waits {
             stand_in_for_adopted(team);
         } else {
-            // The adopted thread does it after its next visit.
+            // The adopted thread runs this work after its next visit.
             team.adoption.resume();
         }
     }
@@ -121,7 +122,7 @@ fn wait_for_end_on(team: &Team, owner: Owner<'_>) {
     let latch = Arc::new(AnyLatch::for_worker(owner));
     let awaited = Some(latch.clone());
     *team.end_awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
-    // The last worker to leave sets the team's latch before it looks for this latch.
+    // The last worker to leave sets the team's latch before it looks for this one.
     if !team.ended().probe() {
         latch.wait(mark(), help_outside(owner.team()));
     }
@@ -131,7 +132,8 @@ fn wait_for_end_on(team: &Team, owner: Owner<'_>) {
 
 fn join_own_threads(team: &Team) {
     let next = || team.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    // One by one, because a worker may start the watch while this thread already waits for others.
+    // Join them one by one, because a worker may start the watch while this thread already waits
+    // for others.
     while let Some(thread) = next() {
         // A worker thread does not unwind. If it did, there would be no one to report to.
         let _ = thread.join();

@@ -1,7 +1,7 @@
-//! Looks at workers that do not come back, and reports them to the user.
+//! Examines stuck workers, and reports them to the user.
 //!
-//! The watch notes who is stuck, and any thread may ask. Reports to the handler are made by a
-//! thread of their own, which is started for them: a handler may block.
+//! The watch notes which workers are stuck, and any thread may ask. A separate thread, which is
+//! started for it, calls the handler, because a handler may block.
 
 #![forbid(unsafe_code)]
 
@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// How many events of the stuck worker a report has.
 const EVENTS: usize = 32;
 
-/// Returns the workers that have been in one poll or job for [`STALL_COUNTS`], as far as was seen.
+/// Returns the workers that have been seen in one poll or job for [`STALL_COUNTS`].
 pub(crate) fn stalls(team: &Team) -> Vec<StallReport> {
     let report = |worker| {
         let mut sight = look(team, worker)?;
         if sight.sample.is_none() {
-            // For the next call: there is nothing yet to compare it with.
+            // Keep a sample for the next call: there is none yet to compare with.
             sight.sample = sample(worker);
             team.stalls.keep(worker.index(), sight);
         }
@@ -33,13 +33,13 @@ pub(crate) fn stalls(team: &Team) -> Vec<StallReport> {
     team.workers().filter_map(report).collect()
 }
 
-/// Returns how many there are.
+/// Returns the number of stuck workers.
 pub(crate) fn stalled(team: &Team) -> usize {
     let is_stuck = |sight: Sight| sight.age() >= STALL_COUNTS;
     team.workers().filter(|worker| look(team, worker).is_some_and(is_stuck)).count()
 }
 
-/// Returns since when the worker is in one poll or job, if it is in any.
+/// Returns since when the worker has been in its poll or job, if it is in one.
 fn look(team: &Team, worker: &Worker) -> Option<Sight> {
     let (index, progress) = (worker.index(), worker.progress());
     if !worker.is_busy() {
@@ -49,13 +49,13 @@ fn look(team: &Team, worker: &Worker) -> Option<Sight> {
     Some(team.stalls.see(index, progress))
 }
 
-/// How the worker's thread has spent its time so far, if the system says so.
+/// How the worker's thread has spent its time so far, if the system reports it.
 pub(super) fn sample(worker: &Worker) -> Option<Sample> {
     let shares = system_thread::shares(worker.seat.thread()?)?;
     Some(Sample { at: ticks::now(), shares })
 }
 
-/// Describes a worker that was first seen as `sight` says; `None` if it has come back since.
+/// Describes a worker that was first seen at `sight`; `None` if it has made progress since.
 fn report(team: &Team, worker: &Worker, sight: Sight) -> Option<StallReport> {
     let thread = worker.seat.thread();
     let place = thread.map(system_thread::whereabouts).unwrap_or_default();
@@ -76,19 +76,19 @@ fn report(team: &Team, worker: &Worker, sight: Sight) -> Option<StallReport> {
     is_still_there.then_some(report)
 }
 
-/// What a worker does that was first seen as `sight` says.
+/// The kind of stall of a worker that was first seen at `sight`.
 pub(super) fn kind_of(worker: &Worker, sight: Sight) -> StallKind {
     let place = worker.seat.thread().map(system_thread::whereabouts).unwrap_or_default();
     kind_at(worker, sight, place.is_ready)
 }
 
-/// The same, if it is known whether its thread is ready to run.
+/// As `kind_of`, given whether its thread is ready to run, if that is known.
 fn kind_at(worker: &Worker, sight: Sight, is_ready: Option<bool>) -> StallKind {
     let spent = sample(worker).zip(sight.sample).map(|(now, before)| now.since(before));
     StallKind::of(spent, is_ready)
 }
 
-/// The task that the worker polls, if it does.
+/// The task that the worker polls, if it polls one.
 fn task(team: &Team, worker: &Worker) -> Option<StalledTask> {
     let shown = worker.queues.shown.get().filter(|_| worker.queues.counters.are_polling())?;
     let id = Id::of_shown(shown);
@@ -138,7 +138,7 @@ fn in_words(event: &Event, now: u64) -> String {
     format!("{ago:.1?} ago: {what}")
 }
 
-/// Has the worker reported to the user. The watch calls it once per stall.
+/// Requests a report of the worker to the user. The watch calls it once per stall.
 pub(super) fn submit(team: &Team, worker: usize, sight: Sight) {
     if !team.stalls.submit(worker, sight) {
         return;

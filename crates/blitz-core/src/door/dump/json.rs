@@ -87,7 +87,7 @@ pub(in crate::door) fn null() -> String {
     "null".to_owned()
 }
 
-/// Numbers of 64 bits are more than many readers of JSON can hold.
+/// A 64-bit number as text: many JSON readers cannot hold it as a number.
 fn bits(word: &u64) -> String {
     format!("\"{word:#018x}\"")
 }

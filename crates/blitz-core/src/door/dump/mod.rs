@@ -1,4 +1,4 @@
-//! Dumps the state of a pool, to find out why it does nothing: as data, as text and as JSON.
+//! Dumps the state of a pool as data, text and JSON, to find out why it hangs.
 
 #![forbid(unsafe_code)]
 
@@ -16,7 +16,7 @@ use blitz_parts::task::TaskRef;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The state of a pool, read piece by piece while it works, for a watchdog to print.
+/// The state of a pool, for example for a watchdog. It is read piece by piece while the pool works.
 ///
 /// [`Display`](std::fmt::Display) writes it for people, [`to_json`](Dump::to_json) for programs.
 ///
@@ -30,13 +30,13 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Dump {
-    /// How tasks find a worker.
+    /// The scheduler of the pool.
     pub scheduler: Scheduler,
     /// Workers that are registered as sleepers.
     pub sleeping: usize,
     /// Workers that run nothing, including those that sleep.
     pub inactive: usize,
-    /// Whether every worker sleeps, not counting resting spares: then nothing is going on.
+    /// Whether every worker sleeps, not counting resting spares. Then the pool is idle.
     pub all_sleep: bool,
     /// The jobs event counter: even if a worker is about to sleep.
     pub jec: u32,
@@ -44,7 +44,7 @@ pub struct Dump {
     pub alive: usize,
     /// Reasons for tasks to be polled: the handle, and shielded sections.
     pub task_holds: usize,
-    /// Whether the workers end.
+    /// Whether the workers are ending.
     pub stopping: bool,
     /// Whether jobs from outside wait.
     pub injected: bool,
@@ -56,7 +56,7 @@ pub struct Dump {
     pub signal: Option<SignalDump>,
     /// Each worker.
     pub workers: Vec<WorkerDump>,
-    /// Tasks that wait, or have waited and not ended; and those that have a slot of the signal
+    /// Tasks that have waited at least once and have not ended, and tasks with a slot in the signal
     /// tree.
     pub tasks: Vec<TaskDump>,
 }
@@ -65,15 +65,15 @@ pub struct Dump {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SignalDump {
-    /// Wake-ups that no worker has taken yet: 0 when nothing is going on.
+    /// Wake-ups that no worker has taken yet: 0 when the pool is idle.
     pub permits: usize,
-    /// Workers that count as sleepers: all in service when nothing is going on.
+    /// Workers that count as sleepers: all workers in service when the pool is idle.
     pub sleepers: usize,
     /// Bit l of word r: leaf 64 r + l may have runnable tasks.
     pub roots: Vec<u64>,
     /// Bit w of each: signal word w may have runnable tasks.
     pub leaves: Vec<u64>,
-    /// Which worker looks into each leaf first.
+    /// The worker that searches each leaf first.
     pub owners: Vec<usize>,
 }
 
@@ -87,11 +87,11 @@ pub struct WorkerDump {
     pub in_service: bool,
     /// Its word: UNSET, SLEEPY, SLEEPING or SET.
     pub word: &'static str,
-    /// Whether its bit says that it may sleep.
+    /// Whether its bit in the set of sleepers is set.
     pub parked: bool,
     /// Its jobs, as text.
     pub deque: String,
-    /// Whether jobs for it alone wait.
+    /// Whether jobs that were posted to it wait.
     pub mail: bool,
     /// Its tasks, as text.
     pub queues: String,
@@ -100,9 +100,9 @@ pub struct WorkerDump {
     /// In the signal scheduler: bit 0, it has tasks that yielded; bit 1, its part of the tree had
     /// tasks when it last looked.
     pub status: Option<u64>,
-    /// In the signal scheduler: which leaves of its part had tasks when it last looked.
+    /// In the signal scheduler: the leaves of its part that had tasks when it last looked.
     pub partition_summary: Option<u64>,
-    /// What it did.
+    /// Its counters.
     pub metrics: WorkerMetrics,
 }
 
@@ -110,17 +110,17 @@ pub struct WorkerDump {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TaskDump {
-    /// Its id, if it has waited already.
+    /// Its id, if it has waited at least once.
     pub id: Option<Id>,
-    /// The name that [`task::Builder`](crate::TaskBuilder) gave it, if it has waited already.
+    /// The name that [`task::Builder`](crate::TaskBuilder) gave it, if it has waited at least once.
     pub name: Option<Arc<str>>,
     /// Its slot in the signal tree: leaf, signal word, bit, and how many tasks had the slot before.
     pub slot: Option<(usize, usize, usize, u32)>,
     /// IDLE, SCHEDULED, RUNNING or COMPLETE, and the flags of its word.
     pub state: String,
-    /// The type of its future, if it has waited already.
+    /// The type of its future, if it has waited at least once.
     pub type_name: Option<&'static str>,
-    /// Where it was spawned, if it has waited already.
+    /// Where it was spawned, if it has waited at least once.
     pub site: Option<&'static Location<'static>>,
 }
 
@@ -181,7 +181,7 @@ impl WorkerDump {
     }
 }
 
-/// The tasks that the team knows of, those in slots in the order of their slots.
+/// The tasks that the team knows. Those in slots are in the order of their slots.
 fn tasks(team: &Team) -> Vec<TaskDump> {
     let waiting = references(team);
     let known = |task: &TaskRef, slot| TaskDump {
@@ -198,7 +198,7 @@ fn tasks(team: &Team) -> Vec<TaskDump> {
     }
 }
 
-/// Where a task is, and how many were there before it.
+/// The slot of a task, and how many tasks had it before.
 type Slot = Option<(usize, usize, usize, u32)>;
 
 fn in_slots(

@@ -66,12 +66,12 @@ pub(super) fn fields(team: &Team) -> String {
     ])
 }
 
-/// The time of all readings: nanoseconds since some moment of the process.
+/// The time stamp of readings: nanoseconds since a fixed moment of the process.
 pub(super) fn now() -> String {
     nanos(ticks::refine().since_start)
 }
 
-/// A number of 64 bits: more than JavaScript's can hold, so it is text.
+/// A 64-bit number as text: JavaScript's numbers cannot hold it.
 pub(super) fn big(number: u64) -> String {
     format!("\"{number}\"")
 }
@@ -92,7 +92,7 @@ pub(super) fn states(time: &StateTimes) -> String {
 
 fn histogram(times: &Histogram) -> String {
     let quantile = |q: f64| nanos(times.quantile(q).unwrap_or_default());
-    // So that the page can say what was slow lately: the difference of two readings.
+    // Send buckets, so that the page can subtract two readings and show recent times.
     let full = times.buckets().filter(|(_, count)| *count > 0);
     let buckets = full.map(|(end, count)| list([nanos(end), big(count)]));
     object([

@@ -1,7 +1,8 @@
 //! A trace for the page: coarse enough for any number of workers.
 //!
-//! The window is divided into cells. What is shorter than a cell and begins in the same one becomes
-//! one slice, which says how many there were. So the answer has a limit, however much was recorded.
+//! The window is divided into cells. Slices that are shorter than a cell and begin in the same cell
+//! are merged into one, with their count. So the size of the answer is bounded, however much was
+//! recorded.
 
 #![forbid(unsafe_code)]
 
@@ -51,7 +52,7 @@ pub(super) fn fields(trace: &Trace) -> String {
     ])
 }
 
-/// When the first thing happened that is in the trace.
+/// The time of the first event in the trace.
 fn first(trace: &Trace) -> Duration {
     let slices = trace.tracks.iter().filter_map(|track| Some(track.slices.first()?.begin));
     let marks = trace.tracks.iter().filter_map(|track| Some(track.marks.first()?.at));
@@ -85,7 +86,7 @@ fn of<'a>(track: &'a TraceTrack, trace: &Trace, cell: Duration, names: &mut Name
     ])
 }
 
-/// Slices that are drawn as one.
+/// Slices that are merged into one.
 struct Group<'a> {
     longest: &'a TraceSlice,
     begin: Duration,
@@ -93,7 +94,7 @@ struct Group<'a> {
     count: usize,
 }
 
-/// Which cell a moment is in.
+/// The cell of a moment.
 fn cell_of(at: Duration, begin: Duration, cell: Duration) -> u128 {
     at.saturating_sub(begin).as_nanos() / cell.as_nanos().max(1)
 }
@@ -124,7 +125,7 @@ fn grouped(slices: &[TraceSlice], begin: Duration, cell: Duration) -> Vec<Group<
     groups
 }
 
-/// All marks of trouble, and one of each other kind per cell.
+/// Keeps all marks of trouble, and one of each other kind per cell.
 fn thinned(
     marks: &[TraceMark],
     begin: Duration,
@@ -138,7 +139,7 @@ fn thinned(
     })
 }
 
-/// Microseconds with a point.
+/// Microseconds with a decimal point.
 fn micros(time: Duration) -> String {
     format!("{}.{:03}", time.as_micros(), time.subsec_nanos() % 1_000)
 }

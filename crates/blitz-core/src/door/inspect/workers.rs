@@ -40,7 +40,7 @@ fn of(worker: &Worker, built: usize) -> String {
     ])
 }
 
-/// What the worker does at this moment.
+/// The worker's current state.
 fn state(worker: &Worker) -> &'static str {
     let bed = worker.bed();
     match (bed.serves(), worker.insight.states.is_idle()) {

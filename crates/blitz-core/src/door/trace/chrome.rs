@@ -19,7 +19,7 @@ impl Trace {
     pub fn to_chrome_json(&self) -> String {
         let pid = std::process::id().to_string();
         let events = self.tracks.iter().enumerate().flat_map(|(index, track)| {
-            // Numbers of threads must differ from those of tracks without a thread.
+            // Tracks without a thread need numbers that no thread has.
             let tid = track.thread.unwrap_or(u32::MAX - u32::try_from(index).unwrap_or(0));
             of_track(track, &pid, &tid.to_string())
         });
@@ -62,7 +62,7 @@ fn of_track(track: &TraceTrack, pid: &str, tid: &str) -> Vec<String> {
     events
 }
 
-/// A time in microseconds, with those behind the point.
+/// A time in microseconds, with decimals.
 fn micros(time: Duration) -> String {
     format!("{}.{:03}", time.as_micros(), time.subsec_nanos() % 1_000)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A wake or a poll: its track, its place there, whether it is a wake.
 type Place = (usize, usize, bool);
 
-/// Gives each wake, and the next poll of its task, a number of their own.
+/// Gives each wake and the next poll of its task a common number.
 pub(super) fn connect(tracks: &mut [TraceTrack]) {
     let mut by_task = HashMap::<u64, Vec<(Duration, Place)>>::new();
     for (track, found) in tracks.iter().enumerate() {
@@ -23,7 +23,7 @@ pub(super) fn connect(tracks: &mut [TraceTrack]) {
     }
     let mut flow = 0;
     for places in by_task.values_mut() {
-        // At one time the wake comes first.
+        // If the times are equal, the wake comes first.
         places.sort_by_key(|&(at, (_, _, is_wake))| (at, !is_wake));
         for pair in places.windows(2) {
             let [(_, (from, mark, true)), (_, (to, slice, false))] = *pair else { continue };

@@ -1,8 +1,8 @@
-//! The timeline of a pool: what its workers did a moment ago.
+//! The timeline of a pool: what its workers did recently.
 //!
-//! `take` reads the recorders, `timeline` makes slices and marks of the events of each thread,
-//! `flows` leads from wakes to polls; `perfetto` and `chrome` write all of it for other programs.
-//! `on` writes files when something happens.
+//! `take` reads the recorders. `timeline` turns the events of each thread into slices and marks.
+//! `flows` connects wakes to polls. `perfetto` and `chrome` write the result in two file formats.
+//! `on` writes files when a trigger fires.
 
 mod chrome;
 mod clock;

@@ -1,4 +1,4 @@
-//! What a trace holds.
+//! The data of a trace.
 
 #![forbid(unsafe_code)]
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The timeline of a pool: see [`Pool::trace`](crate::Pool::trace).
 ///
-/// Times are those since some moment of the process, the same for all traces.
+/// Times are measured from a fixed moment of the process, the same for all traces.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
@@ -26,10 +26,10 @@ pub struct Trace {
     pub begin: Duration,
     /// When the trace was taken.
     pub end: Duration,
-    /// Events that were overwritten before the trace was taken, or not recorded because two threads
-    /// wanted the same place.
+    /// Events that were overwritten before the trace was taken, or lost because two threads wrote
+    /// to the same place.
     pub lost: u64,
-    /// The wall-clock time of that moment, since the Unix epoch.
+    /// The wall-clock time of `end`, since the Unix epoch.
     pub(super) wall: Duration,
 }
 
@@ -39,7 +39,7 @@ pub struct Trace {
 pub struct TraceTrack {
     /// Such as `worker 0`.
     pub name: String,
-    /// The number of the thread, if the system has one and it is known.
+    /// The system's id of the thread, if it is known.
     pub thread: Option<u32>,
     /// Intervals, ordered by begin; an outer one comes before an inner one.
     pub slices: Vec<TraceSlice>,
@@ -51,18 +51,18 @@ pub struct TraceTrack {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceSlice {
-    /// What it is.
+    /// Its kind.
     pub kind: SliceKind,
-    /// The type of the task or closure, the name of the region, or what else it is.
+    /// The type of the task or closure, the name of the region, or another description.
     pub name: Cow<'static, str>,
-    /// When it began, or when the trace begins if that was before.
+    /// When it began, or the begin of the trace if it began earlier.
     pub begin: Duration,
-    /// When it ended, or when the trace was taken if it has not.
+    /// When it ended, or the end of the trace if it has not ended.
     pub end: Duration,
-    /// It had not ended when the trace was taken.
+    /// Whether it had not ended when the trace was taken.
     pub is_open: bool,
-    /// Where its task was spawned, if it is a poll of a task that had not ended when the trace was
-    /// taken, and has waited before.
+    /// Where its task was spawned. Known for polls of tasks that have waited before and had not
+    /// ended when the trace was taken.
     pub site: Option<&'static Location<'static>>,
     pub(super) task: u64,
     pub(super) flow: Option<u64>,
@@ -72,17 +72,17 @@ pub struct TraceSlice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceMark {
-    /// What it is.
+    /// Its kind.
     pub kind: MarkKind,
-    /// In words.
+    /// A description.
     pub name: Cow<'static, str>,
-    /// When.
+    /// When it happened.
     pub at: Duration,
     pub(super) task: u64,
     pub(super) flow: Option<u64>,
 }
 
-/// What a [`TraceSlice`] is.
+/// The kinds of [`TraceSlice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SliceKind {
@@ -102,22 +102,22 @@ pub enum SliceKind {
     Blocking,
 }
 
-/// What a [`TraceMark`] is.
+/// The kinds of [`TraceMark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MarkKind {
     /// A task became runnable.
     Wake,
-    /// A worker took something from another.
+    /// A worker stole from another worker.
     Steal,
-    /// The watch found a worker that does not come back from a poll or job.
+    /// The watch found a worker that is stuck in a poll or job.
     Stall,
-    /// The watch took a task from behind such a worker.
+    /// The watch took a task from a stuck worker.
     Rescue,
 }
 
 impl TraceSlice {
-    /// What else tools show of it.
+    /// Further details for tools.
     pub(super) fn details(&self) -> Vec<(&'static str, String)> {
         let task = (self.task != 0).then(|| ("task", format!("{:#x}", self.task)));
         let site = self.site.map(|site| ("site", site.to_string()));

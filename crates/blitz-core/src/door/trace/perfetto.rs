@@ -69,7 +69,7 @@ const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
 
-/// All packets are of one sequence.
+/// All packets belong to one sequence.
 const SEQUENCE: u64 = 1;
 const STATE_CLEARED: u64 = 1;
 const NEEDS_STATE: u64 = 2;
@@ -78,7 +78,7 @@ const NEEDS_STATE: u64 = 2;
 const BOOT_TIME: u64 = 6;
 const REAL_TIME: u64 = 1;
 
-/// The track of the process; those of threads follow it.
+/// The track of the process. The tracks of threads follow it.
 const PROCESS: u64 = 1;
 
 impl Trace {
@@ -105,7 +105,7 @@ impl Trace {
     }
 }
 
-/// What an event is about.
+/// The content of an event.
 struct What<'a> {
     category: &'static str,
     name: &'a str,
@@ -128,7 +128,7 @@ impl Writer {
         self.trace = std::mem::take(&mut self.trace).message(trace::PACKET, &packet);
     }
 
-    /// Writes which `wall` time it was at `end`, the moment of the trace.
+    /// Writes the `wall` time at `end`, the moment of the trace.
     fn clocks(&mut self, end: Duration, wall: Duration) {
         let clock = |id, time| {
             Message::default().number(clocks::ID, id).number(clocks::TIMESTAMP, nanos(time))
@@ -222,7 +222,7 @@ fn number(known: &mut HashMap<&'static str, u64>, text: &'static str) -> (u64, b
     (number, number == next)
 }
 
-/// The same of a name.
+/// The number of a name, and whether it is new.
 fn number_of_name(known: &mut HashMap<String, u64>, text: &str) -> (u64, bool) {
     if let Some(&number) = known.get(text) {
         return (number, false);

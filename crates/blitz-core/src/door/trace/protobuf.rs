@@ -1,4 +1,4 @@
-//! The wire format of protocol buffers, as far as it is needed to write.
+//! The part of the protobuf wire format that is needed for writing.
 
 #![forbid(unsafe_code)]
 
@@ -15,14 +15,14 @@ enum Wire {
 }
 
 impl Message {
-    /// A message with one number.
+    /// Adds a number.
     pub(super) fn number(mut self, field: u32, value: u64) -> Message {
         self.tag(field, Wire::Varint);
         self.varint(value);
         self
     }
 
-    /// The same in eight bytes.
+    /// Adds a number in eight bytes.
     pub(super) fn fixed64(mut self, field: u32, value: u64) -> Message {
         self.tag(field, Wire::Fixed64);
         self.0.extend(value.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Taking a trace of a team.
+//! Takes a trace of a team.
 
 #![forbid(unsafe_code)]
 
@@ -19,7 +19,7 @@ impl Trace {
     pub(in crate::door) fn of(team: &Team, last: Duration) -> Trace {
         let lanes: Vec<_> = team.workers().map(Lanes::of).collect();
         let outside = team.lane.read();
-        // After the events: each of them is older than this.
+        // Read the clock after the events, so that each of them is older.
         let clock = Clock::now(last);
         let names = Spelled(team.labels.all());
         let lost = lanes.iter().map(Lanes::lost).sum::<u64>() + lost(&outside);
@@ -38,7 +38,7 @@ impl Trace {
     }
 }
 
-/// Says of each poll where its task was spawned, if that is alive.
+/// Adds to each poll where its task was spawned, if the task is alive.
 fn locate(team: &Team, tracks: &mut [TraceTrack]) {
     let tasks = references(team);
     let sites: HashMap<_, _> =
@@ -48,7 +48,7 @@ fn locate(team: &Team, tracks: &mut [TraceTrack]) {
     }
 }
 
-/// What was read of a worker.
+/// The snapshots of a worker's lanes.
 struct Lanes {
     busy: Snapshot,
     rare: Snapshot,
@@ -64,8 +64,8 @@ impl Lanes {
         lost(&self.busy) + lost(&self.rare)
     }
 
-    /// All events of the worker. If two have the same time, that of the busy lane comes first: it
-    /// ends something earlier.
+    /// All events of the worker in order. If two have the same time, the event of the busy lane
+    /// comes first, because it ends something earlier.
     fn in_order(self, clock: &Clock) -> impl Iterator<Item = Event> {
         let mut events = self.busy.events;
         events.extend(self.rare.events);
@@ -74,7 +74,7 @@ impl Lanes {
     }
 }
 
-/// How many events of a lane are not in a snapshot of it.
+/// How many events of a lane its snapshot lacks.
 fn lost(snapshot: &Snapshot) -> u64 {
     snapshot.recorded.saturating_sub(snapshot.events.len() as u64)
 }

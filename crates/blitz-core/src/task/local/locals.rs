@@ -27,9 +27,9 @@ pub(crate) struct Locals {
     batch: RefCell<VecDeque<Runnable>>,
     /// Tasks that are not complete.
     len: Cell<usize>,
-    /// How many drivers there have been.
+    /// How many drivers there have been so far.
     drivers: Cell<u64>,
-    /// The set is dropped, or about to be.
+    /// Whether the set is dropped, or about to be.
     closed: Cell<bool>,
 }
 
@@ -85,15 +85,15 @@ impl Locals {
         F: Future + 'static,
         F::Output: 'static,
     {
-        // SAFETY: `Locals` stays on its thread. It puts the task into the inbox, where all later
-        // wakes put it, too, and takes out, runs and drops what is in there on its own thread only.
-        // There the list is closed. The inbox is not freed while a task is in it: `close` comes
-        // before, or never.
+        // SAFETY: `Locals` stays on its thread. It puts the task into the inbox, as do all later
+        // wakes. It takes tasks out, runs and drops them only on its own thread, and closes the
+        // list there. The inbox is not freed while a task is in it: `close` runs before that, or
+        // never.
         let (task, join) =
             unsafe { task::new_local(Location::caller(), future, Home::of(&self.inbox)) };
         let handle = JoinHandle::of_task(join);
         if self.closed.get() {
-            // Cancelled before it began.
+            // The task is cancelled before it began.
             drop(task);
         } else {
             self.len.set(self.len.get() + 1);
@@ -119,7 +119,7 @@ impl Locals {
         match ran {
             Ran::Idle => {}
             Ran::Complete | Ran::Cancelled => self.len.set(self.len.get() - 1),
-            // Not into the batch: tasks in the inbox go first.
+            // Post it to the inbox, not to the batch: tasks in the inbox go first.
             Ran::Again(task) => self.inbox.post(task),
         }
     }
@@ -133,7 +133,8 @@ impl Locals {
             if on_their_way == 0 && queued == 0 {
                 break;
             }
-            // A thread that wakes a task is between the task's word and the inbox.
+            // A thread that wakes a task may have changed the task's word and not posted the task
+            // yet.
             yield_now();
         }
         self.len.set(0);
@@ -151,7 +152,7 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a task into the queue and notifies every driver. Any thread.
+    /// Puts a task into the queue and notifies every driver. Any thread may call it.
     fn post(&self, task: Runnable) {
         let mut state = self.lock();
         state.queue.push_back(task);
@@ -200,7 +201,7 @@ unsafe impl Send for Home {}
 unsafe impl Sync for Home {}
 
 impl Home {
-    /// The inbox must stay until the task is complete.
+    /// The inbox must stay alive until the task is complete.
     fn of(inbox: &Arc<Inbox>) -> Home {
         match NonNull::new(Arc::as_ptr(inbox).cast_mut()) {
             Some(inbox) => Home(inbox),
@@ -218,8 +219,8 @@ impl Home {
     }
 }
 
-// SAFETY: 1 and 2: a set's drop ends each of its tasks before it gives up its count of the inbox,
-// which has the list; a set that is forgotten keeps it for ever. 3: user code is called under
+// SAFETY: 1 and 2: a set's drop ends all its tasks before it gives up its count of the inbox, which
+// holds the list; a forgotten set keeps the count for ever. 3: user code is called under
 // `catch_unwind`.
 unsafe impl Scheduler for Home {
     fn schedule(&self, task: Runnable) {
@@ -264,7 +265,7 @@ thread_local! {
 #[derive(Clone)]
 struct Inside {
     locals: Rc<Locals>,
-    /// The aside in which it was entered. It counts in that aside only.
+    /// The aside in which it was entered. It applies only in that aside.
     aside: u64,
 }
 
@@ -289,7 +290,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         let before = self.before.take();
-        // Not dropped while the cell is borrowed.
+        // Drop it after the borrow of the cell has ended.
         let left = CURRENT.try_with(|current| current.replace(before));
         drop(left);
     }

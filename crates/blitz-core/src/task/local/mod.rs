@@ -6,9 +6,9 @@
 //!      more are runnable: it wakes itself, so that others go first      none is: it waits for the inbox
 //! ```
 //!
-//! A set has no thread of its own. Whatever awaits the set drives it: `run_until`, `block_on`, the
-//! set as a future, or a `block_on` inside of one of its tasks. There may be several of these at
-//! once.
+//! A set has no thread of its own. Every future that awaits the set drives it: `run_until`,
+//! `block_on`, the set as a future, or a `block_on` inside one of its tasks. There may be several
+//! drivers at once.
 
 mod locals;
 
@@ -27,7 +27,7 @@ use std::task::{Context, Poll, Waker};
 
 /// Starts a task that stays on this thread, in the current [`LocalSet`].
 ///
-/// A set is current inside of [`LocalSet::run_until`] and of the set's tasks, and while it is
+/// A set is current inside [`LocalSet::run_until`], inside the set's tasks, and while it is
 /// [entered](LocalSet::enter).
 ///
 /// ```
@@ -42,7 +42,7 @@ use std::task::{Context, Poll, Waker};
 /// ```
 ///
 /// # Panics
-/// Outside of every set: [`LocalSet::spawn_local`] works there.
+/// If called outside every set; [`LocalSet::spawn_local`] works there.
 #[track_caller]
 pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -60,12 +60,12 @@ where
 
 /// A set of tasks that stay on one thread: their futures need not be `Send`.
 ///
-/// All of them are polled, and dropped, on the thread of the set.
+/// They are polled and dropped on the thread of the set.
 ///
-/// They run while the set is awaited on that thread: inside of [`run_until`](LocalSet::run_until)
-/// and [`block_on`](LocalSet::block_on), or when the set itself is awaited, which ends with its
-/// last task. Any thread can wake and abort them. Dropping the set cancels the tasks that are left,
-/// even shielded ones.
+/// They run while the set is awaited on that thread: inside [`run_until`](LocalSet::run_until) and
+/// [`block_on`](LocalSet::block_on), or while the set itself is awaited as a future, which is ready
+/// when its last task has ended. Any thread can wake and abort them. Dropping the set cancels the
+/// remaining tasks, even shielded ones.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -120,7 +120,7 @@ impl LocalSet {
         LocalEnterGuard { _entered: self.driver.locals.enter() }
     }
 
-    /// Runs `future`, and the tasks of the set, until `future` is ready. Tasks that are left go on
+    /// Runs `future`, and the tasks of the set, until `future` is ready. The remaining tasks go on
     /// when the set is awaited again.
     ///
     /// ```
@@ -181,7 +181,7 @@ struct Driver {
     locals: Rc<Locals>,
     /// Distinguishes it from the set's other drivers.
     number: u64,
-    /// It may have a waker in the inbox.
+    /// Whether it may have a waker in the inbox.
     waits: Cell<bool>,
 }
 
@@ -204,10 +204,10 @@ impl Driver {
         cx.waker().wake_by_ref();
     }
 
-    /// Registers `waker`, to be woken when a task is posted. Returns false if one is queued
+    /// Registers `waker`, to be woken when a task is posted. Returns false if a task is queued
     /// already.
     fn wait(&self, waker: &Waker) -> bool {
-        // Cloning a waker runs user code, so not under the lock.
+        // Cloning a waker runs user code, so do it without the lock.
         let waits = self.locals.inbox().try_wait(self.number, waker.clone());
         self.waits.set(waits);
         waits
@@ -226,13 +226,13 @@ impl Drop for Driver {
     }
 }
 
-/// `future`, while the tasks of `locals` are polled, too.
+/// Runs `future`, and polls the tasks of `locals` meanwhile.
 pub(crate) fn run_until<F: Future>(locals: Rc<Locals>, future: F) -> RunUntil<F> {
     RunUntil { future, driver: Driver::new(locals) }
 }
 
 pin_project! {
-    /// What [`run_until`] returns.
+    /// The future of [`run_until`].
     pub(crate) struct RunUntil<F> {
         #[pin]
         future: F,
