@@ -1,5 +1,5 @@
 //! A hundred requests at once over one HTTP/2 connection, and a graceful shutdown in the middle
-//! that loses none.
+//! that loses no request.
 
 use axum::extract::Path;
 use axum::{Router, routing::get};
@@ -18,7 +18,7 @@ const REQUESTS: u64 = 100;
 
 #[blitz::main]
 async fn main() -> Result<(), BoxError> {
-    // No request is answered before all have arrived and the end has begun.
+    // No request is answered before all have arrived and the shutdown has begun.
     let together = Arc::new(Barrier::new(REQUESTS as usize + 1));
     let meeting = together.clone();
     let square = get(move |Path(n): Path<u64>| async move {

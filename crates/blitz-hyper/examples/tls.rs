@@ -1,5 +1,5 @@
-//! HTTPS with tokio-rustls: it speaks Tokio's traits, and so do Blitz's sockets. The program makes
-//! its own certificate, and the client trusts only that one.
+//! HTTPS with tokio-rustls, which works with Tokio's traits; Blitz's sockets implement them. The
+//! program makes its own certificate, and the client trusts only that one.
 
 use axum::{Router, routing::get};
 use blitz::net::{TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 const HOST: &str = "localhost";
-/// HTTP/2, as the two sides of a TLS connection name it to each other.
+/// The name of HTTP/2 in a TLS handshake.
 const HTTP_2: &[u8] = b"h2";
 
 fn server_side(key: &rcgen::CertifiedKey) -> Result<TlsAcceptor, BoxError> {
@@ -71,7 +71,7 @@ async fn main() -> Result<(), BoxError> {
     let answer = ask(address, client_side(key.cert.der().clone())?).await?;
     assert_eq!(answer, (Version::HTTP_2, "between you and me".to_owned()));
 
-    // A client that trusts another certificate for the same name does not get that far.
+    // A client that trusts another certificate for the same name cannot connect.
     let other = rcgen::generate_simple_self_signed([HOST.to_owned()])?;
     let refused = ask(address, client_side(other.cert.der().clone())?).await.unwrap_err();
     assert!(refused.to_string().contains("certificate"), "{refused}");

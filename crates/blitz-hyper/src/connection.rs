@@ -1,4 +1,4 @@
-//! One connection of a server, from its first byte to its end.
+//! Serves one connection, from its first byte to its end.
 
 #![forbid(unsafe_code)]
 
@@ -19,15 +19,15 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
-/// Keeps a connection counted, for the coordinator and for the server. An upgraded connection is no
-/// longer a task of the server, but still counts.
+/// Counts a connection as open, for the coordinator and for the server. An upgraded connection is
+/// no longer a task of the server, but still counts.
 pub(crate) struct Presence {
     _to_coordinator: Arc<Place>,
     _to_server: mpsc::Sender<Infallible>,
 }
 
 impl Presence {
-    /// Makes the presence of the connection `running`. The server waits until all clones of
+    /// Creates the presence of the connection `running`. The server waits until all clones of
     /// `present` are dropped.
     pub(crate) fn new(running: &Running, present: &mpsc::Sender<Infallible>) -> Presence {
         Presence { _to_coordinator: running.place(), _to_server: present.clone() }

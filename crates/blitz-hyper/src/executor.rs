@@ -21,7 +21,7 @@ use std::future::Future;
 pub struct BlitzExecutor;
 
 impl BlitzExecutor {
-    /// The executor; all of them are the same.
+    /// Creates an executor; all executors are the same.
     #[must_use]
     pub fn new() -> BlitzExecutor {
         BlitzExecutor

@@ -17,7 +17,7 @@
 //!
 //! let shutdown = Shutdown::new();
 //! let server = blitz::spawn(serve(listener, app).with_shutdown(&shutdown));
-//! // When it is time to go: no new connections, and a second for those that are open.
+//! // The end: no new connections, and one second for those that are open.
 //! let report = shutdown.finish(Duration::from_secs(1)).await;
 //! assert!(report.is_clean(), "{report}");
 //! server.await??;

@@ -59,7 +59,7 @@ pub fn serve<L: Listener, S: Clone>(
 }
 
 /// As [`serve`], with a service for each connection: `make` is a tower service that takes the peer
-/// and returns one.
+/// and returns the service for its connection.
 ///
 /// ```
 /// use axum::{Extension, Router, routing::get};
@@ -100,26 +100,25 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
 
 /// Future returned by [`serve`] and [`serve_make`]: a server that runs once it is polled.
 ///
-/// Its output is the [report](Report) of what was left, or the error after which it could not
-/// accept any more. The report is empty unless a deadline passed. Dropping the future ends its
-/// connections at once. The server waits for upgraded connections, to a WebSocket for example, as
-/// for others, but only their handlers end them. Settings that are changed after the first poll
-/// have no effect.
+/// Its output is the [report](Report) of unfinished work, or the error that ended the accept loop.
+/// The report is empty unless a deadline passed. Dropping the future ends its connections at once.
+/// The server also waits for upgraded connections, such as WebSockets, but only their handlers end
+/// them. Settings that are changed after the first poll have no effect.
 #[must_use = "a server does nothing unless awaited"]
 pub struct Serve<L, M, H>(Stage<L, M, H>);
 
 /// How far a server has come.
 #[expect(clippy::large_enum_variant, reason = "there is one for each server")]
 enum Stage<L, M, H> {
-    /// It was not polled yet. The handshake is a separate field, because a setter may replace it by
-    /// one of another type.
+    /// It was not polled yet. The handshake is a separate field, because a setter may replace it
+    /// with a value of another type.
     Set(Settings<L, M>, Arc<H>),
     Runs(Pin<Box<dyn Future<Output = io::Result<Report>> + Send>>),
     /// It has returned its report, or a poll of it has panicked.
     Over,
 }
 
-/// What a server needs to know before it runs.
+/// The settings of a server.
 struct Settings<L, M> {
     listener: L,
     make: M,
@@ -141,14 +140,14 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         self.change(|settings| settings.signal = Some(Box::pin(signal)))
     }
 
-    /// Ends the server with `shutdown`, which may coordinate other servers and tasks as well, and
-    /// which tracks each connection.
+    /// Ends the server with `shutdown`, which also tracks each connection. Other servers and tasks
+    /// may share it.
     pub fn with_shutdown(self, shutdown: &Shutdown) -> Self {
         self.change(|settings| settings.shutdown = shutdown.clone())
     }
 
-    /// Limits the shutdown: connections that are left after `patience` are dropped. Without a limit
-    /// it takes as long as they do.
+    /// Limits the shutdown: connections that are left after `patience` are dropped. Without a
+    /// limit, the shutdown waits for all of them.
     pub fn with_deadline(self, patience: Duration) -> Self {
         self.change(|settings| settings.patience = Some(patience))
     }
@@ -234,7 +233,7 @@ impl<L, M, H> fmt::Debug for Serve<L, M, H> {
     }
 }
 
-// The future is in a box, and the settings are moved into it.
+// The future is in a box, and the settings move into it.
 impl<L, M, H> Unpin for Serve<L, M, H> {}
 
 impl<L, M, H, R, I, S, B> Future for Serve<L, M, H>
@@ -267,7 +266,7 @@ where
                 let mut accepting =
                     Accepting { listener, stop, pause: None, connections: JoinSet::new() };
 
-                // Nothing is ever sent: each connection holds a sender as long as it lives.
+                // No value is ever sent. Each connection holds a sender as long as it lives.
                 let (present, all_gone) = mpsc::channel(1);
 
                 while let Some(accepted) = poll_fn(|cx| accepting.poll(cx, &*on_error)).await {
@@ -315,9 +314,9 @@ where
 /// The part of a server's life in which it accepts connections.
 struct Accepting<'a, L, F> {
     listener: L,
-    /// Ends it.
+    /// Completes when the server should accept no more connections.
     stop: Pin<&'a mut F>,
-    /// Until when nothing is accepted, because a resource has run out.
+    /// The pause after a resource has run out. The server accepts nothing until it has passed.
     pause: Option<Pin<Box<Sleep>>>,
     connections: JoinSet<()>,
 }
@@ -332,7 +331,7 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
         if self.stop.as_mut().poll(cx).is_ready() {
             return Poll::Ready(None);
         }
-        // Frees the memory of connections that have ended. Whether any is left does not matter
+        // Frees the memory of connections that have ended. The number that is left does not matter
         // here.
         let _ = poll_reap(&mut self.connections, cx);
         loop {
@@ -354,11 +353,14 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
     }
 }
 
-/// Long enough not to spin while there are no descriptors, short enough for no client to give up.
+/// How long a server pauses after it has run out of a resource.
+///
+/// Long enough not to spin while there are no descriptors, and short enough that clients do not
+/// give up.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits until the last connection is gone, including upgraded ones, or until the time is over.
-/// Reports what is left, and ends the server's own connections.
+/// Waits until all connections are gone, including upgraded ones, or until the time is over.
+/// Returns a report of the work that is left, and ends the server's own connections.
 async fn drain(
     mut connections: JoinSet<()>,
     mut all_gone: mpsc::Receiver<Infallible>,

@@ -158,12 +158,12 @@ fn a_file_that_changes_meanwhile_breaks_no_other_answer() {
         let dir = Dir::new();
         std::fs::write(dir.at("file"), vec![7; 300_000]).unwrap();
         let app: Router = Router::new().fallback_service(Files::new(dir.at("")));
-        // Longer: what has come since is not sent.
+        // The file has grown: the new bytes are not sent.
         let answer = ask_for(&app, Method::GET, "/file").await;
         let mut file = std::fs::OpenOptions::new().append(true).open(dir.at("file")).unwrap();
         file.write_all(b"more").unwrap();
         assert_eq!(read(answer).await.len(), 300_000);
-        // Shorter: an error, and not a body that looks whole.
+        // The file has shrunk: an error, and not a body that looks complete.
         let answer = ask_for(&app, Method::GET, "/file").await;
         file.set_len(1_000).unwrap();
         assert!(answer.into_body().collect().await.is_err());

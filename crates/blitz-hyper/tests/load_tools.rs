@@ -1,8 +1,7 @@
-//! Servers that are driven by programs which know nothing of Blitz, nor of hyper: `wrk` and
-//! `h2load`.
+//! Drives servers with independent programs: `wrk` and `h2load`.
 //!
-//! `cargo xtask load-tools` runs these where the programs are installed (Debian has them in `wrk`
-//! and `nghttp2-client`), and says so where they are not.
+//! `cargo xtask load-tools` runs these tests if the programs are installed (Debian: `wrk` and
+//! `nghttp2-client`), and reports if they are not.
 
 #[path = "../../blitz/tests/common/mod.rs"]
 mod common;
@@ -14,7 +13,7 @@ use blitz::process::Command;
 use common::on_each_size;
 use peers::Server;
 
-/// Runs a program that asks the server at `address`; what it prints at the end.
+/// Runs a program that sends requests to the server; returns its output.
 async fn drive(program: &str, arguments: &[&str], server: &Server) -> String {
     let url = format!("http://{}/", server.address);
     let output = Command::new(program).args(arguments).arg(url).output().await.unwrap();

@@ -1,7 +1,7 @@
 //! QUIC with quinn on the Blitz runtime, without a Tokio guest.
 //!
-//! [`BlitzRuntime`] provides what quinn asks of a runtime: tasks, timers and UDP sockets. Give it
-//! to `quinn::Endpoint::new`, or call [`endpoint`]. `ecosystem/net/tests/quinn.rs` sends four
+//! [`BlitzRuntime`] provides the tasks, timers and UDP sockets that quinn needs. Give it to
+//! `quinn::Endpoint::new`, or call [`endpoint`]. `ecosystem/net/tests/quinn.rs` sends four
 //! megabytes there and back.
 //!
 //! ```
@@ -34,7 +34,7 @@ use std::time::Instant;
 
 /// Returns an endpoint at `address` on the current pool, or on the global one.
 ///
-/// With a configuration it accepts connections; in any case it makes them.
+/// With a configuration it accepts connections. It can always open connections.
 ///
 /// # Errors
 /// If the system gives no such socket, or if the pool has ended.
@@ -59,7 +59,7 @@ impl Runtime for BlitzRuntime {
     }
 
     fn wrap_udp_socket(&self, socket: UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
-        // It also makes the socket one that does not block.
+        // This also makes the socket non-blocking.
         let state = UdpSocketState::new((&socket).into())?;
         Ok(Arc::new(Socket { socket: AsyncFd::new(socket)?, state }))
     }
@@ -85,7 +85,7 @@ impl AsyncTimer for Timer {
     }
 }
 
-/// A socket, and what the system can do with it.
+/// A socket, and quinn's state for it.
 struct Socket {
     socket: AsyncFd<UdpSocket>,
     state: UdpSocketState,
@@ -97,7 +97,8 @@ impl AsyncUdpSocket for Socket {
     }
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        // An attempt that would block is noted, so that the connection's poller waits for an event.
+        // An attempt that would block clears the readiness, so that the connection's poller waits
+        // for an event.
         self.socket.try_io(Interest::WRITABLE, |socket| self.state.send(socket.into(), transmit))
     }
 

@@ -23,8 +23,8 @@ use tower_service::Service;
 
 /// Connects the clients of hyper-util over Blitz's sockets.
 ///
-/// Names are looked up by the system, on a thread that may block. Each address of a name is tried
-/// in turn.
+/// The system looks names up, on a thread that may block. The connector tries each address of a
+/// name in turn.
 #[derive(Clone, Default)]
 pub struct BlitzConnector {
     patience: Option<Duration>,
@@ -46,7 +46,7 @@ impl BlitzConnector {
         self
     }
 
-    /// Connects to `https://`, too, as `config` says.
+    /// Also connects to `https://`, with the settings in `config`.
     ///
     /// HTTP/2 is spoken if `config` offers `h2` in its `alpn_protocols` and the server agrees.
     #[cfg(feature = "client-tls")]
@@ -139,7 +139,7 @@ impl Service<Uri> for BlitzConnector {
 pub enum ConnectError {
     /// The address begins neither with `http://` nor with `https://`, or the connector has no TLS.
     Scheme(Uri),
-    /// The system or TLS has refused.
+    /// The system or TLS returned an error.
     Io(io::Error),
     /// The connection took longer than the connector's limit.
     TimedOut(Duration),
@@ -178,7 +178,7 @@ enum Inner {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Calls the same function of either kind.
+/// Calls the same function of a plain or a TLS stream.
 macro_rules! of_either {
     ($stream:expr, $inner:pat => $call:expr) => {
         match &mut $stream.0 {

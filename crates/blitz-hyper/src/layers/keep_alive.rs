@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Inserts an item of `make` into `stream` whenever no item has come for `interval`.
+/// Inserts an item made by `make` into `stream` whenever `stream` was silent for `interval`.
 ///
 /// For server-sent events: clients and proxies close idle connections. axum's own `Sse::keep_alive`
 /// needs a Tokio guest.

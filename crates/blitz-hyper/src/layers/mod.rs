@@ -1,5 +1,5 @@
-//! Layers that other crates build on Tokio's timers and files, built on Blitz's: time limits,
-//! fillers that keep a stream of events open, files of a folder.
+//! Layers that other crates have for Tokio, with Blitz's timers and files: time limits, fillers
+//! that keep a stream of events open, files of a folder.
 
 mod files;
 mod keep_alive;

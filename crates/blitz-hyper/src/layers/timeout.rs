@@ -12,7 +12,7 @@ use std::time::Duration;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Replaces the answer of a service that takes too long by an empty one.
+/// Replaces the answer with an empty one if the service takes too long.
 ///
 /// The limit covers the head of the answer; the body may take longer. The service's future is
 /// dropped when the time is over.

@@ -1,4 +1,4 @@
-//! Both ends of a connection: a server that runs, and clients of hyper on Blitz.
+//! Both ends of a connection: a running server, and hyper's clients on Blitz.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
@@ -35,7 +35,7 @@ impl Server {
         Server::run(server, address, shutdown)
     }
 
-    /// Runs what `serve` returned.
+    /// Runs the future that `serve` returned.
     pub fn run(
         server: impl Future<Output = io::Result<Report>> + Send + 'static,
         address: SocketAddr,
@@ -44,14 +44,14 @@ impl Server {
         Server { address, shutdown, task: blitz::spawn(server) }
     }
 
-    /// Ends it; nothing may be left.
+    /// Shuts the server down and checks that it left no work unfinished.
     pub async fn finish(self) {
         let report = self.shutdown.finish(FOREVER).await;
         assert!(report.is_clean(), "{report}");
         assert!(self.ended().await.is_clean());
     }
 
-    /// Waits until it has ended.
+    /// Waits until the server has ended; returns its report.
     pub async fn ended(self) -> Report {
         self.task.await.unwrap().unwrap()
     }
@@ -90,8 +90,8 @@ impl Client {
         Client { local, sender: Sender::Http2(sender), connection }
     }
 
-    /// Waits until the connection takes another request: a client that has read an answer may be
-    /// ahead of it.
+    /// Waits until the connection takes another request: the client may have read an answer before
+    /// the connection is ready again.
     pub async fn ready(&mut self) {
         let ready = match &mut self.sender {
             Sender::Http1(sender) => sender.ready().await,
@@ -100,7 +100,7 @@ impl Client {
         ready.unwrap();
     }
 
-    /// Sends `request`; the answer's body may still be on its way when it returns.
+    /// Sends `request`. The future completes with the answer's head; its body may come later.
     pub fn send(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -117,7 +117,7 @@ impl Client {
         }
     }
 
-    /// Waits until the other side has closed the connection, well or not.
+    /// Waits until the other side has closed the connection, with an error or without.
     pub async fn closed(&mut self) {
         let _ = (&mut self.connection).await.unwrap();
     }
