@@ -6,14 +6,14 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// How long a head may take to come, and each piece of an answer to go.
+/// The time limit for the head of a request, and for each piece of an answer.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// How much of an answer has to go within that time.
+/// The size of a piece.
 const PIECE: usize = 64 * 1024;
-/// How much of what a client still sends is read after an answer.
+/// The most bytes that are read from a client after the answer.
 const REST_MAX: usize = 256 * 1024;
 
-/// What both kinds of sockets can do.
+/// The operations of both kinds of sockets.
 pub(crate) trait Socket: Read + Write + Send + 'static {
     fn set_patience(&self, time: Duration) -> io::Result<()>;
     fn end_writing(&self) -> io::Result<()>;
@@ -41,14 +41,14 @@ impl<S: Socket> Connection<S> {
         Connection { socket, patience }
     }
 
-    /// Reads until the empty line behind the head, and returns what is before it.
+    /// Reads until the empty line after the head, and returns the head.
     pub(crate) fn read_head(&mut self) -> Result<Vec<u8>, Status> {
         let deadline = Instant::now() + self.patience;
         let mut bytes = Vec::with_capacity(1024);
         let mut piece = [0; 1024];
         loop {
             let read = self.read_until(deadline, &mut piece)?;
-            // An end can begin in what was there before.
+            // The end of the head may begin in bytes that were read before.
             let from = bytes.len().saturating_sub(3);
             bytes.extend_from_slice(&piece[..read]);
             let end = bytes[from..].windows(4).position(|four| four == b"\r\n\r\n");
@@ -109,8 +109,8 @@ impl<S: Socket> Connection<S> {
         }
     }
 
-    /// Ends the connection. Were it closed while the client sends, the system would take the answer
-    /// back; so the rest is read, if it is short and comes soon.
+    /// Ends the connection. If it were closed while the client still sends, the system would
+    /// discard the answer. So the rest is read first, if it is short and arrives soon.
     fn finish(&mut self) {
         let deadline = Instant::now() + self.patience;
         if self.socket.end_writing().is_err() {

@@ -1,7 +1,7 @@
 //! The metrics of several pools as one text.
 //!
-//! Readers want each family once, with its samples in one place. So the samples of later pools go
-//! behind those of the first.
+//! Scrapers expect each family once, with all its samples together. So the samples of later pools
+//! follow those of the first.
 
 /// Merges texts in the format of Prometheus or OpenMetrics.
 pub(crate) fn merge(texts: &[String]) -> String {

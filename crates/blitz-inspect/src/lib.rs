@@ -1,10 +1,10 @@
-//! A page that shows the pools of a live process, and the same as JSON for tools. Use it through
-//! `blitz-rt`, whose feature `inspect` brings it.
+//! A page that shows the pools of a live process, and the same data as JSON for tools. Use it
+//! through the feature `inspect` of `blitz-rt`.
 //!
-//! The server knows no pool: it asks a [`Source`]. It runs on threads of its own with blocking
-//! sockets, so that a pool that hangs can be looked at. It listens at the addresses that pools ask
-//! for, and at a Unix socket for tools of the same user: `$XDG_RUNTIME_DIR/blitz/PID.sock`, else
-//! `/tmp/blitz-UID/PID.sock`.
+//! The server does not know pools: it gets its data from a [`Source`]. It runs on threads of its
+//! own with blocking sockets, so that a pool that hangs can be looked at. It listens at the
+//! addresses that pools ask for, and at a Unix socket for tools of the same user:
+//! `$XDG_RUNTIME_DIR/blitz/PID.sock`, else `/tmp/blitz-UID/PID.sock`.
 //!
 //! # Requests
 //!
@@ -15,26 +15,27 @@
 //! | `/api/v1/pools` | which pools there are |
 //! | `/api/v1/summary` | counters and times of one pool |
 //! | `/api/v1/workers` | each worker |
-//! | `/api/v1/tasks?limit=N` | types of tasks, and tasks, those that wait longest first |
+//! | `/api/v1/tasks?limit=N` | types of tasks, and tasks, the longest wait first |
 //! | `/api/v1/stalls` | workers that are stuck |
 //! | `/api/v1/explain` | which tasks wait for what |
-//! | `/api/v1/timeline?seconds=5` | the last while, for the page |
+//! | `/api/v1/timeline?seconds=5` | the recent timeline, for the page |
 //! | `/api/v1/trace?seconds=5&format=perfetto` | the same for Perfetto, or as `chrome` |
 //! | `/api/v1/stream` | events `summary`, `workers` and `stalls`, once per second (SSE) |
 //! | POST `/api/v1/probe` | as `explain`, after a poll of each task that waits; needs a token |
 //!
-//! `?pool=NAME` chooses a pool; without it the oldest one is meant. Answers are objects with `v`
-//! (the version, 1), `pid`, `program`, `pools` (names) and `pool`. Numbers of 64 bits are strings;
-//! a refusal has `error`.
+//! `?pool=NAME` chooses a pool; the default is the oldest one. Answers are objects with `v` (the
+//! version, 1), `pid`, `program`, `pools` (names) and `pool`. Numbers of 64 bits are strings; a
+//! refusal has `error`.
 //!
 //! # Rules
 //!
 //! - The host that a client names has to be an address of the listener, `localhost` or a listed
-//!   name; a page that asks has to come from there. No answer allows a page of another origin.
+//!   name; a page that sends requests has to come from there. Pages of other origins get no answer.
 //! - With a token each request for data has to show it, `Authorization: Bearer TOKEN`. An address
-//!   that other machines can reach needs one. A Unix socket needs none: its file is the user's.
-//! - A head has 8 KiB at most and comes within 5 s. There are 16 clients at a time. One reading of
-//!   a pool is made at a time. A connection serves one request.
+//!   that other machines can reach needs one. A Unix socket needs none: only its user can open the
+//!   file.
+//! - A head may have at most 8 KiB and must arrive within 5 s. At most 16 clients are served at a
+//!   time. A pool is read by one request at a time. A connection serves one request.
 
 #![forbid(unsafe_code)]
 

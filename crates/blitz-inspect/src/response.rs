@@ -1,36 +1,37 @@
-//! Answers, and the fields that every one of them has.
+//! Answers, and the header fields that every answer has.
 
 use crate::json;
 use std::borrow::Cow;
 
-/// What a browser may do with the page: load its own two files and talk to where it came from.
+/// The content security policy: the page may load its own two files and send requests to its own
+/// server.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                           connect-src 'self'; frame-ancestors 'none'";
 
-/// How a request went.
+/// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Here it is.
+    /// The request succeeded.
     Ok,
-    /// This is no request.
+    /// The request is not valid.
     BadRequest,
     /// The token is missing or wrong.
     Unauthorized,
-    /// Not for this host or page.
+    /// The host or the page is not allowed.
     Forbidden,
-    /// There is nothing.
+    /// Nothing is at this path.
     NotFound,
-    /// Only GET.
+    /// Only GET is allowed here.
     UseGet,
-    /// Only POST.
+    /// Only POST is allowed here.
     UsePost,
     /// The client took too long.
     Timeout,
-    /// No request here has a body.
+    /// The request has a body, which this server never accepts.
     BodyTooLarge,
-    /// The head does not end.
+    /// The head is too long.
     HeadTooLarge,
-    /// Others are served.
+    /// All places are taken.
     Busy,
 }
 
@@ -66,7 +67,7 @@ impl Status {
 pub struct Response {
     pub(crate) status: Status,
     kind: &'static str,
-    /// `None` if it goes on until the connection ends.
+    /// `None` if the body goes on until the connection ends.
     body: Option<Cow<'static, [u8]>>,
     /// The name under which a browser saves it.
     file: Option<String>,
@@ -81,18 +82,18 @@ impl Response {
         Response::new("application/json", text.into_bytes())
     }
 
-    /// What follows are events.
+    /// The head of a stream of events.
     pub(crate) fn events() -> Response {
         Response { status: Status::Ok, kind: "text/event-stream", body: None, file: None }
     }
 
-    /// A refusal, with its reason for people.
+    /// A refusal, with a reason that people can read.
     pub(crate) fn refusal(status: Status, why: &str) -> Response {
         let text = format!("{{\"v\":1,\"error\":{}}}", json::string(why));
         Response { status, ..Response::json(text) }
     }
 
-    /// Is to be saved under `name`, which has letters, digits, points and dashes only.
+    /// Makes the browser save it under `name`, which has only letters, digits, points and dashes.
     pub(crate) fn saved_as(self, name: String) -> Response {
         Response { file: Some(name), ..self }
     }

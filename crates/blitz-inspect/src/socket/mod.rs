@@ -1,4 +1,4 @@
-//! The Unix socket for tools, where the system has such.
+//! The Unix socket for tools, on systems that have Unix sockets.
 
 #[cfg(not(unix))]
 mod other;

@@ -1,15 +1,15 @@
-//! Where there are no Unix sockets, tools use the address of the page.
+//! For systems without Unix sockets: there tools use the address of the page.
 
 use crate::server::Server;
 use std::io;
 use std::path::PathBuf;
 
-/// There is none.
+/// Returns `None`: there is no folder.
 pub(crate) fn folder_of_user() -> Option<PathBuf> {
     None
 }
 
-/// Does nothing.
+/// Returns an error: there are no Unix sockets.
 pub(crate) fn listen(_: &Server) -> io::Result<PathBuf> {
     Err(io::ErrorKind::Unsupported.into())
 }

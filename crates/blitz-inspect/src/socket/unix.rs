@@ -24,7 +24,7 @@ impl Socket for UnixStream {
     }
 }
 
-/// Serves tools at `PID.sock` in the user's folder, and returns where that is.
+/// Serves tools at `PID.sock` in the user's folder, and returns its path.
 pub(crate) fn listen(server: &Server) -> io::Result<PathBuf> {
     listen_in(server, &own_folder())
 }
@@ -42,7 +42,7 @@ fn listen_in(server: &Server, folder: &Path) -> io::Result<PathBuf> {
     prepare(folder, user())?;
     remove_stale(folder);
     let path = folder.join(format!("{}.sock", std::process::id()));
-    // A process of the same number is gone, or it would answer.
+    // A socket of this name is left from an old process with the same id, which is gone.
     match fs::remove_file(&path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -66,13 +66,13 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Makes the folder, or checks that it is the user's own and closed to others.
+/// Creates the folder, or checks that it belongs to the user and is closed to others.
 fn prepare(folder: &Path, user: u32) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    // Not the folder that a link leads to: the link may be a stranger's.
+    // Do not follow a link: it may belong to another user.
     let found = fs::symlink_metadata(folder)?;
     if !found.is_dir() || found.uid() != user {
         let why = format!("{} is not a folder of this user", folder.display());
@@ -97,8 +97,8 @@ fn remove_stale(folder: &Path) {
     }
 }
 
-/// Whether no process listens at `path`. Never waits: a process that is stopped accepts no client,
-/// and its socket may have no room for one more.
+/// Whether no process listens at `path`. Never waits: a stopped process accepts no client, and its
+/// socket may have no room for another one.
 fn is_refused(path: &Path) -> bool {
     let connect = || {
         let socket = net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
