@@ -14,7 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::task::{Context, Poll, ready};
 
-/// A descriptor of any kind whose readiness tasks can wait for, for example a library's.
+/// A descriptor of any kind, for example from a C library, whose readiness tasks can await.
 ///
 /// It must be non-blocking, and the same runtime may not watch it in another way. Wait, try, and
 /// clear the readiness if the attempt would have blocked:
@@ -42,7 +42,7 @@ pub struct AsyncFd<T: AsRawFd> {
     io: Registration<Descriptor<T>>,
 }
 
-/// A descriptor as mio wants it.
+/// Implements mio's `Source` for a descriptor.
 struct Descriptor<T>(T);
 
 impl<T: AsRawFd> Source for Descriptor<T> {
@@ -76,7 +76,7 @@ pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
     sight: Sight,
 }
 
-/// As [`AsyncFdReadyGuard`], with the descriptor for this task alone.
+/// As [`AsyncFdReadyGuard`], with exclusive access to the descriptor.
 #[must_use = "clear the readiness if an attempt would have blocked, or the next wait ends at once"]
 pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
     fd: &'a mut AsyncFd<T>,
@@ -86,14 +86,14 @@ pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
 const NOT_POLLED: &str =
     "the system cannot poll this descriptor; read and write files with spawn_blocking";
 
-/// A descriptor that is not watched, and why.
+/// The error of a failed registration, with the descriptor that is not watched.
 pub struct AsyncFdTryNewError<T> {
     inner: T,
     cause: io::Error,
 }
 
 impl<T> AsyncFdTryNewError<T> {
-    /// Returns the descriptor, and why it is not watched.
+    /// Returns the descriptor and the reason why it is not watched.
     #[must_use = "the descriptor is closed if it is dropped"]
     pub fn into_parts(self) -> (T, io::Error) {
         (self.inner, self.cause)
@@ -137,16 +137,16 @@ impl fmt::Display for TryIoError {
 impl std::error::Error for TryIoError {}
 
 impl<T: AsRawFd> AsyncFd<T> {
-    /// Lets the current runtime, else the global one, watch `inner`, which is non-blocking.
+    /// Makes the current runtime, else the global one, watch `inner`, which must be non-blocking.
     ///
     /// # Errors
-    /// If the system cannot poll it, as it cannot files; or if the runtime has ended.
+    /// If the system cannot poll the descriptor (files, for example), or if the runtime has ended.
     pub fn new(inner: T) -> io::Result<AsyncFd<T>> {
         AsyncFd::with_interest(inner, Interest::READABLE | Interest::WRITABLE)
     }
 
-    /// As [`new`](AsyncFd::new), for descriptors that are good for one direction only, or whose
-    /// other direction is not used.
+    /// As [`new`](AsyncFd::new), for descriptors that work in one direction only, or are used in
+    /// one direction only.
     ///
     /// # Errors
     /// As [`new`](AsyncFd::new).
@@ -154,7 +154,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         AsyncFd::try_with_interest(inner, interest).map_err(|error| error.cause)
     }
 
-    /// As [`new`](AsyncFd::new), with an error that has the descriptor in it.
+    /// As [`new`](AsyncFd::new), with an error that contains the descriptor.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -172,7 +172,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         AsyncFd::try_with_interest(inner, Interest::READABLE | Interest::WRITABLE)
     }
 
-    /// As [`with_interest`](AsyncFd::with_interest), with an error that has the descriptor in it.
+    /// As [`with_interest`](AsyncFd::with_interest), with an error that contains the descriptor.
     ///
     /// # Errors
     /// As [`new`](AsyncFd::new).
@@ -184,7 +184,7 @@ impl<T: AsRawFd> AsyncFd<T> {
             Ok(io) => Ok(AsyncFd { io }),
             Err((Descriptor(inner), error)) => {
                 let cause = match error.kind() {
-                    // For a file or a folder the system only says that this is not permitted.
+                    // For a file or a folder the system returns only "not permitted".
                     kind @ io::ErrorKind::PermissionDenied => io::Error::new(kind, NOT_POLLED),
                     _ => error,
                 };
@@ -198,7 +198,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         &self.io.get().0
     }
 
-    /// Returns the watched value, to change. Its descriptor must stay the same.
+    /// Returns a mutable reference to the watched value. Its descriptor must stay the same.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.io.get_mut().0
     }
@@ -210,7 +210,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         inner
     }
 
-    /// Waits until something of `interest` is ready. Any number of tasks may wait.
+    /// Waits until an event of `interest` is ready. Any number of tasks may wait.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -231,7 +231,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         Ok(AsyncFdReadyMutGuard { fd: self, sight })
     }
 
-    /// Waits until a read is worth an attempt.
+    /// Waits until a read may succeed.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -247,7 +247,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.ready_mut(Interest::READABLE).await
     }
 
-    /// Waits until a write is worth an attempt.
+    /// Waits until a write may succeed.
     ///
     /// # Errors
     /// If the runtime that it was made in has ended.
@@ -263,7 +263,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.ready_mut(Interest::WRITABLE).await
     }
 
-    /// As [`readable`](AsyncFd::readable), as a poll function. Only the newest task that polls is
+    /// As [`readable`](AsyncFd::readable), as a poll function. Only the task that polled last is
     /// woken.
     ///
     /// # Errors
@@ -300,7 +300,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyMutGuard { fd: self, sight }))
     }
 
-    /// As [`writable`](AsyncFd::writable), as a poll function. Only the newest task that polls is
+    /// As [`writable`](AsyncFd::writable), as a poll function. Only the task that polled last is
     /// woken.
     ///
     /// # Errors
@@ -313,7 +313,8 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard { fd: self, sight }))
     }
 
-    /// Calls `attempt` until it does not return [`WouldBlock`](io::ErrorKind::WouldBlock).
+    /// Waits for `interest` and calls `attempt`, again and again while that returns
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock).
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -328,7 +329,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// ```
     ///
     /// # Errors
-    /// The error of `attempt`, or that the runtime has ended.
+    /// The error of `attempt`, or an error if the runtime has ended.
     pub async fn async_io<R>(
         &self,
         interest: Interest,
@@ -337,10 +338,10 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.io.io(interest, |descriptor| attempt(&descriptor.0)).await
     }
 
-    /// Calls `attempt`, unless it is known to block.
+    /// Calls `attempt`, unless it is known that it would block.
     ///
     /// # Errors
-    /// The error of `attempt`, or that it would block.
+    /// The error of `attempt`, or `WouldBlock`.
     pub fn try_io<R>(
         &self,
         interest: Interest,
@@ -366,7 +367,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// ```
     ///
     /// # Errors
-    /// The error of `attempt`, or that the runtime has ended.
+    /// The error of `attempt`, or an error if the runtime has ended.
     pub async fn async_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -384,7 +385,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// As [`try_io`](AsyncFd::try_io), with exclusive access to the descriptor.
     ///
     /// # Errors
-    /// The error of `attempt`, or that it would block.
+    /// The error of `attempt`, or `WouldBlock`.
     pub fn try_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -412,7 +413,7 @@ impl<T: AsRawFd + fmt::Debug> fmt::Debug for AsyncFd<T> {
     }
 }
 
-/// The methods of both kinds of guard.
+/// Defines the methods of both kinds of guard.
 macro_rules! guard {
     ($Guard:ident) => {
         impl<T: AsRawFd> $Guard<'_, T> {
@@ -422,8 +423,8 @@ macro_rules! guard {
             }
 
             /// Clears the readiness after an attempt that would have blocked: the descriptor is not
-            /// ready until the next event. Do not call it after an attempt that succeeded, however
-            /// little that moved.
+            /// ready until the next event. Do not call it after an attempt that succeeded, even if
+            /// it moved few bytes.
             pub fn clear_ready(&mut self) {
                 self.fd.io.clear(self.sight, Evidence::WouldBlock);
             }
@@ -474,7 +475,7 @@ guard!(AsyncFdReadyGuard);
 guard!(AsyncFdReadyMutGuard);
 
 impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
-    /// Returns what was waited for.
+    /// Returns the descriptor that was waited for.
     pub fn get_ref(&self) -> &'a AsyncFd<T> {
         self.fd
     }
@@ -493,17 +494,17 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
 }
 
 impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
-    /// Returns what was waited for.
+    /// Returns the descriptor that was waited for.
     pub fn get_ref(&self) -> &AsyncFd<T> {
         self.fd
     }
 
-    /// Returns what was waited for.
+    /// Returns the descriptor that was waited for.
     pub fn get_mut(&mut self) -> &mut AsyncFd<T> {
         self.fd
     }
 
-    /// Returns what is watched. Its descriptor must stay the same.
+    /// Returns the watched value. Its descriptor must stay the same.
     pub fn get_inner_mut(&mut self) -> &mut T {
         self.fd.get_mut()
     }

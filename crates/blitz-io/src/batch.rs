@@ -10,18 +10,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-/// Wakers that are noted now and called later. Only the worker with the driver's lease uses it, so
-/// the lock is always free.
+/// Wakers that are collected now and called later. Only the worker with the driver's lease uses it,
+/// so the lock is always free.
 #[derive(Debug, Default)]
 pub(crate) struct Batch(Mutex<VecDeque<Waker>>);
 
 impl Batch {
-    /// The wakers, to add one.
+    /// Locks the wakers, so that the caller can add some.
     pub(crate) fn lock(&self) -> MutexGuard<'_, VecDeque<Waker>> {
         lock(&self.0)
     }
 
-    /// Takes all of them. The caller has to wake them.
+    /// Takes all wakers. The caller has to call them.
     pub(crate) fn take(&self) -> VecDeque<Waker> {
         std::mem::take(&mut *self.lock())
     }
@@ -39,8 +39,8 @@ impl Batch {
     }
 }
 
-/// Wakers that are being called. Its drop returns the wakers that are left to their batch, with the
-/// memory unless that is too large.
+/// Wakers that are being called. Its drop returns the remaining wakers to their batch, and the
+/// memory, too, unless it is too large.
 struct Rest<'a> {
     wakers: VecDeque<Waker>,
     home: &'a Batch,
@@ -57,33 +57,34 @@ impl Drop for Rest<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     wakers: Mutex<VecDeque<Waker>>,
-    /// Whether there are any. Set with the lease, so that the next worker that has it knows.
+    /// Whether there are any. Set while holding the lease, so that the next holder of the lease
+    /// sees it.
     any: AtomicBool,
 }
 
 impl Kept {
-    /// Adds a waker. With the driver's lease only.
+    /// Adds a waker. The caller holds the driver's lease.
     fn add(&self, waker: Waker) {
         let mut wakers = lock(&self.wakers);
         wakers.push_back(waker);
         self.any.store(true, Relaxed);
     }
 
-    /// Whether there are any. With the driver's lease the answer is exact, except that another
-    /// worker may call the last one meanwhile.
+    /// Whether there are any wakers. For the holder of the driver's lease the answer is exact,
+    /// except that another worker may call the last waker meanwhile.
     pub(crate) fn has_any(&self) -> bool {
         self.any.load(Relaxed)
     }
 
-    /// Calls them, one by one, until none is left. If one of them panics, the next call goes on
-    /// behind it.
+    /// Calls the wakers one by one until none is left. If a waker panics, the next call of this
+    /// function continues after it.
     pub(crate) fn call(&self) {
         while let Some(waker) = self.next() {
             waker.wake();
         }
     }
 
-    /// Takes all of them.
+    /// Takes all wakers.
     pub(crate) fn take(&self) -> VecDeque<Waker> {
         std::mem::take(&mut *lock(&self.wakers))
     }
@@ -104,8 +105,8 @@ fn lock(wakers: &Mutex<VecDeque<Waker>>) -> MutexGuard<'_, VecDeque<Waker>> {
     wakers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wakes all of them, tasks of pools first: another waker may block. If one panics, the others are
-/// still called.
+/// Calls all wakers, those of pool tasks first: any other waker may block. If a waker panics, the
+/// others are still called.
 pub(crate) fn wake_all(mut wakers: VecDeque<Waker>) {
     let mut panic = None;
     for _ in 0..wakers.len() {

@@ -1,8 +1,7 @@
 //! Items of Tokio: the traits of readers and writers, a channel and locks.
 //!
-//! Sockets, files and drivers take them from here, and `io` shows the traits to users: no other
-//! file names Tokio. So these two files are all that changes if the traits come from elsewhere one
-//! day.
+//! Sockets, files and drivers take them from here, and `io` re-exports the traits. No other file
+//! names Tokio. So only these two files change if the traits come from another crate one day.
 
 #![forbid(unsafe_code)]
 

@@ -5,7 +5,7 @@
 //!                                                               ─▶ call_kept: calls other wakers
 //! ```
 //!
-//! A pool gets its driver when a socket, a timer or a file of it first needs one.
+//! A pool gets its driver when one of its sockets, timers or files first needs it.
 
 #![forbid(unsafe_code)]
 
@@ -28,11 +28,11 @@ use std::sync::{Arc, OnceLock};
 pub struct IoDriver {
     reactor: Arc<Reactor>,
     timers: Timers,
-    /// Wakers that are due and belong to no task of a pool.
+    /// Due wakers that do not belong to a task of a pool.
     kept: Kept,
     backend: Backend,
-    /// Made when first used; an error says why there is none. None is made after the end of the
-    /// pool.
+    /// Created on first use; an error says why there is none. After the end of the pool none is
+    /// created.
     uring: OnceLock<Result<Arc<Uring>, String>>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn with_plugged<R>(f: impl FnOnce(&IoDriver) -> R) -> Option<R> {
 /// worker that the current thread is in that pool.
 ///
 /// # Errors
-/// If the system does not give the driver what it needs, or if the pool has ended.
+/// If the system refuses a resource that the driver needs, or if the pool has ended.
 pub(crate) fn with_current<R>(f: impl FnOnce(&IoDriver, Option<usize>) -> R) -> io::Result<R> {
     driver::with_current(IoDriver::new, f)
 }
@@ -89,7 +89,7 @@ pub(crate) fn watch<E: Source>(source: E) -> io::Result<Registration<E>> {
     watch_for(source, Interest::READABLE | Interest::WRITABLE)
 }
 
-/// As [`watch`], for a source that is good for one direction only.
+/// As [`watch`], for a source that works in one direction only.
 ///
 /// # Errors
 /// As [`watch`].
@@ -160,8 +160,8 @@ impl IoDriver {
         }
     }
 
-    /// Whether the system reads or writes files. A stopped clock does not move on meanwhile, as it
-    /// does not while a blocking thread reads or writes one.
+    /// Whether the system reads or writes files. Meanwhile a paused clock does not advance. The
+    /// same holds while a blocking thread reads or writes a file.
     fn is_at_files(&self) -> bool {
         matches!(self.uring.get(), Some(Ok(uring)) if uring.is_at_files())
     }
@@ -169,7 +169,7 @@ impl IoDriver {
     /// Returns the driver of the pool of `handle`; makes one if there is none.
     ///
     /// # Errors
-    /// If the system does not give the driver what it needs, or if the pool has ended.
+    /// If the system refuses a resource that the driver needs, or if the pool has ended.
     pub fn of(handle: &Handle) -> io::Result<Arc<IoDriver>> {
         driver::of(handle, IoDriver::new)
     }
@@ -197,7 +197,7 @@ impl IoDriver {
 impl IoBackend for Backend {
     fn prepare(&self, pool: &Handle) -> io::Result<()> {
         match self {
-            // Report at once that io_uring is not available.
+            // Creates the driver now, so that a missing io_uring is reported at once.
             Backend::IoUring => IoDriver::of(pool).map(drop),
             _ => Ok(()),
         }
@@ -215,8 +215,8 @@ impl BackendChoice {
     /// ```
     ///
     /// # Errors
-    /// If the system does not give the pool what it needs to wait for files and sockets, or if the
-    /// pool has ended.
+    /// If the system refuses a resource that the pool needs for files and sockets, or if the pool
+    /// has ended.
     pub fn of(pool: impl Into<Handle>) -> io::Result<BackendChoice> {
         Ok(IoDriver::of(&pool.into())?.backend())
     }
@@ -225,8 +225,8 @@ impl BackendChoice {
 impl Driver for IoDriver {
     fn block(&self) -> bool {
         if self.kept.has_any() {
-            // The worker that calls the kept wakers is inside of a waker that blocks. Collect other
-            // events as well: the caller may have no room on its stack to call wakers.
+            // Another worker calls the kept wakers, and one of them may block. Collect other events
+            // as well, since the caller may have no room on its stack to call wakers.
             return self.poll();
         }
         let limit = self.timers.begin_wait(|| self.is_at_files());

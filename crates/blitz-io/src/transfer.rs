@@ -1,5 +1,5 @@
-//! Moves bytes from and to sockets. Receive buffers need not be initialised: only this file reports
-//! how many bytes came.
+//! Moves bytes from and to sockets. Receive buffers need not be initialised: only this file decides
+//! how many of their bytes count as initialised after a call.
 //!
 //! Where rustix can do without the C library, it calls the system directly. The C library would
 //! make each call a cancellation point, with atomic exchanges before and after it.
@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 /// Lets `receive` fill the free part of `buf`; returns how many bytes came.
 ///
 /// # Safety
-/// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of what it was given.
+/// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of its argument.
 /// 2. It keeps bytes initialised that already are.
 #[inline]
 unsafe fn fill(
@@ -33,7 +33,7 @@ unsafe fn fill(
 /// As [`fill`], for growing buffers.
 ///
 /// # Safety
-/// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of what it was given.
+/// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of its argument.
 /// 2. It keeps bytes initialised that already are.
 unsafe fn fill_mut(
     buf: &mut impl BufMut,
@@ -73,20 +73,20 @@ pub(crate) fn send(socket: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
     Ok(net::send(socket, buf, WITHOUT_SIGNAL)?)
 }
 
-/// Returns as many buffers as the system takes at once, starting at the first that is not empty: if
-/// all of them were empty it would look as if nothing could be sent. Leaving buffers out does not
-/// make a transfer a short one.
+/// Returns as many buffers as the system takes at once, starting at the first that is not empty: a
+/// list of empty buffers would look as if nothing could be sent. A transfer does not count as short
+/// because later buffers were left out.
 pub(crate) fn first_of<'a, 'b>(bufs: &'a [IoSlice<'b>]) -> &'a [IoSlice<'b>] {
     let start = bufs.iter().take_while(|buf| buf.is_empty()).count();
     &bufs[start..][..(bufs.len() - start).min(LIST_MAX)]
 }
 
-/// How many bytes are in all of them.
+/// Returns how many bytes `bufs` have together.
 pub(crate) fn length(bufs: &[IoSlice<'_>]) -> usize {
     bufs.iter().fold(0, |length: usize, buf| length.saturating_add(buf.len()))
 }
 
-/// The limit of Linux and similar systems; more would be an error.
+/// The most buffers that Linux and similar systems take in one call; more would be an error.
 const LIST_MAX: usize = 1_024;
 
 /// As [`send`], from the [first of](first_of) several buffers.
@@ -117,7 +117,8 @@ fn gather(bufs: &[IoSlice<'_>], into: &mut [u8]) -> Option<usize> {
 /// Copying this many bytes is faster than passing a list of buffers: a list costs about 200 ns.
 const GATHERED_MAX: usize = 512;
 
-/// Where it is a property of sockets instead, mio and the standard library set it.
+/// Keeps a send to a closed peer from raising a signal. On Apple's systems that is a property of
+/// sockets, which mio and the standard library set.
 #[cfg(not(target_vendor = "apple"))]
 const WITHOUT_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]

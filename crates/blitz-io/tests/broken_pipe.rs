@@ -1,5 +1,5 @@
-//! Writing to a peer that has gone is an error and nothing else. In a file of its own: the handler
-//! is the whole process's.
+//! Writing to a closed peer returns an error and raises no signal. This is a file of its own
+//! because the signal handler is for the whole process.
 
 use blitz_core::Pool;
 use blitz_io::net::UnixStream;
@@ -31,6 +31,6 @@ fn no_write_to_a_broken_stream_raises_a_signal() {
             broken(here.try_write(list[0]));
         }
     });
-    // A thread that raises one handles it before its call returns.
+    // A thread that raises a signal handles it before its call returns.
     assert_eq!(SIGNALS.load(SeqCst), 0);
 }

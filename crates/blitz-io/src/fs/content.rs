@@ -1,4 +1,4 @@
-//! Whole files at once.
+//! Reads, writes and copies whole files.
 
 #![forbid(unsafe_code)]
 
@@ -32,13 +32,13 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// If it is not UTF-8, or as [`read`].
+/// If the file is not UTF-8, or as [`read`].
 pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::read_to_string(path)).await
 }
 
-/// Writes `contents` as the whole file at `path`. Creates the file if there is none.
+/// Replaces the whole file at `path` by `contents`. Creates the file if there is none.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -56,7 +56,7 @@ pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Re
     run(move || std::fs::write(path, contents)).await
 }
 
-/// Copies the file at `from`, with its permissions, over the one at `to`. Returns how many bytes.
+/// Copies the file at `from`, with its permissions, to `to`. Returns the number of bytes.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -25,7 +25,7 @@ pub struct DirBuilder {
 }
 
 impl DirBuilder {
-    /// Options for one directory whose parent exists.
+    /// Creates options for one directory whose parent exists.
     #[must_use]
     pub fn new() -> DirBuilder {
         DirBuilder::default()
@@ -37,7 +37,7 @@ impl DirBuilder {
         self
     }
 
-    /// Sets the permission bits, before the process's mask; `0o777` by default.
+    /// Sets the permission bits, from which the umask is removed; `0o777` by default.
     pub fn mode(&mut self, mode: u32) -> &mut DirBuilder {
         self.mode = Some(mode);
         self
@@ -46,7 +46,7 @@ impl DirBuilder {
     /// Makes the directory.
     ///
     /// # Errors
-    /// If there is something already, or if the system reports another error.
+    /// If something exists at `path`, or if the system reports another error.
     pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let (this, path) = (*self, path.as_ref().to_owned());
         let create = move || {

@@ -13,12 +13,12 @@ use std::task::{Context, Poll, ready};
 /// Runs `work` on a blocking thread; returns its result.
 ///
 /// # Errors
-/// The errors of `work`, or that the runtime has ended before it began.
+/// The error of `work`, or an error if the runtime has ended before `work` began.
 pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     blitz_core::spawn_blocking(work).await.map_err(|error| {
-        // No other task has the handle, so none can have cancelled it.
+        // No other task has the handle, so none can have cancelled the work.
         if error.is_cancelled() {
             io::Error::other("the runtime has ended: keep it as long as its files are used")
         } else {
@@ -27,7 +27,7 @@ pub(super) async fn run<T: Send + 'static>(
     })?
 }
 
-/// Work for a thread that may block. It is done in any case: if no thread runs it, its drop does.
+/// Work for a thread that may block. It always runs: if no thread runs it, its drop does.
 struct Errand<T, F: FnOnce() -> T> {
     work: Option<(F, oneshot::Sender<T>)>,
 }
@@ -35,7 +35,7 @@ struct Errand<T, F: FnOnce() -> T> {
 impl<T, F: FnOnce() -> T> Errand<T, F> {
     fn run(&mut self) {
         if let Some((work, done)) = self.work.take() {
-            // All that belongs to the work is dropped before the task that waits is woken.
+            // The call drops the closure and its captures before the waiting task is woken.
             let result = work();
             // The task that asked may be gone.
             let _ = done.send(result);
@@ -52,7 +52,7 @@ impl<T, F: FnOnce() -> T> Drop for Errand<T, F> {
 
 /// An operation of the system that makes progress as it is polled.
 type Steps<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-/// The result of steps; or the steps, if their runtime has ended before them.
+/// The result of the steps, or the steps themselves if the runtime ended first.
 type Driven<T> = Result<T, Steps<T>>;
 
 /// An errand that is under way.
@@ -65,7 +65,7 @@ pub(super) enum Pending<T> {
     Driven(oneshot::Receiver<Driven<T>>),
 }
 
-/// Polls steps to their end; hands them back if it is dropped before.
+/// Polls the steps to their end. If it is dropped earlier, it hands them back.
 struct Drive<T> {
     steps: Option<(Steps<T>, oneshot::Sender<Driven<T>>)>,
 }
@@ -88,8 +88,8 @@ impl<T> Future for Drive<T> {
 impl<T> Drop for Drive<T> {
     fn drop(&mut self) {
         if let Some((steps, done)) = self.steps.take() {
-            // If the file is gone, the steps are dropped, and the ring finishes what the system has
-            // begun.
+            // If the file is gone, the steps are dropped, and the ring finishes operations that the
+            // system has begun.
             let _ = done.send(Err(steps));
         }
     }
@@ -104,7 +104,7 @@ impl<T: Send + 'static> Pending<T> {
         Pending::Elsewhere(is_done)
     }
 
-    /// Ready once, with the result; with none if the work has panicked.
+    /// Polls for the result, which comes once; `None` if the work has panicked.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         loop {
             match self {
@@ -118,12 +118,12 @@ impl<T: Send + 'static> Pending<T> {
         }
     }
 
-    /// Lets a task poll it to its end, even if its result is never fetched.
+    /// Makes a task poll the errand to its end, even if its result is never fetched.
     pub(super) fn drive(self) -> Pending<T> {
         let Pending::Here(steps) = self else { return self };
         let (done, is_done) = oneshot::channel();
-        // The shield keeps the runtime until it is done, unless the runtime ends before the first
-        // poll.
+        // The shield keeps the runtime alive until it is done, unless the runtime ends before the
+        // first poll.
         drop(blitz_core::spawn(task::shield(Drive { steps: Some((steps, done)) })));
         Pending::Driven(is_done)
     }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// # Errors
-/// If there is nothing, or if the system reports another error.
+/// If nothing exists at `path`, or if the system reports another error.
 pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::metadata(path)).await
@@ -45,7 +45,7 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     run(move || std::fs::symlink_metadata(path)).await
 }
 
-/// Whether there is something at `path`. A dangling link counts as nothing.
+/// Returns whether something exists at `path`. A dangling link counts as nothing.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -71,7 +71,7 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 /// ```
 ///
 /// # Errors
-/// If there is nothing, or if the system reports another error.
+/// If nothing exists at `path`, or if the system reports another error.
 pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::canonicalize(path)).await
@@ -170,7 +170,7 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 /// ```
 ///
 /// # Errors
-/// If there is none, or if the system reports another error.
+/// If there is no such file, or if the system reports another error.
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::remove_file(path)).await
@@ -189,7 +189,7 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// If there is something already, or if the system reports another error.
+/// If something exists at `path`, or if the system reports another error.
 pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::create_dir(path)).await
@@ -228,7 +228,7 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// If there is something in it, or if the system reports another error.
+/// If the directory is not empty, or if the system reports another error.
 pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::remove_dir(path)).await

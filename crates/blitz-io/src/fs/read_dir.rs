@@ -1,4 +1,4 @@
-//! What is in a directory.
+//! Reads the entries of a directory.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// Returns the entries of the directory at `path`, in no order.
+/// Returns the entries of the directory at `path`, in no particular order.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -135,7 +135,8 @@ pub struct DirEntry {
 }
 
 impl DirEntry {
-    /// If the directory does not give the type, asks the system here.
+    /// Converts an entry, on a thread that may block: a directory that does not give the type costs
+    /// a system call here.
     fn new(entry: StdEntry) -> DirEntry {
         let kind = entry.file_type().ok();
         DirEntry { std: Arc::new(entry), kind }
@@ -147,13 +148,13 @@ impl DirEntry {
         self.std.path()
     }
 
-    /// The name.
+    /// Returns the name of the entry.
     #[must_use]
     pub fn file_name(&self) -> OsString {
         self.std.file_name()
     }
 
-    /// Returns its metadata, or that of the link if it is one.
+    /// Returns the metadata of the entry. Links are not followed.
     ///
     /// # Errors
     /// If it is gone, or if the system reports another error.
@@ -162,7 +163,7 @@ impl DirEntry {
         run(move || entry.metadata()).await
     }
 
-    /// Returns whether it is a file, a directory, a link or something else.
+    /// Returns whether the entry is a file, a directory, a link or something else.
     ///
     /// # Errors
     /// If it is gone, or if the system reports another error.

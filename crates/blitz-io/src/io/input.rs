@@ -5,9 +5,9 @@
 //!  what was read ─▶ the store, which all readers share ─▶ each waker
 //! ```
 //!
-//! A read of a terminal or a pipe may take for ever, and cannot be cancelled. So it is done by a
-//! thread of the process, not by one of a pool: no pool's end waits for it. It reads only on
-//! request, so that a program that has read a line leaves the rest to other processes.
+//! A read from a terminal or a pipe may take for ever, and cannot be cancelled. So a thread of the
+//! process does it, not a thread of a pool: the end of a pool does not wait for it. It reads only
+//! on request, so that a program that has read a line leaves the rest to other processes.
 
 #![forbid(unsafe_code)]
 
@@ -21,13 +21,13 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::thread;
 
-/// How much one read may bring.
+/// The most bytes that one read returns.
 const PIECE: usize = 8 << 10;
 
-/// Returns standard input, without blocking a worker.
+/// Returns a reader of standard input that does not block a worker.
 ///
-/// All readers, also those of other runtimes, share the bytes that were read and not yet taken. A
-/// program may end while a read waits.
+/// All readers, also those of other runtimes, share one buffer. A program may end while a read
+/// waits.
 ///
 /// ```no_run
 /// use blitz::io::{AsyncBufReadExt, BufReader};
@@ -50,7 +50,7 @@ pub struct Stdin {
     _private: (),
 }
 
-/// What the readers and the thread share.
+/// State that the readers and the thread share.
 static STORE: Mutex<Store> = Mutex::new(Store {
     bytes: VecDeque::new(),
     stage: Stage::Absent,
@@ -63,17 +63,18 @@ static ASKED: Condvar = Condvar::new();
 struct Store {
     bytes: VecDeque<u8>,
     stage: Stage,
-    /// An end or an error, for one reader. The next reader asks again, as for a terminal.
+    /// The end of the input or an error, for one reader. The next reader reads again: a terminal
+    /// may go on after an end.
     outcome: Option<io::Result<()>>,
     waiting: Vec<Waker>,
 }
 
-/// What the thread does.
+/// The state of the thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// It was not started yet.
     Absent,
-    /// It waits to be asked.
+    /// It waits for a request.
     Idle,
     /// It reads, or is about to.
     Reading,
@@ -141,7 +142,7 @@ impl AsyncRead for Stdin {
     }
 }
 
-/// Wakes all readers, which ask again: the thread could not be started.
+/// Wakes all readers, so that they try again: the thread could not be started.
 #[cold]
 fn give_up(error: io::Error) -> io::Error {
     let mut store = store();
@@ -152,7 +153,7 @@ fn give_up(error: io::Error) -> io::Error {
     error
 }
 
-/// Reads whenever it is asked, until the process ends.
+/// Reads on each request, until the process ends.
 fn serve() {
     let mut piece = vec![0; PIECE];
     loop {

@@ -25,8 +25,8 @@ pub use input::{Stdin, stdin};
 pub use output::{Stderr, Stdout, stderr, stdout};
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, Result, SeekFrom};
-// Listed by name: a glob would also export what other crates enable in Tokio, such as a `stdin`
-// that needs Tokio's runtime.
+// Listed by name: a glob would also export items that other crates enable in Tokio, such as a
+// `stdin` that needs Tokio's runtime.
 #[doc(no_inline)]
 pub use tokio::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,

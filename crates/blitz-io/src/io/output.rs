@@ -14,13 +14,13 @@ use std::io::{self, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// How much one write takes.
+/// The most bytes that one write takes.
 const PIECE: usize = 64 << 10;
 
-/// Returns standard output, without blocking a worker.
+/// Returns a writer to standard output that does not block a worker.
 ///
-/// A write starts at once, and each call waits for the one before: `flush` waits for the last.
-/// Writes of several handles at once are not mixed within one call of at most 64 KiB.
+/// A call waits for the write before it, starts its own and returns. `flush` waits for the last
+/// one. One call writes at most 64 KiB. No bytes of another handle come between them.
 ///
 /// ```
 /// use blitz::io::AsyncWriteExt;
@@ -40,7 +40,7 @@ pub fn stdout() -> Stdout {
     }))
 }
 
-/// Returns standard error, without blocking a worker.
+/// Returns a writer to standard error that does not block a worker.
 ///
 /// See [`stdout`].
 ///
@@ -63,7 +63,7 @@ pub struct Stdout(Output);
 /// Standard error: see [`stderr`].
 pub struct Stderr(Output);
 
-/// One of the two.
+/// Standard output or standard error.
 struct Output {
     write: fn(&[u8]) -> io::Result<()>,
     /// The write that is on its way.

@@ -53,7 +53,7 @@ macro_rules! datagram {
 
             /// Polls until the socket may be written to.
             ///
-            /// Only the newest task that polls is woken. An attempt may still have to wait.
+            /// Only the task that polled last is woken. An attempt may still have to wait.
             ///
             /// # Errors
             /// If the runtime has ended.
@@ -63,7 +63,7 @@ macro_rules! datagram {
 
             /// Polls until the socket may be read from.
             ///
-            /// Only the newest task that polls is woken. An attempt may still have to wait.
+            /// Only the task that polled last is woken. An attempt may still have to wait.
             ///
             /// # Errors
             /// If the runtime has ended.
@@ -80,7 +80,7 @@ macro_rules! datagram {
                 self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
             }
 
-            /// As [`send`](Self::send), as a poll function. Only the newest task that polls is
+            /// As [`send`](Self::send), as a poll function. Only the task that polled last is
             /// woken.
             ///
             /// # Errors
@@ -100,13 +100,13 @@ macro_rules! datagram {
             /// As [`recv`](Self::recv), unless it would have to wait.
             ///
             /// # Errors
-            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or another error of the
-            /// system.
+            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no packet, or another error of
+            /// the system.
             pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
                 self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
             }
 
-            /// As [`recv`](Self::recv), as a poll function. Only the newest task that polls is
+            /// As [`recv`](Self::recv), as a poll function. Only the task that polled last is
             /// woken.
             ///
             /// # Errors
@@ -135,14 +135,14 @@ macro_rules! datagram {
             /// As [`recv_from`](Self::recv_from), unless it would have to wait.
             ///
             /// # Errors
-            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, or another error of the
-            /// system.
+            /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no packet, or another error of
+            /// the system.
             pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, $Address)> {
                 self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
             }
 
-            /// As [`recv_from`](Self::recv_from), as a poll function. Only the newest task that
-            /// polls is woken.
+            /// As [`recv_from`](Self::recv_from), as a poll function. Only the task that polled
+            /// last is woken.
             ///
             /// # Errors
             /// As [`recv_from`](Self::recv_from).

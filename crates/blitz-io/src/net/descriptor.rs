@@ -1,6 +1,6 @@
-//! Sockets as descriptors, for code that asks the system itself.
+//! Gives access to the descriptors of sockets, for code that makes system calls itself.
 
-/// For a socket with a field `io: Registration<…>`.
+/// Implements the descriptor traits for a socket with a field `io: Registration<…>`.
 macro_rules! descriptor {
     ($($Socket:ident),*) => {$(
         impl ::std::os::fd::AsRawFd for $Socket {

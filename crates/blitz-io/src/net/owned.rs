@@ -1,5 +1,5 @@
-//! Transfers that take ownership of their buffer and return it. io_uring needs that, since the
-//! system writes to the buffer while the task does something else.
+//! Transfers that take ownership of their buffer and return it. io_uring needs the ownership: the
+//! system uses the buffer while the task does something else.
 
 #![forbid(unsafe_code)]
 
@@ -9,15 +9,16 @@ use crate::io::Interest;
 use std::io;
 use std::os::fd::AsFd;
 
-/// The methods. The literal makes a pair of them, `here` and `there`.
+/// Defines the methods. The literal creates a connected pair, `here` and `there`, for the examples.
 macro_rules! owned {
     ($Stream:ident, $pair:literal) => {
         impl $Stream {
             /// Reads into `buffer`, up to its length; returns how many bytes, and the buffer.
             ///
-            /// With [`Backend::IoUring`](crate::Backend::IoUring) the system does it by itself,
-            /// else it is an ordinary read. If the future is dropped early, received bytes may be
-            /// lost with it: use the traits of readers where that matters.
+            /// With [`Backend::IoUring`](crate::Backend::IoUring) the system fills the buffer by
+            /// itself. With other backends this is an ordinary read. If the future is dropped
+            /// early, received bytes may be lost: use [`AsyncRead`](crate::io::AsyncRead) where
+            /// that matters.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -30,8 +31,8 @@ macro_rules! owned {
             /// ```
             ///
             /// # Errors
-            /// If the system reports an error; or if the runtime has ended: then without the
-            /// buffer.
+            /// If the system reports an error, or if the runtime has ended. In the latter case the
+            /// buffer is lost.
             pub async fn recv_owned(&self, mut buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
                 if let Some(uring) = driver::uring_for_sockets() {
                     match uring.recv(self.as_fd(), buffer).await {

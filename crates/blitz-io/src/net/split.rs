@@ -12,21 +12,21 @@ macro_rules! halves {
         use std::sync::Arc;
         use std::task::{Context, Poll};
 
-        /// The half of a stream that reads: see `split` there.
+        /// The half of a stream that reads: see `split` of the stream.
         #[derive(Debug)]
         pub struct ReadHalf<'a>(&'a $Stream);
 
-        /// The half of a stream that writes: see `split` there.
+        /// The half of a stream that writes: see `split` of the stream.
         #[derive(Debug)]
         pub struct WriteHalf<'a>(&'a $Stream);
 
-        /// The half of a stream that reads, for a task of its own: see `into_split` there.
+        /// The half of a stream that reads, for a task of its own: see `into_split` of the stream.
         #[derive(Debug)]
         pub struct OwnedReadHalf {
             stream: Arc<$Stream>,
         }
 
-        /// The half of a stream that writes, for a task of its own: see `into_split` there.
+        /// The half of a stream that writes, for a task of its own: see `into_split` of the stream.
         /// Dropping it shuts down the write direction.
         #[derive(Debug)]
         pub struct OwnedWriteHalf {

@@ -1,13 +1,13 @@
 //! Methods that all streams of bytes have.
 
-/// Methods and traits of a stream with a field `io: Registration<…>`. The literal makes a pair of
-/// them, `here` and `there`. The last argument says whether a short transfer means that there is no
-/// more. That is true for TCP; a read from a Unix socket also ends where descriptors were sent
-/// along.
+/// Methods and traits of a stream with a field `io: Registration<…>`. The literal creates a
+/// connected pair, `here` and `there`, for the examples. The last argument says whether a short
+/// transfer means that no more bytes are there. That is true for TCP. A read from a Unix socket
+/// also stops where descriptors were sent with the bytes.
 macro_rules! stream {
     ($Stream:ident, $pair:literal, $short_means_over:literal) => {
         impl $Stream {
-            /// Reads what is there without waiting; 0 means that no more will come.
+            /// Reads available bytes without waiting; returns 0 at the end of the stream.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -108,7 +108,7 @@ macro_rules! stream {
             }
 
             /// Splits the stream into a half that reads and a half that writes, for different
-            /// tasks. Dropping the second shuts down the write direction.
+            /// tasks. Dropping the write half shuts down the write direction.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -210,7 +210,7 @@ macro_rules! stream {
             }
 
             fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                // Nothing is buffered here: written bytes are with the system.
+                // Nothing is buffered here: the system has all written bytes.
                 Poll::Ready(Ok(()))
             }
 

@@ -1,12 +1,12 @@
-//! Methods by which every socket waits.
+//! Methods that wait for readiness, for every socket.
 
-/// Methods of a socket with a field `io: Registration<…>`. The literal makes a pair of them, `here`
-/// and `there`, in which `here` can write to `there`.
+/// Methods of a socket with a field `io: Registration<…>`. The literal creates a pair for the
+/// examples, `here` and `there`, where `here` can write to `there`.
 macro_rules! waits {
     ($Socket:ident, $pair:literal) => {
         impl $Socket {
-            /// Waits until something of `interest` is worth an attempt, and returns what. Any
-            /// number of tasks may wait.
+            /// Waits until an operation of `interest` may succeed, and returns which. Any number of
+            /// tasks may wait.
             ///
             /// An attempt may still block: another task was faster, or the event was spurious.
             ///
@@ -29,7 +29,7 @@ macro_rules! waits {
                 self.io.ready(interest).await.map(|sight| sight.ready())
             }
 
-            /// Waits until a read is worth an attempt: see [`ready`](Self::ready).
+            /// Waits until a read may succeed: see [`ready`](Self::ready).
             ///
             /// # Errors
             /// If the runtime that the socket was made in has ended.
@@ -37,7 +37,7 @@ macro_rules! waits {
                 self.ready($crate::io::Interest::READABLE).await.map(drop)
             }
 
-            /// Waits until a write is worth an attempt: see [`ready`](Self::ready).
+            /// Waits until a write may succeed: see [`ready`](Self::ready).
             ///
             /// # Errors
             /// If the runtime that the socket was made in has ended.
@@ -45,7 +45,7 @@ macro_rules! waits {
                 self.ready($crate::io::Interest::WRITABLE).await.map(drop)
             }
 
-            /// As [`readable`](Self::readable), as a poll function. Only the newest task that polls
+            /// As [`readable`](Self::readable), as a poll function. Only the task that polled last
             /// is woken.
             ///
             /// # Errors
@@ -57,7 +57,7 @@ macro_rules! waits {
                 self.io.poll_ready(cx, $crate::io::Interest::READABLE).map_ok(drop)
             }
 
-            /// As [`writable`](Self::writable), as a poll function. Only the newest task that polls
+            /// As [`writable`](Self::writable), as a poll function. Only the task that polled last
             /// is woken.
             ///
             /// # Errors
@@ -69,12 +69,12 @@ macro_rules! waits {
                 self.io.poll_ready(cx, $crate::io::Interest::WRITABLE).map_ok(drop)
             }
 
-            /// Calls `attempt`, which uses the descriptor itself, unless it is known to block. If
-            /// it returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) the readiness is cleared,
-            /// so it must not return that for other reasons.
+            /// Calls `attempt`, which uses the descriptor itself, unless it is known that it would
+            /// block. If `attempt` returns [`WouldBlock`](std::io::ErrorKind::WouldBlock), the
+            /// readiness is cleared. So it must not return that error for other reasons.
             ///
             /// # Errors
-            /// The error of `attempt`, or that it would block.
+            /// The error of `attempt`, or `WouldBlock`.
             pub fn try_io<R>(
                 &self,
                 interest: $crate::io::Interest,
@@ -87,11 +87,11 @@ macro_rules! waits {
                 })
             }
 
-            /// Calls `attempt`, which uses the descriptor itself, until it does not return
-            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock).
+            /// Waits for `interest` and calls `attempt`, which uses the descriptor itself, again
+            /// and again while it returns [`WouldBlock`](std::io::ErrorKind::WouldBlock).
             ///
             /// # Errors
-            /// The error of `attempt`, or that the runtime has ended.
+            /// The error of `attempt`, or an error if the runtime has ended.
             pub async fn async_io<R>(
                 &self,
                 interest: $crate::io::Interest,

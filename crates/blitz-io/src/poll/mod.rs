@@ -7,12 +7,12 @@
 //! ```
 //!
 //! Descriptors are registered once, for both directions, and the system reports each change once.
-//! An operation is tried first unless it is known that it would block; then its task waits for the
-//! next change.
+//! An operation is tried first, unless it is known to block. If it would block, its task waits for
+//! the next change.
 //!
-//! A token is a place in the table and the number of the registration that has it. So an event that
-//! was under way while its descriptor was deregistered finds no registration, even if the place has
-//! been given away again.
+//! A token is a place in the table and the number of the registration there. So a late event of a
+//! descriptor that was deregistered finds no registration, even if another descriptor has the place
+//! by now.
 
 mod ended;
 mod entries;

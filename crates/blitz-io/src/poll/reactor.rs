@@ -88,8 +88,8 @@ impl Reactor {
         lock(&self.entries).waiting()
     }
 
-    /// Returns every registered descriptor by its token. The worker in the driver does not wait for
-    /// long: the table is locked for some of them at a time.
+    /// Returns every registered descriptor by its token. Locks the table for a few descriptors at a
+    /// time, so that the worker in the driver does not wait for long.
     pub(super) fn watched(&self) -> Vec<(usize, Arc<Readiness>)> {
         let (mut watched, mut place) = (Vec::new(), Some(0));
         while let Some(from) = place {
@@ -120,7 +120,7 @@ impl Reactor {
 
     /// Stops watching `source`. Call it once, with the token of the source.
     pub(crate) fn deregister(&self, source: &mut impl Source, token: usize) -> io::Result<()> {
-        // In this order, so that every source that has events is in the table.
+        // The selector first: a source that can still report events must be in the table.
         let result = self.selector.deregister(source);
         drop(self.forget(token));
         result

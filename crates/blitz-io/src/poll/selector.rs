@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The tokens of the timer and of the waker; no registration has a number from here on.
+/// The smaller of the timer's and the waker's token. Registrations have still smaller ones.
 pub(super) const RESERVED: usize = usize::MAX - 1;
 const TIMER: Token = Token(RESERVED);
 const WAKER: Token = Token(usize::MAX);
@@ -30,7 +30,7 @@ const READING: Interest = match PRIORITY {
     None => Interest::READABLE,
 };
 
-/// Where descriptors are registered, and where one thread at a time waits for events of them.
+/// The queue in which descriptors are registered. One thread at a time waits there for events.
 pub(super) struct Selector {
     registry: Registry,
     waker: Waker,
@@ -43,7 +43,7 @@ pub(super) struct Selector {
 struct Queue {
     poll: Poll,
     events: Events,
-    /// None where the system has no such thing, or forbids it.
+    /// `None` if the system has no such timer, or forbids it.
     timer: Option<Timer>,
 }
 
@@ -62,8 +62,8 @@ impl Selector {
         Ok(Selector { registry, waker, without_timer, queue: Mutex::new(queue) })
     }
 
-    /// Waits for events and calls `note` with the token and the readiness of each; until `limit`
-    /// at most, for ever if there is none.
+    /// Waits for events until `limit`, or for ever if there is none. Calls `note` with the token
+    /// and the readiness of each.
     pub(super) fn wait(&self, limit: Option<Limit>, mut note: impl FnMut(usize, Ready)) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let timeout = limit.and_then(|limit| self.timeout(&mut queue, limit));
@@ -84,7 +84,7 @@ impl Selector {
     }
 
     /// Whether a wait would return at once: an event happened, the timer fired, or the waker was
-    /// called. Any thread. Returns false where the system does not tell.
+    /// called. Any thread may ask. Returns false if the system cannot tell.
     #[cfg(target_os = "linux")]
     pub(super) fn has_news(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -92,7 +92,7 @@ impl Selector {
         matches!(poll(&mut queue, Some(&Timespec::default())), Ok(1))
     }
 
-    /// As above.
+    /// Returns false: this system cannot tell.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn has_news(&self) -> bool {
         false
@@ -114,8 +114,8 @@ impl Selector {
         Some(limit.left)
     }
 
-    /// Whether the system's timer ends waits. Otherwise its queue does, which may count
-    /// milliseconds.
+    /// Whether the system's timer ends waits. Otherwise the timeout of its queue does, which may be
+    /// rounded to milliseconds.
     pub(super) fn has_timer(&self) -> bool {
         self.without_timer.get().is_none()
     }
@@ -132,7 +132,7 @@ impl Selector {
         }
     }
 
-    /// Reports events of `source` from now on, each change once, under the name `token`.
+    /// Reports events of `source` from now on, each change once, with `token`.
     pub(super) fn register(
         &self,
         source: &mut impl Source,
@@ -142,14 +142,14 @@ impl Selector {
         self.registry.register(source, Token(token), asked_for(interest)?)
     }
 
-    /// Reports no more events of `source`, except those that a wait has already.
+    /// Reports no more events of `source`, except those that a wait has already received.
     pub(super) fn deregister(&self, source: &mut impl Source) -> io::Result<()> {
         self.registry.deregister(source)
     }
 }
 
-/// The events to request from the system. It reports errors in any case, so a caller that wants
-/// only errors requests both directions.
+/// Returns the events to request from the system. The system always reports errors, so for errors
+/// alone this requests both directions.
 fn asked_for(interest: crate::io::Interest) -> io::Result<Interest> {
     let directions = match (interest.is_readable(), interest.is_writable()) {
         (true, false) => Some(READING),
@@ -208,7 +208,7 @@ mod tests {
         waits
     }
 
-    /// Waits that signals have ended: a process that another test starts sends one.
+    /// How many waits may end because of a signal: child processes of other tests send signals.
     const BY_SIGNALS: usize = 20;
 
     #[cfg(target_os = "linux")]
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_wait_ends_at_its_limit_and_not_before() {
         let selector = Selector::new(1).unwrap();
-        // A moment that has come can be waited for once more.
+        // Each moment is waited for twice: the second wait is for a moment in the past.
         let moments = (0..200).map(|n| n / 2);
         let waits: usize = moments.map(|moment| waits(&selector, moment, LEFT)).sum();
         assert!(waits <= 200 + BY_SIGNALS, "{waits} waits for 200 moments");

@@ -1,4 +1,4 @@
-//! A timer that ends a wait to the microsecond: the system's queue counts milliseconds.
+//! A timer that ends a wait to the microsecond; the system's queue would round to milliseconds.
 
 #![forbid(unsafe_code)]
 
@@ -20,12 +20,12 @@ impl Limit {
 
 pub(super) use system::Timer;
 
-/// A descriptor that becomes readable at a moment. No thread reads it: the queue reports each
-/// change once, and setting it anew clears it.
+/// A descriptor that becomes readable at a given moment. No thread reads it: the queue reports each
+/// change once, and setting a new moment clears it.
 ///
 /// Why not the queue's own timeout? `epoll_wait` counts milliseconds. `epoll_pwait2` counts
-/// nanoseconds and lets the kernel be late by the thread's timer slack, which is 50 us, and by a
-/// thousandth of the timeout. A descriptor costs one more system call per wait with a new limit.
+/// nanoseconds, but the kernel may be late by the thread's timer slack (50 us) and by a thousandth
+/// of the timeout. The descriptor costs one more system call for each wait with a new limit.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod system {
     use super::Limit;
@@ -46,7 +46,7 @@ mod system {
     }
 
     impl Timer {
-        /// Makes one that `registry` watches.
+        /// Makes a timer that `registry` watches.
         pub(in crate::poll) fn new(registry: &Registry, token: Token) -> io::Result<Timer> {
             let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
             let descriptor = timerfd_create(TimerfdClockId::Monotonic, flags)?;

@@ -1,7 +1,7 @@
-//! What tasks wait for at the reactor: descriptors, by their numbers and peers.
+//! Lists the descriptors that tasks wait for, with their numbers and peers.
 //!
 //! Linux says in `/proc` which descriptors are in the system's queue and what they are connected
-//! to. Elsewhere a wait is known without its number.
+//! to. On other systems the list has no numbers.
 
 #![forbid(unsafe_code)]
 
@@ -50,7 +50,7 @@ fn descriptors_in(queue: i32) -> HashMap<usize, i32> {
     text.lines().filter_map(parse_entry).collect()
 }
 
-/// A line such as `tfd:        7 events: 8000201f data:  100000002  pos:0 ino:9 sdev:8`.
+/// Parses a line such as `tfd:        7 events: 8000201f data:  100000002  pos:0 ino:9 sdev:8`.
 fn parse_entry(line: &str) -> Option<(usize, i32)> {
     let mut words = line.strip_prefix("tfd:")?.split_whitespace();
     let number = words.next()?.parse().ok()?;
@@ -58,7 +58,7 @@ fn parse_entry(line: &str) -> Option<(usize, i32)> {
     Some((usize::from_str_radix(token, 16).ok()?, number))
 }
 
-/// What sockets are connected to, by the numbers of their inodes.
+/// The peers of sockets, by the numbers of their inodes.
 struct Names(HashMap<u64, String>);
 
 impl Names {
@@ -73,7 +73,7 @@ impl Names {
         Names(names)
     }
 
-    /// The name of a descriptor: the peer of a socket, or what else it is.
+    /// The name of a descriptor: the peer of a socket, or its kind.
     fn of(&self, number: i32) -> Option<String> {
         let link = fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
         let link = link.to_str()?;
@@ -85,7 +85,8 @@ impl Names {
     }
 }
 
-/// A line of `/proc/self/net/tcp` and its like: the inode and the peer, or where it listens.
+/// Parses a line of `/proc/self/net/tcp` or a similar file: the inode, and the peer or the address
+/// where the socket listens.
 fn parse_socket(line: &str) -> Option<(u64, String)> {
     let words: Vec<_> = line.split_whitespace().collect();
     let (local, peer) = (parse_address(words.get(1)?)?, parse_address(words.get(2)?)?);
@@ -97,7 +98,7 @@ fn parse_socket(line: &str) -> Option<(u64, String)> {
     Some((inode, name))
 }
 
-/// An address such as `0100007F:1F90`: the words of the address are in the machine's own order.
+/// Parses an address such as `0100007F:1F90`. Its words are in the byte order of the machine.
 fn parse_address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -113,7 +114,7 @@ fn parse_address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(address.to_canonical(), port))
 }
 
-/// A line of `/proc/self/net/unix`: the inode and the path, if it has one.
+/// Parses a line of `/proc/self/net/unix`: the inode and the path; `None` without a path.
 fn parse_unix(line: &str) -> Option<(u64, String)> {
     let mut words = line.split_whitespace();
     let inode = words.by_ref().nth(6)?.parse().ok()?;

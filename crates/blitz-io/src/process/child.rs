@@ -36,7 +36,7 @@ enum State {
 }
 
 impl Child {
-    /// If the child or one of its pipes cannot be watched, the child is killed.
+    /// Watches a child and its pipes. If one of them cannot be watched, the child is killed.
     pub(super) fn new(mut child: StdChild, home: Handle, kill_on_drop: bool) -> io::Result<Child> {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -70,7 +70,7 @@ impl Child {
     /// Waits until the child has ended; returns its exit status. Drops [`stdin`](Child::stdin)
     /// first, because the child may wait for the end of its input.
     ///
-    /// Dropping the future loses nothing.
+    /// If the future is dropped, the exit status is not lost.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -148,8 +148,8 @@ impl Child {
         self.wait().await.map(drop)
     }
 
-    /// Waits until the child has ended; returns its exit status and what it has written to its
-    /// pipes.
+    /// Waits until the child has ended; returns its exit status and the bytes that it has written
+    /// to its pipes.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

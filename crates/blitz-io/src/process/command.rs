@@ -43,7 +43,7 @@ impl Command {
         &self.std
     }
 
-    /// Returns the standard library's command, for settings that are not here.
+    /// Returns the standard library's command, for settings that this type lacks.
     ///
     /// ```
     /// let mut command = blitz::process::Command::new("true");
@@ -67,7 +67,7 @@ impl Command {
         self
     }
 
-    /// More arguments.
+    /// Adds several arguments.
     pub fn args(&mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> &mut Command {
         self.std.args(args);
         self
@@ -171,7 +171,7 @@ impl Command {
     where
         F: FnMut() -> io::Result<()> + Send + Sync + 'static,
     {
-        // SAFETY: obligation 1 is the caller's, too; the standard library asks for no more.
+        // SAFETY: the standard library asks only for obligation 1, which the caller fulfils.
         unsafe { self.std.pre_exec(f) };
         self
     }
@@ -192,7 +192,7 @@ impl Command {
         self
     }
 
-    /// Returns what [`kill_on_drop`](Command::kill_on_drop) was set to.
+    /// Returns the value of [`kill_on_drop`](Command::kill_on_drop).
     #[must_use]
     pub fn get_kill_on_drop(&self) -> bool {
         self.kill_on_drop
@@ -235,7 +235,8 @@ impl Command {
         let child = self.spawn();
         async {
             let mut child = child?;
-            // A child whose pipe has no reader ends sooner than one whose reader does not read.
+            // Drop the pipes: a child that writes to a pipe without a reader ends, and one whose
+            // reader does not read would block.
             drop((child.stdout.take(), child.stderr.take()));
             child.wait().await
         }

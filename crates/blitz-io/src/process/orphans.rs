@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Children whose pool has ended before them.
 static ORPHANS: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
-/// Lets the pool of `home` wait for `child`.
+/// Makes the pool of `home` wait for `child`.
 pub(super) fn adopt(mut child: Child, exit: Option<Exit>, home: &Handle) {
     sweep();
     if !is_alive(&mut child) {

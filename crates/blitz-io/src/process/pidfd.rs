@@ -23,10 +23,10 @@ pub(super) fn open(child: &Child) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// None: the system has no such descriptors.
+/// Returns `None`: the system has no such descriptors.
 ///
 /// # Errors
-/// None.
+/// Never.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn open(_: &Child) -> io::Result<Option<OwnedFd>> {
     Ok(None)

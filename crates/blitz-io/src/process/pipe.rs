@@ -29,7 +29,7 @@ pub struct ChildStderr {
     end: Receiver,
 }
 
-/// The methods of all of them.
+/// Defines the methods of all three pipes.
 macro_rules! pipe {
     ($Pipe:ident, $End:ident) => {
         impl $Pipe {
@@ -64,7 +64,7 @@ macro_rules! pipe {
             }
         }
 
-        /// For another child.
+        /// Passes the pipe on to another child.
         impl TryFrom<$Pipe> for Stdio {
             type Error = io::Error;
 
@@ -109,7 +109,7 @@ impl AsyncWrite for ChildStdin {
     }
 }
 
-/// The methods of those that are read.
+/// Implements `AsyncRead` for a pipe that this process reads.
 macro_rules! reader {
     ($Pipe:ident) => {
         impl AsyncRead for $Pipe {

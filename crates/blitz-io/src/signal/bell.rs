@@ -4,8 +4,8 @@
 //!  handler: count + 1 ─▶ a byte into a socket ─▶ the pool's driver ─▶ listeners compare the count
 //! ```
 //!
-//! Listeners do not read the bytes, so that none takes an event from another: with edge triggering
-//! each arrival is an event. The handler makes room if the socket is full.
+//! Listeners do not read the bytes, so that no listener takes an event from another. With edge
+//! triggering, each arriving byte is an event. The handler makes room if the socket is full.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +25,7 @@ use std::task::Poll;
 /// State that all listeners to the same signal in the same pool share.
 #[derive(Debug)]
 pub(super) struct Bell {
-    // Dropped in this order: the handler writes to no socket that is gone.
+    // Dropped in this order, so that the handler does not write to a closed socket.
     hook: Hook,
     ring: AsyncFd<UnixStream>,
 }
@@ -76,8 +76,8 @@ impl Bell {
             let mut ringing = pin!(self.ring.readable());
             let guard = poll_fn(|cx| {
                 let ringing = ringing.as_mut().poll(cx);
-                // Read the count last. Another listener may clear an event that this one never
-                // sees. Then the signal was counted before, and a later event finds this listener
+                // Read the count last. Another listener may clear an event before this one sees it.
+                // Then the signal was counted before that, and a later event finds this listener
                 // waiting.
                 if self.count() != seen { Poll::Ready(None) } else { ringing.map(Some) }
             });

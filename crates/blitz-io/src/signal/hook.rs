@@ -1,4 +1,4 @@
-//! Actions inside of signal handlers. Only this file decides what they do.
+//! The code that runs inside signal handlers.
 
 use super::SignalKind;
 use blitz_parts::prim::{AtomicU64, SeqCst};
@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-/// Counts a signal and makes a descriptor readable each time, until it is dropped.
+/// Counts signals of one kind, and makes a descriptor readable at each, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Hook {
     id: SigId,
@@ -37,7 +37,7 @@ impl Hook {
         let tolls = Arc::new(Tolls { count: AtomicU64::new(0), write, read });
         let toll = tolls.clone();
         // SAFETY: the action only does what a handler may: see `Tolls::toll`. It is dropped by
-        // `unregister`, outside of every handler.
+        // `unregister`, outside every handler.
         let id = unsafe { register(number, move || toll.toll()) }?;
         Ok(Hook { id, tolls })
     }
@@ -63,7 +63,7 @@ impl Tolls {
         while let Err(error) = rustix::io::write(&self.write, &[1]) {
             match error {
                 Errno::INTR => {}
-                // The socket is full: only arrivals matter, so no listener reads the bytes. Make
+                // The socket is full: listeners wait for arrivals and do not read the bytes. Make
                 // room for a new one.
                 Errno::AGAIN => drop(rustix::io::read(&self.read, &mut [0; 256])),
                 // The system is out of memory: the next signal announces this one, too.

@@ -31,7 +31,7 @@ names! {
     alarm: ALARM;
     /// `SIGCHLD`: a child process has ended, was stopped or goes on.
     child: CHILD;
-    /// `SIGHUP`: the terminal is gone; for daemons, to read their settings again.
+    /// `SIGHUP`: the terminal is gone; tells daemons to read their settings again.
     hangup: HUP;
     /// `SIGINT`: an interrupt from the keyboard, usually Ctrl+C.
     interrupt: INT;
@@ -44,22 +44,22 @@ names! {
     quit: QUIT;
     /// `SIGTERM`: a request to end.
     terminate: TERM;
-    /// `SIGUSR1`: what it means is up to the program.
+    /// `SIGUSR1`: the program chooses its meaning.
     user_defined1: USR1;
-    /// `SIGUSR2`: what it means is up to the program.
+    /// `SIGUSR2`: the program chooses its meaning.
     user_defined2: USR2;
     /// `SIGWINCH`: the terminal has another size.
     window_change: WINCH;
 }
 
 impl SignalKind {
-    /// The signal with this number. Numbers differ between systems.
+    /// Returns the signal with this number. Numbers differ between systems.
     #[must_use]
     pub const fn from_raw(number: i32) -> SignalKind {
         SignalKind(number)
     }
 
-    /// The number.
+    /// Returns the number of the signal.
     #[must_use]
     pub const fn as_raw_value(&self) -> i32 {
         self.0

@@ -38,14 +38,14 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
 /// A listener to one kind of signal, made by [`signal`].
 ///
 /// From its creation on it misses no signal, even while no task waits. Several signals that come
-/// before a task looks count as one, as usual. Any number of listeners may listen to the same
-/// signal; each gets it.
+/// before a task looks count as one, as usual on Unix. Any number of listeners may listen to the
+/// same signal; each gets it.
 #[must_use = "signals are received with `recv`"]
 pub struct Signal {
     bell: Arc<Bell>,
-    /// How many signals there were when this looked last.
+    /// The number of signals at the last check.
     seen: u64,
-    /// Waits for the next one, once a task has polled.
+    /// The future that waits for the next signal, created by the first poll.
     waiting: Option<Waiting>,
 }
 

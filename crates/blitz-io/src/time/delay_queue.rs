@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 /// A queue that returns each value at its deadline, the earliest first.
 ///
-/// One timer serves all of them: an entry costs as much as one in a tree, and no task.
+/// One timer serves all entries. An entry is a node of a tree, and needs no task.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -33,11 +33,11 @@ use std::task::{Context, Poll, Waker, ready};
 #[derive(Debug)]
 pub struct DelayQueue<T> {
     entries: Slab<Entry<T>>,
-    /// Which entry comes next: by its deadline, and by number among equals.
+    /// The entries by deadline; entries with equal deadlines by number.
     order: BTreeMap<(Instant, u64), usize>,
-    /// The number of the next entry, or of the next deadline of one.
+    /// The number for the next entry, or for the next change of a deadline.
     number: u64,
-    /// Waits for the first entry that was seen.
+    /// Waits for the deadline that was the first when the queue was last polled.
     sleep: Option<Pin<Box<Sleep>>>,
     /// The task that polled last.
     waker: Option<Waker>,
@@ -47,9 +47,9 @@ pub struct DelayQueue<T> {
 struct Entry<T> {
     value: T,
     deadline: Instant,
-    /// As in the order.
+    /// The number of this entry in `order`.
     turn: u64,
-    /// As in its key.
+    /// The number in the key of this entry.
     number: u64,
 }
 
@@ -69,53 +69,53 @@ pub struct Expired<T> {
 }
 
 impl<T> Expired<T> {
-    /// The value.
+    /// Returns a reference to the value.
     pub fn get_ref(&self) -> &T {
         &self.value
     }
 
-    /// The value.
+    /// Returns a mutable reference to the value.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         self.value
     }
 
-    /// Its deadline.
+    /// Returns the deadline of the value.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// The key that it had.
+    /// Returns the key that the value had.
     pub fn key(&self) -> Key {
         self.key
     }
 }
 
 impl<T> DelayQueue<T> {
-    /// An empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub fn new() -> DelayQueue<T> {
         DelayQueue::with_capacity(0)
     }
 
-    /// An empty queue with room for `capacity` values.
+    /// Creates an empty queue with room for `capacity` values.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> DelayQueue<T> {
         let entries = Slab::with_capacity(capacity);
         DelayQueue { entries, order: BTreeMap::new(), number: 0, sleep: None, waker: None }
     }
 
-    /// How many values are in it.
+    /// Returns how many values are in the queue.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether no value is in it.
+    /// Whether the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -137,7 +137,7 @@ impl<T> DelayQueue<T> {
     /// Takes a value out.
     ///
     /// # Panics
-    /// If it is not there any more: see [`try_remove`](DelayQueue::try_remove).
+    /// If the value is no longer in the queue: see [`try_remove`](DelayQueue::try_remove).
     #[track_caller]
     pub fn remove(&mut self, key: &Key) -> Expired<T> {
         match self.try_remove(key) {
@@ -163,7 +163,7 @@ impl<T> DelayQueue<T> {
     /// Returns the deadline of a value.
     ///
     /// # Panics
-    /// If it is not there any more.
+    /// If the value is no longer in the queue.
     #[track_caller]
     #[must_use]
     pub fn deadline(&self, key: &Key) -> Instant {
@@ -176,7 +176,7 @@ impl<T> DelayQueue<T> {
     /// Makes a value expire after `timeout`, counted from now.
     ///
     /// # Panics
-    /// If it is not there any more.
+    /// If the value is no longer in the queue.
     #[track_caller]
     pub fn reset(&mut self, key: &Key, timeout: Duration) {
         self.reset_at(key, after(timeout));
@@ -185,7 +185,7 @@ impl<T> DelayQueue<T> {
     /// Makes a value expire at `deadline`.
     ///
     /// # Panics
-    /// If it is not there any more.
+    /// If the value is no longer in the queue.
     #[track_caller]
     pub fn reset_at(&mut self, key: &Key, deadline: Instant) {
         let turn = self.next_number();
@@ -210,7 +210,7 @@ impl<T> DelayQueue<T> {
     pub fn clear(&mut self) {
         self.order.clear();
         self.sleep = None;
-        // Drops are user code, and may unwind.
+        // Dropping values runs user code, which may panic.
         drop(std::mem::take(&mut self.entries));
     }
 
@@ -221,7 +221,7 @@ impl<T> DelayQueue<T> {
         poll_fn(|cx| self.poll_expired(cx)).await
     }
 
-    /// As [`next`](DelayQueue::next), as a poll function. Only the newest task that polls is woken:
+    /// As [`next`](DelayQueue::next), as a poll function. Only the task that polled last is woken:
     /// at the next deadline, or when an entry with an earlier deadline is inserted.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         if self.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
@@ -256,7 +256,7 @@ impl<T> DelayQueue<T> {
         self.entries.get(key.index).filter(|entry| entry.number == key.number)
     }
 
-    /// Wakes the task that polled last if the entry expires first now.
+    /// Adds an entry to the order. Wakes the task that polled last if this entry expires first.
     fn enqueue(&mut self, index: usize, deadline: Instant, turn: u64) {
         self.order.insert((deadline, turn), index);
         let is_first = self.order.first_key_value().is_some_and(|(first, _)| first.1 == turn);
@@ -276,7 +276,7 @@ impl<T> DelayQueue<T> {
 
 const GONE: &str = "the key's value is not in the queue any more: use try_remove";
 
-/// A deadline beyond the clock's range is in the far future.
+/// Returns the moment after `timeout`, or one in the far future if the clock has no such moment.
 fn after(timeout: Duration) -> Instant {
     Instant::now().checked_add(timeout).unwrap_or_else(Instant::far_future)
 }

@@ -24,7 +24,7 @@ pub struct Instant {
 }
 
 impl Instant {
-    /// Now, by the clock of the current runtime.
+    /// Returns the current moment, by the clock of the current runtime.
     ///
     /// ```
     /// # use blitz::time::Instant;
@@ -37,13 +37,13 @@ impl Instant {
         Instant { std: now::now() }
     }
 
-    /// A moment of the standard library's clock.
+    /// Converts a moment of the standard library.
     #[must_use]
     pub const fn from_std(std: std::time::Instant) -> Instant {
         Instant { std }
     }
 
-    /// As a moment of the standard library's clock.
+    /// Converts this moment to one of the standard library.
     #[must_use]
     pub const fn into_std(self) -> std::time::Instant {
         self.std
@@ -54,7 +54,7 @@ impl Instant {
         Instant { std: now::far_future() }
     }
 
-    /// Returns the time since `earlier`; zero if that is later than this.
+    /// Returns the time since `earlier`; zero if `earlier` is after this moment.
     ///
     /// ```
     /// # use blitz::time::{Duration, Instant};
@@ -67,7 +67,7 @@ impl Instant {
         self.std.saturating_duration_since(earlier.std)
     }
 
-    /// The time since `earlier`, or `None` if that is later than this.
+    /// Returns the time since `earlier`, or `None` if `earlier` is after this moment.
     ///
     /// ```
     /// # use blitz::time::{Duration, Instant};
@@ -101,7 +101,7 @@ impl Instant {
         Instant::now().duration_since(*self)
     }
 
-    /// Later by `duration`, or `None` if the clock has no such moment.
+    /// Returns the moment that is later by `duration`, or `None` if the clock has no such moment.
     ///
     /// ```
     /// # use blitz::time::{Duration, Instant};
@@ -111,7 +111,7 @@ impl Instant {
         self.std.checked_add(duration).map(Instant::from_std)
     }
 
-    /// Earlier by `duration`, or `None` if the clock has no such moment.
+    /// Returns the moment that is earlier by `duration`, or `None` if the clock has no such moment.
     pub fn checked_sub(&self, duration: Duration) -> Option<Instant> {
         self.std.checked_sub(duration).map(Instant::from_std)
     }

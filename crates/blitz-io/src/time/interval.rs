@@ -8,7 +8,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Ticks every `period`; the first time at once.
+/// Creates an interval that ticks every `period`, the first time at once.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -31,7 +31,7 @@ pub fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
 
-/// Ticks every `period`; the first time at `start`.
+/// Creates an interval that ticks every `period`, the first time at `start`.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -190,7 +190,7 @@ impl Interval {
         self.missed = behavior;
     }
 
-    /// The time from tick to tick.
+    /// Returns the time from tick to tick.
     #[must_use]
     pub fn period(&self) -> Duration {
         self.period

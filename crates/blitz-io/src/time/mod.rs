@@ -13,8 +13,8 @@
 //! # });
 //! ```
 //!
-//! Any idle worker fires the timers of all workers, so a worker that computes delays its own tasks
-//! only. Dropping a sleep removes its timer at once.
+//! Any idle worker fires the timers of all workers, so a worker that computes delays only its own
+//! tasks. Dropping a sleep removes its timer at once.
 //!
 //! Sleeps belong to the runtime that is current when they are first polled, else to the global one.
 //! If that runtime ends, they go on in the runtime that is current then. If there is no other
@@ -45,7 +45,7 @@
 //! below: then the test itself counts as one of the tasks that have to wait. If it calls [`pause`]
 //! on a thread that is not a worker, it does not count.
 //!
-//! Only the runtime's own tasks and blocking closures hold the clock. A peer outside of the
+//! Only the runtime's own tasks and blocking closures hold the clock. A peer outside the
 //! runtime, a child process or a signal does not: a timeout for one of them passes at once.
 //! [`resume`] the clock first.
 //!

@@ -1,7 +1,7 @@
 //! Reads the clock of the current runtime.
 //!
-//! Each runtime has a clock. Until a test stops one of them, all agree with the system's, which is
-//! asked directly.
+//! Each runtime has a clock. Until a test pauses one of them, all agree with the system's clock,
+//! which is read directly.
 
 #![forbid(unsafe_code)]
 
@@ -11,13 +11,13 @@ use crate::timers::estimate;
 use blitz_core::driver::paused_since;
 use std::time::{Duration, Instant as StdInstant};
 
-/// Now, by the clock of the current runtime.
+/// Returns the current moment, by the clock of the current runtime.
 #[inline]
 pub(super) fn now() -> StdInstant {
     if clock::was_any_stopped() { moment_at(now_of_current()) } else { StdInstant::now() }
 }
 
-/// As [`now`].
+/// As [`now`], in nanoseconds since the epoch.
 #[inline]
 pub(super) fn now_nanos() -> Nanos {
     if clock::was_any_stopped() { now_of_current() } else { clock::system_now() }

@@ -33,7 +33,7 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new(deadline, !duration.is_zero())
 }
 
-/// Waits until `deadline`. It is ready at once if that has passed.
+/// Waits until `deadline`. The future is ready at once if the deadline has passed.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -69,7 +69,7 @@ impl Sleep {
         Sleep { deadline, ahead, passed: false, entry: Entry::new() }
     }
 
-    /// When it ends.
+    /// Returns the moment at which the sleep ends.
     ///
     /// ```
     /// use blitz::time::{Duration, Instant, sleep_until};
@@ -125,7 +125,7 @@ impl Sleep {
         this.entry.cancel();
     }
 
-    /// As a poll, but spends no budget: for callers that spend it themselves.
+    /// Polls without spending budget, for callers that spend it themselves.
     #[inline]
     pub(super) fn poll_elapsed(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.as_mut().project();
@@ -140,7 +140,7 @@ impl Sleep {
         }
     }
 
-    /// Puts it into a wheel of the current runtime, unless its time has come.
+    /// Inserts the timer into a wheel of the current runtime, unless the deadline has passed.
     #[inline]
     fn register(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
@@ -169,8 +169,7 @@ impl Future for Sleep {
     type Output = ();
 
     /// # Panics
-    /// If the current runtime has ended, or cannot have timers because the system refuses what they
-    /// need.
+    /// If the current runtime has ended, or if the system refuses a resource that timers need.
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         ready!(self.as_mut().poll_elapsed(cx));

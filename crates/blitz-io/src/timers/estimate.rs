@@ -13,18 +13,19 @@ use blitz_parts::prim::{AtomicU64, Relaxed};
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// Cycles for which a reading is good: less than a millisecond on any processor.
+/// Cycles for which a reading is valid: less than a millisecond on any processor.
 const WINDOW: u64 = 1 << 20;
 
-/// Cycles within which the counter and the clock have to be read to count as read at once: less
-/// than a microsecond or so.
+/// If the counter and the clock are read within this many cycles, they count as read at once: about
+/// a microsecond.
 const AT_ONCE: u64 = 1 << 10;
 
-/// Nanoseconds over which the rate is measured, so that readings at once make it wrong by less than
+/// Nanoseconds over which the rate is measured, so that the error of the readings is less than
 /// [`MARGIN`].
 const BASE: u64 = 25_000_000;
 
-/// The rate is too high by one part in two to this power: more than the error of its measurement.
+/// The rate is too high by one part in 2 to this power, which is more than the error of its
+/// measurement.
 const MARGIN: u32 = 13;
 
 /// Bits behind the point of the rate.
@@ -33,7 +34,7 @@ const POINT: u32 = 32;
 /// Nanoseconds per cycle, with [`POINT`] bits behind the point; 0 while it is not known.
 static RATE: AtomicU64 = AtomicU64::new(0);
 
-/// The counter, and what the clock said then or a little later.
+/// A value of the counter, and the time of the clock then or a little later.
 #[derive(Clone, Copy)]
 struct Reading {
     cycles: u64,
@@ -63,7 +64,7 @@ fn ask(rate: u64) -> Nanos {
     if !cycles::are_trusted() {
         return system_now();
     }
-    // In this order: at that count the time was this or earlier.
+    // The counter first: when it had this value, the clock showed at most `nanos`.
     let before = cycles::read();
     let nanos = system_now();
     let at_once = cycles::read().wrapping_sub(before) < AT_ONCE;
@@ -77,7 +78,7 @@ fn ask(rate: u64) -> Nanos {
     nanos
 }
 
-/// Takes the rate from this reading and the first one, once they are far enough apart.
+/// Computes the rate from this reading and the first one, once they are far enough apart.
 fn measure(now: Reading) {
     static FIRST: OnceLock<Reading> = OnceLock::new();
     let first = FIRST.get_or_init(|| now);

@@ -5,11 +5,11 @@
 //!  driver: begin_wait ─▶ block ─▶ end_wait ─▶ collect, from all wheels ─▶ dispatch
 //! ```
 //!
-//! Each worker has a wheel, so that workers do not wait for each other's locks; threads outside
-//! have one together. The worker with the driver's lease fires the timers of all, so none is late
-//! behind a worker that computes.
+//! Each worker has a wheel, so that workers do not wait for each other's locks; all other threads
+//! share one wheel. The worker with the driver's lease fires the timers of all wheels, so no timer
+//! is late because its worker computes.
 //!
-//! A worker that blocks wakes for timers at most once per slack, which the pool's builder sets: see
+//! A blocked worker wakes for timers at most once per slack. The pool's builder sets the slack: see
 //! [`blitz_parts::alarm`].
 
 #![forbid(unsafe_code)]
@@ -37,20 +37,20 @@ pub(crate) struct Timers {
     wheels: Box<[&'static Wheel]>,
     bell: Arc<Bell>,
     clock: Clock,
-    /// Some tick that has come.
+    /// A recent tick: a lower bound of the current one.
     recent: AtomicU64,
-    /// The tick at which the driver last fired timers: nothing that was due then is left.
+    /// The tick at which the driver last fired timers: no timer that was due then is left.
     swept: AtomicU64,
-    /// By how many ticks a timer may be late so that it fires together with others.
+    /// By how many ticks a timer may be delayed to fire together with others.
     slack: u64,
     pool: PoolView,
     /// Wakers of timers that are due.
     fired: Batch,
-    /// How late they fired. Its lock is that of `fired`.
+    /// How late timers fired. The lock of `fired` guards it.
     lateness: Option<TimerLateness>,
 }
 
-/// How an earlier timer reaches the driver.
+/// Notifies the driver of an earlier timer.
 struct Bell {
     alarm: Alarm,
     reactor: Arc<Reactor>,
@@ -87,7 +87,7 @@ impl Timers {
         &self.clock
     }
 
-    /// Puts a timer into the wheel of the worker, or into that of all other threads.
+    /// Inserts a timer into the wheel of `worker`, or, for `None`, into that of all other threads.
     ///
     /// # Errors
     /// If the runtime has ended.
@@ -104,8 +104,8 @@ impl Timers {
         wheel.insert(entry, tick, self.recent.load(Relaxed), waker)
     }
 
-    /// Returns until when the driver, which is about to block, may block; `None` means for ever.
-    /// `is_busy` returns whether the system does something that counts as work of the pool.
+    /// Returns the limit of a wait that the driver is about to begin; `None` means for ever.
+    /// `is_busy` returns whether the system runs an operation that counts as work of the pool.
     pub(crate) fn begin_wait(&self, is_busy: impl FnOnce() -> bool) -> Option<Limit> {
         let slack = if self.clock.is_stopped() { 0 } else { self.slack };
         let swept = self.swept.load(Relaxed);
@@ -114,8 +114,8 @@ impl Timers {
             return None;
         }
         if self.clock.is_stopped() {
-            // Time does not pass by itself: another thread moves the clock, or the driver does when
-            // the pool is idle.
+            // A paused clock does not advance by itself: another thread moves it, or the driver
+            // does when the pool is idle.
             return self.is_idle(is_busy).then_some(Limit::NOW);
         }
         let end = clock::start_of(until.saturating_add(slack));
@@ -123,7 +123,7 @@ impl Timers {
         Some(Limit { moment: self.clock.to_system(end), left })
     }
 
-    /// The driver does not block any more.
+    /// Notes that the driver no longer blocks.
     pub(crate) fn end_wait(&self) {
         self.bell.alarm.clear();
     }
@@ -163,7 +163,7 @@ impl Timers {
         if next == NEVER || !self.clock.advance_to(next) {
             return false;
         }
-        // Beyond the last moment of the clock there is nothing to wait for either.
+        // The clock cannot pass its last moment. A timer beyond that moment fires now.
         let mut fired = self.fired.lock();
         self.expire(next, &mut fired);
         !fired.is_empty()
@@ -178,11 +178,11 @@ impl Timers {
     /// Whether only a timer can make progress. An operation of the system wakes the driver by
     /// itself when it completes. A pool that stops does not wait for it.
     fn is_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
-        // In this order: a task begins an operation before its worker sleeps.
+        // In this order, because a task begins its operation before its worker sleeps.
         self.pool.is_idle() && (self.pool.is_stopping() || !is_busy())
     }
 
-    /// Returns the tasks that wait for a moment.
+    /// Returns the tasks that wait for a timer.
     pub(crate) fn waits(&self) -> Vec<DriverWait> {
         let (now, mut waits) = (self.clock.now(), Vec::new());
         for wheel in &self.wheels {
@@ -200,8 +200,8 @@ impl Timers {
         self.fired.wake_tasks(kept);
     }
 
-    /// The clock was stopped, started or moved: wakes the tasks whose timers are due, and wakes the
-    /// driver.
+    /// Wakes the driver and the tasks whose timers are due. Called after the clock was stopped,
+    /// started or moved.
     pub(crate) fn clock_has_changed(&self) {
         let mut fired = VecDeque::new();
         self.expire(clock::tick_before(self.clock.now()), &mut fired);
@@ -209,7 +209,7 @@ impl Timers {
         self.bell.reactor.wake();
     }
 
-    /// Closes the wheels: they fire no more timers, and the tasks that wait are woken to see it.
+    /// Closes the wheels: they fire no more timers. Wakes the waiting tasks, so that they notice.
     pub(crate) fn shut_down(&self) {
         let mut woken = VecDeque::new();
         for wheel in &self.wheels {
@@ -218,7 +218,7 @@ impl Timers {
         wake_all(woken);
     }
 
-    /// The tick before which nothing is due.
+    /// The tick before which no timer is due.
     fn earliest(&self) -> u64 {
         self.wheels.iter().map(|wheel| wheel.earliest()).min().unwrap_or(NEVER)
     }

@@ -32,7 +32,7 @@ type Operation = Pin<Box<dyn Future<Output = io::Result<Accepted>> + Send>>;
 /// The accept operation that io_uring runs for a listener.
 #[derive(Default)]
 pub(crate) struct Accepting {
-    /// Locked for one poll, which calls no waker but the bell's.
+    /// Locked for one poll, which calls only the waker of the bell.
     under_way: Mutex<Option<Operation>>,
     bell: Arc<Bell>,
 }
@@ -42,12 +42,12 @@ pub(crate) struct Accepting {
 struct Bell {
     /// The tasks in `accept`.
     accepting: Notify,
-    /// The newest task in `poll_accept`.
+    /// The task that called `poll_accept` last.
     polling: Mutex<Option<Waker>>,
 }
 
 impl Accepting {
-    /// The next connection to `listener`; none if the ring takes no more operations.
+    /// Returns the next connection to `listener`; `None` if the ring takes no more operations.
     pub(crate) async fn next(
         &self,
         uring: Arc<Uring>,
@@ -85,8 +85,8 @@ impl Accepting {
         }
     }
 
-    /// Polls the operation that is under way, or else the one that `begin` begins; none if there is
-    /// neither.
+    /// Polls the operation that is under way, or else the one that `begin` begins; `None` if there
+    /// is neither.
     fn poll(
         &self,
         begin: impl FnOnce() -> Option<Operation>,

@@ -1,4 +1,4 @@
-//! io_uring: operations that the system does by itself and completes later.
+//! io_uring: operations that the system runs by itself and completes later.
 //!
 //! ```text
 //!  a file or socket ─▶ Uring::start ─▶ submission queue … completion queue ─▶ Uring::collect
@@ -13,9 +13,9 @@
 //! - **Buffers.** While an operation is under way its buffer belongs to the system. It lies in a
 //!   slot and is freed or returned only after the operation's completion was collected, even if its
 //!   future is gone. A buffer whose completion cannot be collected any more is never freed.
-//! - **Submission.** The system has taken an operation, or will never take it, when `Uring::start`
-//!   returns. So its descriptor need not stay open any longer, and a buffer that comes back is the
-//!   caller's alone.
+//! - **Submission.** When `Uring::start` returns, the system has taken the operation, or will never
+//!   take it. So its descriptor need not stay open any longer, and a returned buffer belongs to the
+//!   caller alone.
 //! - **Completions.** None is lost, however many come at once: the system keeps completions that
 //!   find the queue full, and they are fetched when the queue has been drained. If the system has
 //!   no memory for that it counts lost completions, and then every operation under way fails.
@@ -28,13 +28,13 @@
 //! - **The end of the pool.** The pool waits for file writes under way. If the system gives one up,
 //!   because the worker that began it has ended, the last worker writes the rest. All other
 //!   operations are cancelled: a read that never returns, for example from a FIFO, does not keep
-//!   the pool, and no connection is accepted afterwards. The tasks that wait for them get an error
-//!   before the pool waits for writes, and buffers come back.
+//!   the pool alive, and no connection is accepted afterwards. The tasks that wait for them get an
+//!   error before the pool waits for writes, and buffers come back.
 //! - **Wakers.** None is cloned, called or dropped under a lock.
 //! - **A system that forbids io_uring later**, by a filter of system calls for example, breaks the
 //!   ring: it takes no more operations. Files go on with threads and sockets with readiness.
-//!   Operations under way still complete. Only if more completions come at once than the queue
-//!   holds, the rest is lost, and then every operation under way fails.
+//!   Operations under way still complete. But if more completions come at once than the queue
+//!   holds, the rest is lost, and every operation under way fails.
 
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod peer;

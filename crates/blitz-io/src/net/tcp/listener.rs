@@ -31,7 +31,7 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 pub struct TcpListener {
     io: Registration<mio::net::TcpListener>,
-    /// The operation of io_uring, if that is used.
+    /// The accept operation of io_uring, if the runtime uses io_uring.
     accepting: Accepting,
 }
 
@@ -72,8 +72,7 @@ impl TcpListener {
         Ok((TcpStream::of(stream)?, address))
     }
 
-    /// As [`accept`](TcpListener::accept), as a poll function. Only the newest task that polls is
-    /// woken.
+    /// Poll function for [`accept`](TcpListener::accept). Only the task that polled last is woken.
     ///
     /// # Errors
     /// As [`accept`](TcpListener::accept).
@@ -129,7 +128,7 @@ impl TcpListener {
         Ok(OwnedFd::from(self.io.into_inner()?).into())
     }
 
-    /// How many hops a packet may take (`IP_TTL`).
+    /// Returns how many hops a packet may take (`IP_TTL`).
     ///
     /// # Errors
     /// If the system reports an error.
@@ -146,7 +145,7 @@ impl TcpListener {
     }
 }
 
-/// Makes a stream of the current runtime of a connection that io_uring has accepted.
+/// Turns a connection that io_uring has accepted into a stream of the current runtime.
 fn of_uring(accepted: io::Result<(OwnedFd, SocketAddr)>) -> io::Result<(TcpStream, SocketAddr)> {
     let (stream, address) = accepted?;
     Ok((TcpStream::from_std(stream.into())?, address))

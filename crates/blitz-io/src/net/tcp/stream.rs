@@ -63,7 +63,7 @@ impl TcpStream {
     /// Connects to the first of the addresses that answers.
     ///
     /// # Errors
-    /// The error of the last address, if none answers; or if the runtime has ended.
+    /// The error of the last address, if none answers, or an error if the runtime has ended.
     pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<TcpStream> {
         first_that_works(addr, |address| async move {
             TcpStream::connecting(mio::net::TcpStream::connect(address)?).await
@@ -149,7 +149,7 @@ impl TcpStream {
         self.io.io(Interest::READABLE, |stream| stream.peek(buf)).await
     }
 
-    /// As [`peek`](TcpStream::peek), as a poll function. Only the newest task that polls is woken.
+    /// As [`peek`](TcpStream::peek), as a poll function. Only the task that polled last is woken.
     ///
     /// # Errors
     /// As [`peek`](TcpStream::peek).
@@ -177,7 +177,7 @@ impl TcpStream {
         self.io.get().peer_addr()
     }
 
-    /// Whether small writes go out at once (`TCP_NODELAY`).
+    /// Returns whether small writes go out at once (`TCP_NODELAY`).
     ///
     /// # Errors
     /// If the system reports an error.
@@ -187,7 +187,7 @@ impl TcpStream {
 
     /// Sets whether small writes go out at once (`TCP_NODELAY`).
     ///
-    /// Protocols of requests and answers should set it.
+    /// Request-response protocols should set it.
     ///
     /// # Errors
     /// If the system refuses.
@@ -195,10 +195,10 @@ impl TcpStream {
         self.io.get().set_nodelay(nodelay)
     }
 
-    /// Whether received data is acknowledged at once (`TCP_QUICKACK`).
+    /// Returns whether received data is acknowledged at once (`TCP_QUICKACK`).
     ///
     /// # Errors
-    /// If the system does not say; only Linux does.
+    /// If the system has no such option; only Linux has it.
     pub fn quickack(&self) -> io::Result<bool> {
         options::quickack(self)
     }
@@ -217,7 +217,7 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// If the system refuses; systems other than Linux do.
+    /// If the system refuses; only Linux has this option.
     pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
         options::set_quickack(self, quickack)
     }
@@ -241,7 +241,7 @@ impl TcpStream {
 
     /// Makes a close reset the connection at once: unsent bytes are lost.
     ///
-    /// Same as `set_linger(Some(Duration::ZERO))`: Tokio's name.
+    /// The same as `set_linger(Some(Duration::ZERO))`, under Tokio's name.
     ///
     /// # Errors
     /// If the system refuses.
@@ -249,7 +249,7 @@ impl TcpStream {
         self.set_linger(Some(Duration::ZERO))
     }
 
-    /// How many hops a packet may take (`IP_TTL`).
+    /// Returns how many hops a packet may take (`IP_TTL`).
     ///
     /// # Errors
     /// If the system reports an error.

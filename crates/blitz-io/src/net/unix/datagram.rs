@@ -76,7 +76,7 @@ impl UnixDatagram {
         UnixDatagram::of(mio::net::UnixDatagram::unbound()?)
     }
 
-    /// Two sockets that are connected to each other.
+    /// Creates two sockets that are connected to each other.
     ///
     /// # Errors
     /// If the system refuses, or if the runtime has ended.

@@ -41,10 +41,10 @@ impl UnixListener {
         UnixListener::of(mio::net::UnixListener::bind(path)?)
     }
 
-    /// Listens at an address that is made by the standard library, such as an abstract one.
+    /// Listens at `address`, which may be abstract.
     ///
     /// # Errors
-    /// If it cannot be bound.
+    /// If the address cannot be bound.
     pub fn bind_addr(address: &SocketAddr) -> io::Result<UnixListener> {
         UnixListener::of(mio::net::UnixListener::bind_addr(address)?)
     }
@@ -66,7 +66,7 @@ impl UnixListener {
         Ok((UnixStream::of(stream)?, address))
     }
 
-    /// As [`accept`](UnixListener::accept), as a poll function. Only the newest task that polls is
+    /// As [`accept`](UnixListener::accept), as a poll function. Only the task that polled last is
     /// woken.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Between processes of one machine: [`UnixListener`], [`UnixStream`], [`UnixDatagram`], the halves
-//! of streams, and [`pipe`]s.
+//! Connects processes of one machine: [`UnixListener`], [`UnixStream`], [`UnixDatagram`], the
+//! halves of streams, and [`pipe`]s.
 
 #![forbid(unsafe_code)]
 

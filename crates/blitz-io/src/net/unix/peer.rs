@@ -14,19 +14,19 @@ pub struct UCred {
 }
 
 impl UCred {
-    /// The process, if the system knows it.
+    /// Returns the id of the process, if the system knows it.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.pid
     }
 
-    /// The user that it ran as.
+    /// Returns the id of the user that the process ran as.
     #[must_use]
     pub fn uid(&self) -> u32 {
         self.uid
     }
 
-    /// The group that it ran as.
+    /// Returns the id of the group that the process ran as.
     #[must_use]
     pub fn gid(&self) -> u32 {
         self.gid

@@ -62,7 +62,7 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Opens for one direction, and checks that the file is a pipe.
+    /// Creates options that open one direction, and check that the file is a pipe.
     #[must_use]
     pub fn new() -> OpenOptions {
         OpenOptions::default()
@@ -86,8 +86,8 @@ impl OpenOptions {
     /// Opens the end that reads. A sender need not be there yet.
     ///
     /// # Errors
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if it is no pipe, or if the system reports an
-    /// error.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the file is not a pipe, or another error of
+    /// the system.
     pub fn open_receiver<P: AsRef<Path>>(&self, path: P) -> io::Result<Receiver> {
         let file = self.open(FileOptions::new().read(true).write(self.read_write), path)?;
         Receiver::of(file.into(), !self.unchecked)
@@ -96,8 +96,8 @@ impl OpenOptions {
     /// Opens the end that writes.
     ///
     /// # Errors
-    /// `ENXIO` if no receiver is there, [`InvalidInput`](io::ErrorKind::InvalidInput) if it is no
-    /// pipe, or if the system reports an error.
+    /// `ENXIO` if no receiver is there, [`InvalidInput`](io::ErrorKind::InvalidInput) if the file
+    /// is not a pipe, or another error of the system.
     pub fn open_sender<P: AsRef<Path>>(&self, path: P) -> io::Result<Sender> {
         let file = self.open(FileOptions::new().write(true).read(self.read_write), path)?;
         Sender::of(file.into(), !self.unchecked)
@@ -124,7 +124,8 @@ pub struct Receiver {
 
 descriptor!(Sender, Receiver);
 
-/// The methods of both ends. The last arguments are the access that an end needs, and its name.
+/// Defines the methods of an end. The last arguments are the access that only the other end has,
+/// and the operations of this end.
 macro_rules! end {
     ($End:ident, $interest:expr, $other_access:expr, $for_what:literal) => {
         impl $End {
@@ -152,8 +153,8 @@ macro_rules! end {
             /// Converts a file that is a pipe. Makes it non-blocking.
             ///
             /// # Errors
-            /// [`InvalidInput`](io::ErrorKind::InvalidInput) if it is not a pipe, or open for the
-            /// other direction only; or if the runtime has ended.
+            /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the file is not a pipe, or is open
+            /// for the other direction only. Another error if the runtime has ended.
             pub fn from_file(file: File) -> io::Result<$End> {
                 $End::of(file.into(), true)
             }
@@ -182,7 +183,7 @@ macro_rules! end {
                 $End::of(fd, false)
             }
 
-            /// Waits until something of `interest` is worth an attempt, and returns what.
+            /// Waits until an operation of `interest` may succeed, and returns which.
             ///
             /// # Errors
             /// If the runtime that the pipe was made in has ended.
@@ -190,10 +191,11 @@ macro_rules! end {
                 self.io.ready(interest).await.map(|sight| sight.ready())
             }
 
-            /// Calls `attempt`, which uses the descriptor itself, unless it is known to block.
+            /// Calls `attempt`, which uses the descriptor itself, unless it is known that it would
+            /// block.
             ///
             /// # Errors
-            /// The error of `attempt`, or that it would block.
+            /// The error of `attempt`, or `WouldBlock`.
             pub fn try_io<R>(&self, attempt: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
                 let mut attempt = Some(attempt);
                 self.io.try_io($interest, |_| match attempt.take() {
@@ -227,7 +229,7 @@ end!(Sender, Interest::WRITABLE, OFlags::RDONLY, "writes");
 end!(Receiver, Interest::READABLE, OFlags::WRONLY, "reads");
 
 impl Sender {
-    /// Waits until a write is worth an attempt.
+    /// Waits until a write may succeed.
     ///
     /// # Errors
     /// If the runtime that the pipe was made in has ended.
@@ -235,7 +237,7 @@ impl Sender {
         self.ready(Interest::WRITABLE).await.map(drop)
     }
 
-    /// As [`writable`](Self::writable), as a poll function. Only the newest task that polls is
+    /// As [`writable`](Self::writable), as a poll function. Only the task that polled last is
     /// woken.
     ///
     /// # Errors
@@ -273,7 +275,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Waits until a read is worth an attempt.
+    /// Waits until a read may succeed.
     ///
     /// # Errors
     /// If the runtime that the pipe was made in has ended.
@@ -281,7 +283,7 @@ impl Receiver {
         self.ready(Interest::READABLE).await.map(drop)
     }
 
-    /// As [`readable`](Self::readable), as a poll function. Only the newest task that polls is
+    /// As [`readable`](Self::readable), as a poll function. Only the task that polled last is
     /// woken.
     ///
     /// # Errors
@@ -290,7 +292,7 @@ impl Receiver {
         self.io.poll_ready(cx, Interest::READABLE).map_ok(drop)
     }
 
-    /// Reads what is there without waiting; 0 means that no sender is left.
+    /// Reads available bytes without waiting; returns 0 if no sender is left.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -363,7 +365,7 @@ impl AsyncWrite for Sender {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Nothing is buffered here: written bytes are with the system.
+        // Nothing is buffered here: the system has all written bytes.
         Poll::Ready(Ok(()))
     }
 

@@ -28,7 +28,7 @@ pub struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// A socket for packets.
+    /// Creates a socket for packets.
     ///
     /// # Errors
     /// If the system refuses.
@@ -36,7 +36,7 @@ impl UnixSocket {
         UnixSocket::new(Type::DGRAM)
     }
 
-    /// A socket for connections.
+    /// Creates a socket for connections.
     ///
     /// # Errors
     /// If the system refuses.
@@ -82,10 +82,10 @@ impl UnixSocket {
         UnixStream::from_std(OwnedFd::from(self.socket).into())
     }
 
-    /// Sends and receives packets.
+    /// Converts the socket to one that sends and receives packets.
     ///
     /// # Errors
-    /// If the socket is for connections; and if the runtime has ended.
+    /// If the socket is for connections, or if the runtime has ended.
     pub fn datagram(self) -> io::Result<UnixDatagram> {
         self.must_be(
             Type::DGRAM,

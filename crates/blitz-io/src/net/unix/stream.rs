@@ -45,14 +45,13 @@ impl UnixStream {
     /// Connects to the listener at `path`.
     ///
     /// # Errors
-    /// If no socket listens there; [`WouldBlock`](io::ErrorKind::WouldBlock) if too many
-    /// connections wait there already; or if the runtime has ended.
+    /// If no socket listens at `path`, or if the runtime has ended.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if too many connections wait there already.
     pub async fn connect<P: AsRef<Path>>(path: P) -> io::Result<UnixStream> {
         UnixStream::connecting(mio::net::UnixStream::connect(path)?).await
     }
 
-    /// Connects to the listener at an address that is made by the standard library, such as an
-    /// abstract one.
+    /// Connects to the listener at `address`, which may be abstract.
     ///
     /// # Errors
     /// As [`connect`](UnixStream::connect).
@@ -69,7 +68,7 @@ impl UnixStream {
         }
     }
 
-    /// Two streams that are connected to each other.
+    /// Creates two streams that are connected to each other.
     ///
     /// # Errors
     /// If the system refuses, or if the runtime has ended.
@@ -127,7 +126,7 @@ impl UnixStream {
     /// ```
     ///
     /// # Errors
-    /// If the system does not say; only Linux does.
+    /// If the system cannot report them; only Linux can.
     pub fn peer_cred(&self) -> io::Result<UCred> {
         UCred::of(self)
     }
