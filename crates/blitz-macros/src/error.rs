@@ -1,4 +1,4 @@
-//! What a user has to change, and where.
+//! An error that the compiler shows to the user.
 
 use crate::tokens::{at, group, parse};
 use proc_macro::{Delimiter, Literal, Span, TokenStream, TokenTree};
@@ -11,12 +11,12 @@ pub struct Error {
 }
 
 impl Error {
-    /// `message`, shown at `span`.
+    /// Creates an error that shows `message` at `span`.
     pub fn new(span: Span, message: impl Into<String>) -> Error {
         Error { span, message: message.into() }
     }
 
-    /// What makes the compiler show it.
+    /// Returns the tokens that make the compiler show the error.
     pub fn into_tokens(self) -> TokenStream {
         let message = TokenTree::from(Literal::string(&self.message)).into();
         let call = [parse("::core::compile_error!"), group(Delimiter::Brace, message)];

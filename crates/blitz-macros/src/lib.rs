@@ -1,7 +1,7 @@
 //! The attributes of the Blitz runtime. Use them through `blitz-rt`.
 //!
-//! An async function becomes a plain one of the same name. The async one goes inside, word for
-//! word, so that the compiler speaks of what the user wrote:
+//! An async function becomes a plain function of the same name. The async function is copied inside
+//! unchanged, so that the compiler's messages refer to the user's code:
 //!
 //! ```text
 //! #[blitz::main(workers = 2)]          fn main() -> Outcome {
@@ -30,22 +30,22 @@ use tokens::{group, parse};
 
 /// Turns an `async fn`, mostly `main`, into a function that builds a runtime and blocks on it.
 ///
-/// The function is run by `Runtime::block_on` on the thread that calls it; what it spawns goes to
-/// the runtime. When it returns, the runtime is dropped: tasks that are left are cancelled, but for
-/// shielded sections, which end first, as jobs do.
+/// `Runtime::block_on` runs the function on the calling thread; its tasks and jobs run on the
+/// runtime. When it returns, the runtime is dropped: jobs and shielded sections end first, and
+/// tasks that are left are cancelled.
 ///
-/// It may return anything that a function can return; what `main` can is what
-/// [`Termination`](std::process::Termination) is for. It has no arguments and no generics. If the
-/// runtime cannot be built, because a variable has a value that cannot be used for example, it
-/// panics and says why.
+/// The function may return any type; `main` may return types with
+/// [`Termination`](std::process::Termination). It has no arguments and no generics. If the runtime
+/// cannot be built, for example because a variable has an invalid value, it panics with the reason.
 ///
 /// | argument | meaning | default |
 /// |---|---|---|
-/// | `workers = N` | how many workers, any expression of type `usize` | what `BLITZ_WORKERS` says, else one per core |
-/// | `scheduler = "signal"` | how tasks find a worker: a name, `"stealing"` or `"signal"`, or a path as `Scheduler::Signal` | what `BLITZ_SCHEDULER` says, else `"stealing"` |
-/// | `start_paused = true` | the clock stands from the beginning, for tests: see `blitz::time::pause` | `false` |
+/// | `workers = N` | how many workers, any expression of type `usize` | the value of `BLITZ_WORKERS`, else one per core |
+/// | `scheduler = "signal"` | how tasks find a worker: a name, `"stealing"` or `"signal"`, or a path such as `Scheduler::Signal` | the value of `BLITZ_SCHEDULER`, else `"stealing"` |
+/// | `start_paused = true` | the clock is paused from the beginning, for tests: see `blitz::time::pause` | `false` |
 /// | `tokio` | a Tokio runtime beside the pool, for crates that need one: see `Builder::tokio_guest`; `tokio = N` gives it N threads. Needs the feature `tokio-guest` | none |
-/// | `crate = path` | where the library is, for those who re-export it | `::blitz` |
+/// | `worker_threads = N`, `flavor = "multi_thread"`, `flavor = "current_thread"` | Tokio's names. They mean `workers = N`, the default, and the calling thread as the only worker | |
+/// | `crate = path` | the path of the library, for crates that re-export it | `::blitz` |
 ///
 /// ```
 /// #[blitz::main(workers = 2, scheduler = "stealing")]
@@ -71,9 +71,9 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand(arguments, item, Kind::Main)
 }
 
-/// Makes a test of an async function, with a runtime of its own.
+/// Turns an `async fn` into a test with a runtime of its own.
 ///
-/// Arguments and demands are those of [`main`](macro@main), but for the number of workers: it is 1
+/// Arguments and rules are those of [`main`](macro@main), except for the number of workers: it is 1
 /// unless `BLITZ_WORKERS` says otherwise, since tests run beside each other already. Other
 /// attributes, such as `#[should_panic]` and `#[ignore]`, keep their meaning. A test that returns
 /// an `Err` fails.
@@ -108,7 +108,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// As users write it.
+    /// The name of the attribute, as users write it.
     fn name(self) -> &'static str {
         match self {
             Kind::Main => "#[blitz::main]",
@@ -120,7 +120,7 @@ impl Kind {
 fn expand(arguments: TokenStream, item: TokenStream, kind: Kind) -> TokenStream {
     let function = match Function::parse(item.clone(), kind) {
         Ok(function) => function,
-        // With the item as it is, names that others use are found, and editors know what they edit.
+        // The item is kept as it is, so that other code finds its name, and editors still work.
         Err(error) => return TokenStream::from_iter([error.into_tokens(), item]),
     };
     let (arguments, error) = match Arguments::parse(arguments) {

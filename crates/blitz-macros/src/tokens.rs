@@ -2,7 +2,7 @@
 
 use proc_macro::{Delimiter, Group, Span, TokenStream, TokenTree};
 
-/// The tokens of a text of this crate's own. Their place is the attribute.
+/// Parses Rust code that this crate has composed. The tokens have the span of the attribute.
 pub fn parse(text: &str) -> TokenStream {
     match text.parse() {
         Ok(tokens) => tokens,
@@ -10,12 +10,12 @@ pub fn parse(text: &str) -> TokenStream {
     }
 }
 
-/// `inside`, between delimiters.
+/// Wraps `inside` in delimiters.
 pub fn group(delimiter: Delimiter, inside: TokenStream) -> TokenStream {
     TokenTree::from(Group::new(delimiter, inside)).into()
 }
 
-/// The same tokens, all of which are at `span` for the compiler's messages.
+/// Returns the same tokens with `span`, for the compiler's messages.
 pub fn at(span: Span, tokens: TokenStream) -> TokenStream {
     let moved = tokens.into_iter().map(|mut token| {
         if let TokenTree::Group(group) = &token {
