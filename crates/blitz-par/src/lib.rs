@@ -9,7 +9,7 @@
 //! assert_eq!(sum, numbers.iter().map(|n| n * n).filter(|n| n % 3 == 0).sum());
 //! ```
 //!
-//! Names and meanings are those of the crate `rayon`. What differs:
+//! Names and meanings are those of the crate `rayon`. The differences:
 //!
 //! - A loop is cut when another worker is idle, and blocks are longer if their items are shorter.
 //!   So small loops and loops of uneven items need no tuning.
@@ -26,9 +26,10 @@
 //! could use a part.
 //!
 //! # In async code
-//! Call a loop right inside of a task if it is short: idle workers take parts of it. To keep the
-//! task's worker free, await a job: the handle of `blitz::spawn_cpu`. A panic of the loop becomes
-//! the handle's error. Dropping the handle lets the loop run on; a [`CancelToken`] ends it.
+//! If a loop is short, call it right inside a task: idle workers take parts of it. To keep the
+//! task's worker free, run the loop in a job and await the handle of `blitz::spawn_cpu`. A panic of
+//! the loop becomes the handle's error. Dropping the handle lets the loop run on; a [`CancelToken`]
+//! ends it.
 //!
 //! ```
 //! use blitz::par::CancelToken;
@@ -95,7 +96,7 @@ pub mod collections {
     }
 }
 
-/// Parallel iterators over the value inside of an `Option` or a `Result`.
+/// Parallel iterators over the value inside an `Option` or a `Result`.
 pub mod option {
     pub use crate::source::option::IntoIter;
 }

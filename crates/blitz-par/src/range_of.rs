@@ -1,4 +1,4 @@
-//! Ranges as users write them, as ranges of indexes.
+//! Converts ranges as users write them into ranges of indexes.
 
 #![forbid(unsafe_code)]
 

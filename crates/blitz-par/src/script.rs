@@ -11,9 +11,9 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct Script {
     state: Cell<u64>,
-    /// How many of 256 answers say that a fork is wanted.
+    /// How many of 256 answers want a fork.
     eagerness: u64,
-    /// How many forks may still be stolen: each theft makes for more forks.
+    /// How many forks may still be stolen. Each theft causes more forks.
     thefts: Cell<u32>,
 }
 

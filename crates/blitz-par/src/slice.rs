@@ -96,7 +96,7 @@ pub trait ParallelSlice<T: Sync> {
         ChunksPiece::source(self.as_parallel_slice(), chunk_size)
     }
 
-    /// As [`par_chunks`](Self::par_chunks), without the last one if it is shorter: see
+    /// As [`par_chunks`](Self::par_chunks), without the last chunk if it is shorter: see
     /// [`remainder`](ChunksExact::remainder).
     ///
     /// ```
@@ -222,7 +222,7 @@ pub trait ParallelSliceMut<T: Send> {
         ChunksMutPiece::source(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// As [`par_chunks_mut`](Self::par_chunks_mut), without the last one if it is shorter.
+    /// As [`par_chunks_mut`](Self::par_chunks_mut), without the last chunk if it is shorter.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -18,8 +18,8 @@ use std::vec;
 /// Calls `f` with each item, in parallel, and returns the results as a stream, in order.
 ///
 /// Items are taken out of `items` and computed window by window, each by a job of the current pool,
-/// or of the global one. While the results of a window are read, the next one is computed, and no
-/// more than that: a slow consumer keeps no worker busy, and no memory beyond two windows. The
+/// or of the global one. While the results of one window are read, only the next window is
+/// computed: with a slow consumer no worker stays busy, and at most two windows are in memory. The
 /// first poll starts the computation.
 ///
 /// ```
@@ -64,7 +64,7 @@ where
 /// The results of a parallel loop, in order: made by [`stream()`].
 #[must_use = "streams do nothing unless polled"]
 pub struct ResultStream<I, F, R> {
-    /// Present while no job has them; `None` for good once there are no more.
+    /// The remaining items, while no job has them; `None` for good once there are no more.
     items: Option<I>,
     f: Arc<F>,
     window: Option<usize>,
@@ -73,9 +73,9 @@ pub struct ResultStream<I, F, R> {
     token: CancelToken,
 }
 
-/// What a job hands back.
+/// The result of a job.
 struct Window<I, R> {
-    /// The items that are left, if any may be.
+    /// The remaining items, if there may be any.
     items: Option<I>,
     results: Vec<R>,
 }
@@ -123,7 +123,8 @@ where
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<R>> {
         loop {
-            // Even while there are results: the consumer reads them meanwhile.
+            // Start the next window even while there are results: the consumer reads them
+            // meanwhile.
             if let Some(items) = self.items.take() {
                 self.job = Some(self.begin(items));
             }

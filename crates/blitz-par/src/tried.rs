@@ -11,13 +11,13 @@ use std::task::Poll;
 pub trait Try: Sealed {
     /// The value to continue with.
     type Output;
-    /// The result if it is over.
+    /// The value that ends the computation.
     type Residual;
 
-    /// Makes a result of either.
+    /// Makes a result from either value.
     fn of(flow: ControlFlow<Self::Residual, Self::Output>) -> Self;
 
-    /// Returns which of the two it is.
+    /// Splits the result into the two cases.
     fn branch(self) -> ControlFlow<Self::Residual, Self::Output>;
 }
 

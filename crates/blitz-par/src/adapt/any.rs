@@ -31,7 +31,7 @@ adaptor! {
 }
 
 adaptor! {
-    /// Passes on the values inside of the items until one is `None`: made by
+    /// Passes on the values inside the items until one is `None`: made by
     /// [`while_some`](ParallelIterator::while_some).
     WhileSome<I> { base } {}
 }

@@ -6,9 +6,9 @@ use blitz_parts::prim::Mutex;
 
 /// How parts of a loop get the values that they begin with.
 pub(crate) trait Init: Sync {
-    /// What a part begins with.
+    /// The value that a part begins with.
     type Value;
-    /// What a part keeps for parts that are cut off from it.
+    /// State that a part keeps for parts that are cut off from it.
     type Spare;
 
     /// Makes the values of a part that begins.
@@ -32,11 +32,11 @@ impl<T, G: Fn() -> T + Sync> Init for G {
     fn end(&self, (): ()) {}
 }
 
-/// Clones of a value that need not be `Sync`: for each part that is about to begin there is one in
+/// Clones of a value that need not be `Sync`. For each part that is about to begin, one clone is in
 /// stock.
 ///
-/// No thread waits for the clone of another thread, which may itself run loops and wait for this
-/// thread.
+/// No thread waits until another thread has cloned, because the clone may itself run loops and wait
+/// for this thread.
 pub(crate) struct Seeds<T> {
     stock: Mutex<Vec<T>>,
 }

@@ -12,14 +12,14 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 adaptor! {
-    /// Folds the items of each part of the loop until it is over: made by
+    /// Folds the items of each part of the loop until the function ends it: made by
     /// [`try_fold`](ParallelIterator::try_fold).
     TryFold<I; R, G, F> { base } { identity: G, f: F, result: PhantomData<fn() -> R> }
 }
 
 adaptor! {
-    /// Folds the items of each part of the loop until it is over, beginning with a clone of a
-    /// value: made by [`try_fold_with`](ParallelIterator::try_fold_with).
+    /// Folds the items of each part of the loop until the function ends it, beginning with a clone
+    /// of a value: made by [`try_fold_with`](ParallelIterator::try_fold_with).
     TryFoldWith<I; R, S, F> { base } { seed: S, f: F, result: PhantomData<fn() -> R> }
 }
 

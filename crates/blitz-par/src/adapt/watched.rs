@@ -56,7 +56,7 @@ impl CancelToken {
         CancelToken { deadline: Some(deadline), ..CancelToken::default() }
     }
 
-    /// Ends the loops that have this token. They finish their current blocks.
+    /// Ends the loops that use this token. They finish their current blocks.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
     }

@@ -42,7 +42,7 @@ impl<T: Send> ParallelExtend<T> for LinkedList<T> {
     }
 }
 
-/// Appends copies of what is referred to.
+/// Appends copies of the referenced items.
 macro_rules! extend_by_copies {
     ([$($bounds:tt)*] $type:ty) => {
         impl<'a, T: Copy + Send + Sync + 'a $($bounds)*> ParallelExtend<&'a T> for $type {
@@ -64,7 +64,7 @@ impl ParallelExtend<()> for () {
     }
 }
 
-/// The parts of a loop, as one of their kind.
+/// Collects a loop, and joins the parts into one.
 pub(crate) fn joined<C, I>(iter: I) -> (Rope<C>, usize)
 where
     I: IntoParallelIterator,

@@ -1,10 +1,10 @@
 //! Writes each item to its final place at once: `collect` of loops whose length is exact.
 //!
-//! The memory is reserved before the loop begins. Each part writes from its [`Place`] on and never
-//! behind the limit of the block that it takes in. Places of parts that run at once do not overlap,
-//! and a part's range begins behind all that was written by the part that it was cut off from.
-//! [`Place`] ensures both, whatever length a [`Piece`](crate::piece::Piece) claims. A part owns
-//! what it has written, and drops it on a panic.
+//! The memory is reserved before the loop begins. Each part writes from its [`Place`] on, and never
+//! beyond the limit of its current block. Places of parts that run at once do not overlap, and a
+//! part's range begins after everything that was written by the part that it was cut off from.
+//! [`Place`] ensures both, whatever length a [`Piece`](crate::piece::Piece) claims. A part owns the
+//! items that it has written, and drops them on a panic.
 
 use crate::iter::ParallelIterator;
 use crate::place::Place;
@@ -44,7 +44,7 @@ pub(crate) struct Written<'a, T> {
 unsafe impl<T: Send> Send for Written<'_, T> {}
 
 impl<T> Written<'_, T> {
-    /// Gives the items up to the owner of the memory.
+    /// Hands the items to the owner of the memory.
     ///
     /// # Panics
     /// If they are not all of `len`.
@@ -58,12 +58,12 @@ impl<T> Written<'_, T> {
 impl<T> Drop for Written<'_, T> {
     fn drop(&mut self) {
         if self.count == 0 {
-            // Without items `first` comes from the place, and may be anywhere.
+            // Without items `first` comes from the place, and may be out of bounds.
             return;
         }
-        // SAFETY: the range is inside of the memory.
+        // SAFETY: the range is inside the memory.
         let first = unsafe { self.start.add(self.first) };
-        // SAFETY: so many items were written there, and this is their only owner.
+        // SAFETY: this many items were written there, and this is their only owner.
         unsafe { ptr::drop_in_place(ptr::slice_from_raw_parts_mut(first, self.count)) };
     }
 }
@@ -86,7 +86,7 @@ impl<'a, T: Send> Reducer<T> for InPlace<'a, T> {
     ) -> Written<'a, T> {
         let from = acc.first + acc.count;
         let room = turn.place.limit().min(self.len).saturating_sub(from);
-        // SAFETY: the range is inside of the memory, or empty and at its end.
+        // SAFETY: the range is inside the memory, or empty and at its end.
         let first = unsafe { self.start.add(from.min(self.len)) };
         // SAFETY: no other part has this range (see the module), and it lives as long as `self`.
         let memory = unsafe { slice::from_raw_parts_mut(first.cast::<MaybeUninit<T>>(), room) };
@@ -117,6 +117,6 @@ pub(crate) fn extend<I: ParallelIterator>(vec: &mut Vec<I::Item>, iter: I, len: 
     vec.reserve(len);
     let written = reduce(iter, &InPlace::new(&mut vec.spare_capacity_mut()[..len]));
     written.complete(len);
-    // SAFETY: so many items were reserved and written.
+    // SAFETY: this many items were reserved and written.
     unsafe { vec.set_len(vec.len() + len) };
 }

@@ -111,7 +111,7 @@ fn append_in_parallel<T: Send>(vec: &mut Vec<T>, rope: Rope<Vec<T>>, len: usize)
         moves.push((part, to));
     }
     moves.into_par_iter().for_each(|(part, to)| move_items(part, to));
-    // SAFETY: every part has moved its items to where they belong; together they are `len`.
+    // SAFETY: every part has moved its items to their places; together they are `len` items.
     unsafe { vec.set_len(vec.len() + len) };
 }
 

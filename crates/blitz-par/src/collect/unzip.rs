@@ -5,8 +5,9 @@
 //! both.
 //!
 //! Both get the place of each block, and write their items there. So they share a loop only if each
-//! expects only these items, from 0 on. A collection that puts other items before them expects
-//! another place: then the items of the first one are gathered, and passed to it afterwards.
+//! expects exactly these items, from index 0 on. A collection that puts other items before them
+//! expects another place: then the items of the first collection are gathered, and passed to it
+//! afterwards.
 
 #![forbid(unsafe_code)]
 
@@ -19,13 +20,13 @@ use crate::reducer::{Reducer, Run};
 
 /// Where each item goes.
 pub trait Divide<T>: Sync + Send {
-    /// What the first collection gets.
+    /// The items of the first collection.
     type A: Send;
-    /// What the second collection gets.
+    /// The items of the second collection.
     type B: Send;
     /// Whether each item goes to both.
     const TO_BOTH: bool;
-    /// Puts an item where it goes.
+    /// Puts an item into its vectors.
     fn divide(&self, item: T, a: &mut Vec<Self::A>, b: &mut Vec<Self::B>);
 }
 
@@ -152,8 +153,8 @@ where
     }
 }
 
-/// Whether a collection has only the items at `place`. A loop that leaves items out needs no
-/// indexes, and has a vague place.
+/// Whether a collection has only the items at `place`. A loop that drops items needs no indexes,
+/// and has a vague place.
 fn is_alone(place: Place, whole: Place) -> bool {
     place == whole || place == Place::whole(None)
 }
@@ -161,7 +162,7 @@ fn is_alone(place: Place, whole: Place) -> bool {
 /// The result of the first collection after the loop of the second one.
 enum Fed<O, T> {
     Done(O),
-    /// It is still to be fed.
+    /// The first collection still needs its items.
     Items(Rope<Vec<T>>),
 }
 
@@ -170,7 +171,7 @@ struct Second<'a, I, D, R, O, T> {
     iter: I,
     divide: D,
     first: &'a R,
-    /// Whether the first one has no items beside these.
+    /// Whether the first collection has no other items.
     is_alone: bool,
     fed: &'a mut Option<Fed<O, T>>,
 }

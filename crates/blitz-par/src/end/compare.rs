@@ -1,9 +1,9 @@
-//! Two iterators against each other.
+//! Comparisons of two iterators.
 
 use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use std::cmp::Ordering;
 
-/// The first pair that is not equal decides, else the lengths.
+/// Compares two iterators. The first pair that is not equal decides, or else the lengths.
 pub(crate) fn partial_cmp<A, B>(a: A, b: B) -> Option<Ordering>
 where
     A: IndexedParallelIterator<Item: PartialOrd<B::Item>>,
@@ -18,7 +18,7 @@ where
     a.zip(b).find_map_first(unequal).unwrap_or(Some(by_length))
 }
 
-/// The same, where each pair can be compared.
+/// As `partial_cmp`, for items that can always be compared.
 pub(crate) fn cmp<A, B>(a: A, b: B) -> Ordering
 where
     A: IndexedParallelIterator<Item: Ord>,
@@ -33,7 +33,7 @@ where
     a.zip(b).find_map_first(unequal).unwrap_or(by_length)
 }
 
-/// Whether all pairs are equal, and the lengths.
+/// Whether all pairs are equal, and the lengths, too.
 pub(crate) fn eq<A, B>(a: A, b: B) -> bool
 where
     A: IndexedParallelIterator<Item: PartialEq<B::Item>>,

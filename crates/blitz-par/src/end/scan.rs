@@ -1,4 +1,4 @@
-//! All sums up to each item: `scan_inclusive`.
+//! Prefix sums: `scan_inclusive`.
 
 use crate::here::enter;
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
@@ -14,7 +14,7 @@ where
 {
     let mut items: Vec<I::Item> = iter.collect();
     let workers = enter(|here| here.workers());
-    // Alone, one pass is enough.
+    // With one worker, one pass is enough.
     let parts = if workers == 1 { 1 } else { 4 * workers };
     let size = items.len().div_ceil(parts).max(1);
     items.par_chunks_mut(size).for_each(|part| add_up(part, &f));
@@ -24,7 +24,7 @@ where
         items[last + size] = f(&items[last], &items[last + size]);
         last += size;
     }
-    // Parts that begin with the last of the part before.
+    // Each part begins with the last item of the part before.
     if size < items.len() {
         items[size - 1..].par_chunks_mut(size).for_each(|part| {
             if let Some((before, rest)) = part.split_first_mut() {

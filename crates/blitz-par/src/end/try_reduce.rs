@@ -8,10 +8,11 @@ use crate::tried::Try;
 use blitz_parts::prim::{AtomicBool, Relaxed};
 use std::ops::ControlFlow::{self, Break, Continue};
 
-/// What came of a part so far, by the names of [`Try`].
+/// The result of a part so far, in the terms of [`Try`].
 type Flow<T> = ControlFlow<<T as Try>::Residual, <T as Try>::Output>;
 
-/// Reduces the items, from an identity on, until it is over. Then all parts end.
+/// Reduces the items, beginning with an identity, until an item or `f` ends the loop. Then all
+/// parts end.
 pub(crate) struct TryReduce<G, F> {
     identity: G,
     f: F,
@@ -24,7 +25,7 @@ impl<G, F> TryReduce<G, F> {
     }
 }
 
-/// One more item.
+/// Adds an item.
 fn step<T: Try>(f: impl Fn(T::Output, T::Output) -> T, acc: T::Output, item: T) -> Flow<T> {
     match item.branch() {
         Continue(value) => f(acc, value).branch(),
@@ -81,7 +82,7 @@ where
     }
 }
 
-/// Reduces the items, if there are any, until it is over. Then all parts end.
+/// Reduces the items, if there are any, until an item or `f` ends the loop. Then all parts end.
 pub(crate) struct TryReduceWith<F> {
     f: F,
     is_over: AtomicBool,

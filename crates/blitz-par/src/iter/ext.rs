@@ -70,7 +70,7 @@ pub trait ParallelIteratorExt: ParallelIterator {
     }
 
     /// Ends the loop when `token` is cancelled. Items that were not begun by then are dropped, and
-    /// the result covers the others only: check the token to see whether it is complete.
+    /// the result covers only the others: check the token to see whether the result is complete.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -100,8 +100,8 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// Calls `sink` with each item in order, all on one thread, while later items are computed in
     /// parallel.
     ///
-    /// At most two windows of items wait, each of about 1,000 steps per worker. See
-    /// [`for_each_in_order_within`](Self::for_each_in_order_within) for another number.
+    /// At most two windows of items wait, each of about 1,000 steps per worker.
+    /// [`for_each_in_order_within`](Self::for_each_in_order_within) takes another size.
     ///
     /// Items of [`par_bridge`](super::ParallelBridge::par_bridge), of a tree or of
     /// [`repeat`](super::repeat()) cannot be cut into windows. The calling worker pulls them, a

@@ -31,8 +31,8 @@ use std::ops::ControlFlow::Continue;
 /// A parallel iterator: a source of items, and the adaptors over it.
 ///
 /// Nothing runs until you call a method that does not return an iterator. Then the loop runs on the
-/// current pool, or on the global one: block by block on the calling worker. Idle workers get parts
-/// of it. A panic of a closure continues in the caller when all parts have ended.
+/// current pool, or on the global one. It runs block by block on the calling worker, and idle
+/// workers get parts of it. A panic of a closure continues in the caller when all parts have ended.
 ///
 /// The trait cannot be implemented elsewhere: see [`Piece`](super::Piece) for sources of your own.
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
@@ -40,7 +40,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The items.
     type Item: Send;
 
-    /// Runs the loop. `acc`: the state of the previous part, if there is one.
+    /// Runs the loop. `acc` is the state of the previous part, if there is one.
     #[doc(hidden)]
     fn drive<R: Reducer<Self::Item>>(
         self,
@@ -49,7 +49,7 @@ pub trait ParallelIterator: Sized + Send {
         acc: Option<R::Acc>,
     ) -> Run<R::Acc, R::Out>;
 
-    /// Returns how many items there are, if places are their indexes.
+    /// Returns the number of items, if their places are indexes.
     #[doc(hidden)]
     fn exact_len(&self) -> Option<usize> {
         None
@@ -76,7 +76,8 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &ForEach(op));
     }
 
-    /// Calls `op` with a clone of `init` and with each item. Each part of the loop has a clone.
+    /// Calls `op` with a clone of `init` and with each item. Each part of the loop has its own
+    /// clone.
     /// ```
     /// # use blitz::prelude::*;
     /// let (send, receive) = std::sync::mpsc::channel();
@@ -268,8 +269,8 @@ pub trait ParallelIterator: Sized + Send {
         FilterMap { base: self, f }
     }
 
-    /// Passes on the items of the parallel iterators that `f` returns. Those are also cut if
-    /// another worker is idle.
+    /// Passes on the items of the parallel iterators that `f` returns. These iterators are also cut
+    /// if another worker is idle.
     /// ```
     /// # use blitz::prelude::*;
     /// let items = (1..4).into_par_iter().flat_map(|n| vec![n; n]);
@@ -297,7 +298,7 @@ pub trait ParallelIterator: Sized + Send {
         FlatMapIter { base: self, f }
     }
 
-    /// Passes on the items of the items, which are parallel iterators.
+    /// Passes on the items of parallel iterators that are themselves items.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!(vec![vec![1], vec![2, 3]].into_par_iter().flatten().sum::<i32>(), 6);
@@ -309,7 +310,7 @@ pub trait ParallelIterator: Sized + Send {
         Flatten { base: self }
     }
 
-    /// Passes on the items of the items, which are sequential iterators.
+    /// Passes on the items of sequential iterators that are themselves items.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!(vec![Some(1), None, Some(3)].into_par_iter().flatten_iter().sum::<i32>(), 4);
@@ -624,8 +625,8 @@ pub trait ParallelIterator: Sized + Send {
         !self.any(|item| !f(item))
     }
 
-    /// Passes on the values inside of the items, until an item is `None`. Then all parts of the
-    /// loop end. Some of them may miss items that lie before that one.
+    /// Passes on the values inside the items, until an item is `None`. Then all parts of the loop
+    /// end. Some parts may miss items before that one.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!([Some(1), Some(2)].into_par_iter().while_some().sum::<i32>(), 3);
@@ -784,8 +785,8 @@ pub trait ParallelIterator: Sized + Send {
     }
 }
 
-/// Returns the first or the second value. Drops the other one before, so that nothing is lost if
-/// its drop panics.
+/// Returns the first or the second value. Drops the other one first, so that nothing is lost if its
+/// drop panics.
 fn one_of<T>(first: bool, a: T, b: T) -> T {
     let (one, other) = if first { (a, b) } else { (b, a) };
     drop(other);

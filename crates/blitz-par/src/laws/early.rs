@@ -1,4 +1,4 @@
-//! Loops that end early: how much they visit, and what they find.
+//! Loops that end early: how many items they visit, and what they find.
 
 use super::{everywhere, ignore};
 use crate::CancelToken;
@@ -137,7 +137,7 @@ fn a_loop_of_fixed_shape_without_an_end_can_be_ended() {
 #[test]
 fn a_match_ends_parts_everywhere() {
     let pool = Pool::builder().workers(8).build().unwrap();
-    // If each item were visited this would not come to an end.
+    // If each item were visited, this would never end.
     let found = pool.install(|| (0..u64::MAX).into_par_iter().find_any(|n| n % 1000 == 999));
     assert!(found.is_some());
     let token = CancelToken::new();

@@ -1,4 +1,4 @@
-//! Laws that hold for any way in which a loop is cut, tried under scripts and on pools.
+//! Laws that hold however a loop is cut, tested with scripts and on pools.
 
 mod calls;
 mod drops;
@@ -13,10 +13,10 @@ mod surface;
 use crate::script::play;
 use blitz_core::Pool;
 
-/// How many scripts each law is tried under.
+/// How many scripts test each law.
 const SEEDS: u64 = 24;
 
-/// Tries `law` under scripts, and on pools of 1, 2 and 8 workers.
+/// Tests `law` with scripts, and on pools of 1, 2 and 8 workers.
 fn everywhere(law: impl Fn() + Sync) {
     scripted(&law);
     for workers in [1, 2, 8] {
@@ -25,7 +25,7 @@ fn everywhere(law: impl Fn() + Sync) {
     }
 }
 
-/// Tries `law` under scripts.
+/// Tests `law` with scripts.
 fn scripted(law: impl Fn()) {
     (0..SEEDS).for_each(|seed| play(seed, &law));
 }

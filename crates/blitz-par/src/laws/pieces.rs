@@ -7,7 +7,7 @@ use crate::prelude::*;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-/// Cuts what `make` makes everywhere and compares.
+/// Cuts the result of `make` at every place and compares.
 fn check<I>(make: impl Fn() -> I)
 where
     I: IndexedParallelIterator<Item: Debug + PartialEq>,
@@ -34,7 +34,7 @@ where
             assert_eq!((first.len(), second.len(), piece.steps()), (i, j - i, len - j));
             assert_eq!(first.chain(second).chain(piece.block(len - j)).collect::<Vec<_>>(), all);
 
-            // Some from the front, some from the back, the others dropped.
+            // Take some from the front, some from the back, and drop the others.
             let mut iter = make();
             let mut block = iter.piece().block(len);
             assert!(block.by_ref().take(i).eq(make().piece().block(len).take(i)));

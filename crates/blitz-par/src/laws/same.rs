@@ -1,4 +1,4 @@
-//! A parallel loop comes to what a sequential one does.
+//! A parallel loop has the same result as a sequential one.
 
 use super::everywhere;
 use crate::iter::walk_tree_prefix;
@@ -11,8 +11,7 @@ const LENS: [usize; 8] = [0, 1, 2, 3, 7, 64, 257, 1000];
 
 type Sorted<T> = (Vec<T>, (Vec<T>, Vec<T>));
 
-/// Compares what comes of a parallel expression with what comes of a sequential one, for numbers
-/// below each length.
+/// Compares the results of a parallel and a sequential expression, for numbers below each length.
 macro_rules! same {
     ($($name:ident: |$n:ident| $parallel:expr => $sequential:expr;)*) => {$(
         #[test]
@@ -63,7 +62,7 @@ impl<F: FnMut(u32) + Send> ParallelExtend<u32> for InOrder<F> {
     }
 }
 
-/// The first one of its items that three divides.
+/// The first of its items that is divisible by three.
 #[derive(Debug, Clone, PartialEq)]
 struct FirstThird(Option<u32>);
 

@@ -5,7 +5,7 @@
 use super::unstable::unstable;
 use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
-/// Sorts `slice` by what `f` returns for each item; equal items keep their order.
+/// Sorts `slice` by the keys that `f` returns; equal items keep their order.
 pub(crate) fn by_cached_key<T, K, F>(slice: &mut [T], f: F)
 where
     T: Send,
@@ -17,10 +17,10 @@ where
     }
     let keys = (&mut *slice).into_par_iter().enumerate();
     let mut keys: Vec<(K, usize)> = keys.map(|(index, item)| (f(item), index)).collect();
-    // With the index behind each key there are no equal ones.
+    // With an index after each key no two keys are equal.
     unstable(&mut keys, Ord::cmp);
-    // Item `keys[at].1` belongs at `at`. Items before `at` are in place already: an item that was
-    // there has moved to where its index was found.
+    // Item `keys[at].1` belongs at `at`. Items before `at` are already in place. An item that was
+    // there has moved to the position where its index was found.
     for at in 0..keys.len() {
         let mut from = keys[at].1;
         while from < at {

@@ -33,7 +33,7 @@ struct Run<T> {
     len: usize,
 }
 
-// SAFETY: it is used as a mutable slice is: its items are moved by one thread at a time.
+// SAFETY: it is used like a mutable slice: one thread at a time moves its items.
 unsafe impl<T: Send> Send for Run<T> {}
 
 impl<T> Clone for Run<T> {
@@ -66,7 +66,7 @@ impl<T> Run<T> {
     ///
     /// # Safety
     /// 1. The items are initialised, and are not used here afterwards.
-    /// 2. `to` has room for them and lies elsewhere, and the caller has both alone.
+    /// 2. `to` has room for them and does not overlap, and the caller has exclusive access to both.
     unsafe fn move_to(self, to: Run<T>) {
         // SAFETY: obligations 1 and 2.
         unsafe { to.first.copy_from_nonoverlapping(self.first, self.len) };
@@ -94,7 +94,7 @@ where
 {
     if items.len <= alone {
         let _move = away.then_some(MoveAtEnd { from: items, to: memory });
-        // SAFETY: the items are initialised, and the caller has them alone.
+        // SAFETY: the items are initialised, and the caller has exclusive access to them.
         let items = unsafe { slice::from_raw_parts_mut(items.first, items.len) };
         items.sort_by(f);
         return;
@@ -102,7 +102,7 @@ where
     let middle = items.len / 2;
     let (items_left, items_right) = items.split_at(middle);
     let (memory_left, memory_right) = memory.split_at(middle);
-    // Sort the halves into the other memory than the result's.
+    // Sort the halves into the memory that does not get the result.
     let (from, to) = if away { (items, memory) } else { (memory, items) };
     let if_it_panics = MoveAtEnd { from, to };
     here.join(
@@ -136,7 +136,7 @@ where
     );
 }
 
-/// Two sorted runs on their way. What is left of them is moved when this is dropped.
+/// Two sorted runs that are being merged. The rest of them is moved when this is dropped.
 struct Merge<T> {
     left: Run<T>,
     right: Run<T>,
@@ -144,9 +144,9 @@ struct Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// Where to cut the runs, so that all items before the cuts belong before all others.
+    /// Where to cut the runs so that all items before the cuts sort before all others.
     fn middle(&self, f: &impl Fn(&T, &T) -> Ordering) -> (usize, usize) {
-        // SAFETY: the items are initialised, and this merge has them alone.
+        // SAFETY: the items are initialised, and this merge has exclusive access to them.
         let left = unsafe { self.left.items() };
         // SAFETY: as above.
         let right = unsafe { self.right.items() };
@@ -159,10 +159,11 @@ impl<T> Merge<T> {
         }
     }
 
-    /// Moves the lesser of the first items until a run has no more. Of equal ones, the left.
+    /// Moves the lesser of the two first items until a run is empty. If they are equal, moves the
+    /// left one.
     fn one_by_one(&mut self, f: &impl Fn(&T, &T) -> Ordering) {
         while self.left.len > 0 && self.right.len > 0 {
-            // SAFETY: there is an item, which this merge has alone.
+            // SAFETY: there is an item, and this merge has exclusive access to it.
             let left = unsafe { &*self.left.first };
             // SAFETY: as above.
             let right = unsafe { &*self.right.first };
@@ -171,7 +172,7 @@ impl<T> Merge<T> {
             *from = rest;
             let (place, room) = self.to.split_at(1);
             self.to = room;
-            // SAFETY: the item has just left its run, and the place is free; both are this merge's.
+            // SAFETY: the item has just left its run, and the place is free; this merge owns both.
             unsafe { item.move_to(place) };
         }
     }
@@ -180,7 +181,8 @@ impl<T> Merge<T> {
 impl<T> Drop for Merge<T> {
     fn drop(&mut self) {
         let (first, rest) = self.to.split_at(self.left.len);
-        // SAFETY: what is left has this room, which this merge has alone.
+        // SAFETY: there is exactly this much room for the rest, and this merge has exclusive access
+        // to it.
         unsafe { self.left.move_to(first) };
         // SAFETY: as above.
         unsafe { self.right.move_to(rest) };

@@ -1,4 +1,4 @@
-//! Sorting, by the standard library's sorts of parts.
+//! Parallel sorting. The standard library sorts the parts.
 
 mod cached;
 mod merge;

@@ -1,4 +1,4 @@
-//! Any sequential iterator: `par_bridge`.
+//! Turns any sequential iterator into a parallel one: `par_bridge`.
 //!
 //! One worker at a time takes the iterator, pulls a batch of items and puts it back. A worker that
 //! finds it taken does not wait: its part of the loop ends. The worker that has the iterator forks
@@ -17,10 +17,10 @@ use std::vec;
 
 /// Makes a parallel iterator of a sequential one.
 pub trait ParallelBridge: Sized {
-    /// Makes a parallel iterator of this one, whose items come in any order.
+    /// Makes a parallel iterator of this one. Its items come in any order.
     ///
-    /// One worker at a time pulls items, in batches. So this pays off if the work per item is more
-    /// than what the iterator itself does. No worker waits for the batch of another.
+    /// One worker at a time pulls items, in batches. So this pays off if the work per item is
+    /// larger than the work of the iterator itself. No worker waits for the batch of another.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -80,7 +80,7 @@ impl<I: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<I> {
     });
 }
 
-/// Where the iterator is while no worker pulls items.
+/// Holds the iterator while no worker pulls items.
 struct Bridge<I> {
     iter: Mutex<Option<I>>,
     is_over: AtomicBool,
@@ -105,14 +105,14 @@ impl<I> Bridge<I> {
     }
 
     fn put_back(&self, iter: I) {
-        // No other worker puts an iterator back, and workers that look hold the lock for a moment
-        // only.
+        // No other worker puts an iterator back, and searching workers hold the lock only for a
+        // moment.
         let mut place = self.iter.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *place = Some(iter);
     }
 }
 
-/// A right to pull items.
+/// The right to pull items.
 struct BridgePiece<'a, I> {
     bridge: &'a Bridge<I>,
     is_over: bool,

@@ -1,5 +1,5 @@
-//! Slices of the same length, except perhaps the last one: `par_chunks`, `par_rchunks`, and the
-//! same of mutable slices.
+//! Slices of the same length, except perhaps the last one: `par_chunks`, `par_rchunks`, and their
+//! versions for mutable slices.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +18,7 @@ pub(crate) fn from_back(len: usize, steps: usize, size: usize) -> usize {
     len.saturating_sub(steps.saturating_mul(size))
 }
 
-/// Chunks of a slice. `exact`: the remainder was cut off.
+/// Chunks of a slice. `exact` says that the remainder was cut off.
 macro_rules! chunks {
     (
         $(#[$doc:meta])* $name:ident, $(#[$piece_doc:meta])* $piece:ident $([$clone:ident])?,
@@ -40,7 +40,7 @@ macro_rules! chunks {
                 Source { piece: $piece { slice, size } }
             }
 
-            /// Takes the slice of the first `steps` chunks out.
+            /// Takes out the slice of the first `steps` chunks.
             fn take_first(&mut self, steps: usize) -> $slice {
                 let middle = $at(self.slice.len(), steps, self.size);
                 let ($left, $right) = take(&mut self.slice).$split(middle);

@@ -1,6 +1,6 @@
 //! The items of the standard collections.
 //!
-//! Those that cannot be cut are turned into vectors, of their items or of references to them.
+//! Collections that cannot be cut are turned into vectors of their items, or of references to them.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Slices of the same length, and what is too short for one: `par_chunks_exact`,
-//! `par_rchunks_exact`, and the same of mutable slices.
+//! Slices of exactly the same length, and the remainder: `par_chunks_exact`, `par_rchunks_exact`,
+//! and their versions for mutable slices.
 
 #![forbid(unsafe_code)]
 
@@ -58,11 +58,11 @@ macro_rules! exact_chunks {
     };
 }
 
-/// What is too short for a chunk, of a shared slice.
+/// The remainder of a shared slice.
 macro_rules! remainder {
     ($name:ident) => {
         impl<'a, T> $name<'a, T> {
-            /// Returns what is too short for a chunk.
+            /// Returns the remainder, which is too short for a chunk.
             #[must_use]
             pub fn remainder(&self) -> &'a [T] {
                 self.remainder
@@ -71,22 +71,22 @@ macro_rules! remainder {
     };
 }
 
-/// What is too short for a chunk, of a mutable slice.
+/// The remainder of a mutable slice.
 macro_rules! remainder_mut {
     ($name:ident) => {
         impl<'a, T> $name<'a, T> {
-            /// Returns what is too short for a chunk.
+            /// Returns the remainder, which is too short for a chunk.
             pub fn remainder(&mut self) -> &mut [T] {
                 self.remainder
             }
 
-            /// Returns what is too short for a chunk, for as long as the slice lives.
+            /// Returns the remainder, with the lifetime of the slice.
             #[must_use]
             pub fn into_remainder(self) -> &'a mut [T] {
                 self.remainder
             }
 
-            /// Returns what is too short for a chunk, once.
+            /// Returns the remainder once, and then an empty slice.
             #[must_use]
             pub fn take_remainder(&mut self) -> &'a mut [T] {
                 take(&mut self.remainder)

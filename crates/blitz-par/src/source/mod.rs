@@ -1,4 +1,4 @@
-//! Where items come from.
+//! Sources of items.
 
 pub mod array;
 pub mod bridge;

@@ -7,7 +7,7 @@ use crate::iter::IntoParallelIterator;
 use crate::piece::{Exact, Piece};
 use std::option;
 
-/// Iterator over the value inside of an `Option` or a `Result`, if there is one.
+/// Iterator over the value inside an `Option` or a `Result`, if there is one.
 pub type IntoIter<T> = Source<Single<T>>;
 /// The item of [`once`].
 pub type Once<T> = IntoIter<T>;

@@ -127,13 +127,13 @@ impl IndexedRangeItem for char {}
 /// The surrogates, which are not characters.
 const SURROGATES: Range<u32> = 0xD800..0xE000;
 
-/// How many characters lie before `c`.
+/// The number of characters before `c`.
 fn rank(c: char) -> u32 {
     let c = u32::from(c);
     if c < SURROGATES.end { c } else { c - (SURROGATES.end - SURROGATES.start) }
 }
 
-/// The character before which `rank` others lie.
+/// The character with `rank` others before it.
 #[inline]
 fn ranked(rank: u32) -> char {
     let gap = SURROGATES.end - SURROGATES.start;

@@ -35,7 +35,7 @@ impl<T: Clone + Send> Piece for Endless<T> {
     }
 }
 
-/// Makes a parallel iterator that repeats an item without end. Another adaptor has to end the loop.
+/// Makes a parallel iterator that repeats an item without end. Another adaptor must end the loop.
 ///
 /// ```
 /// use blitz::par::iter::repeat;
@@ -68,7 +68,7 @@ impl<T: Clone + Send> Repeat<T> {
     }
 }
 
-/// A piece of [`RepeatN`]; it has no item if it has none to repeat.
+/// A piece of [`RepeatN`]. It has no item if the count is 0.
 #[derive(Debug, Clone)]
 pub struct Copies<T> {
     item: Option<T>,

@@ -1,5 +1,5 @@
 //! Slices between separators, or of neighbours that belong together: `par_split`,
-//! `par_split_inclusive`, `par_chunk_by`, and the same of mutable slices.
+//! `par_split_inclusive`, `par_chunk_by`, and their versions for mutable slices.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use std::fmt;
 use std::ops::Range;
 use std::slice;
 
-/// Parts of a slice that a function tells apart.
+/// Parts of a slice that a function separates.
 macro_rules! split {
     (
         $(#[$doc:meta])* $name:ident $([$clone:ident])?, $part:ident,
@@ -87,7 +87,7 @@ macro_rules! split {
     };
 }
 
-/// Whether an item and the next one are to be in different chunks.
+/// Whether an item and the next one belong to different chunks.
 fn is_border<T>(slice: &[T], at: usize, f: impl Fn(&T, &T) -> bool) -> bool {
     slice.get(at + 1).is_some_and(|next| !f(&slice[at], next))
 }

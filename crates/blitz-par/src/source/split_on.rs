@@ -1,7 +1,7 @@
 //! Data that is cut at its separators.
 //!
-//! Looking for a separator calls user functions, so no place is searched twice: a piece remembers
-//! from where on it has no separators.
+//! Searching for a separator calls user functions, so no place is searched twice: a piece remembers
+//! the index from which on it has no separators.
 
 #![forbid(unsafe_code)]
 
@@ -12,24 +12,24 @@ use std::option;
 
 /// Data with separators, at which it can be cut.
 pub trait Separated: Sized + Send {
-    /// What the blocks yield.
+    /// The items of the blocks.
     type Item;
     /// Its items in order.
     type Items: Iterator<Item = Self::Item>;
-    /// Whether there is an item even in an empty rest, for example between a separator and the end.
+    /// Whether an empty rest is also an item, for example between a separator and the end.
     const EMPTY_COUNTS: bool;
 
-    /// How long it is.
+    /// Its length.
     fn len(&self) -> usize;
     /// Where to cut at the first separator that begins in `range`: where the left part ends.
     fn find(&self, range: Range<usize>) -> Option<usize>;
     /// Where to cut at the last separator that begins before `before`.
     fn find_back(&self, before: usize) -> Option<usize>;
-    /// Cuts it at such a place.
+    /// Cuts it at a place that `find` or `find_back` returned.
     fn cut_at(self, end: usize) -> (Self, Self);
     /// All of its items.
     fn items(self) -> Self::Items;
-    /// Its only item, if it has any: there is no separator inside.
+    /// Its only item, if it has one. There is no separator inside.
     fn whole(self) -> Option<Self::Item>;
 }
 
@@ -37,7 +37,7 @@ pub trait Separated: Sized + Send {
 #[derive(Debug)]
 pub struct SplitOn<S> {
     rest: Option<S>,
-    /// No separator begins from here on.
+    /// No separator begins at or after this index.
     clean: usize,
 }
 
@@ -46,8 +46,8 @@ impl<S: Separated> SplitOn<S> {
         SplitOn { clean: whole.len(), rest: Some(whole) }
     }
 
-    /// Cuts at the first separator from `from` on, or takes all; returns the left part. That part
-    /// is clean behind `from`.
+    /// Cuts at the first separator from `from` on, or takes everything; returns the left part. That
+    /// part has no separator after `from`.
     fn take_until(&mut self, from: usize) -> Option<S> {
         let rest = self.rest.take()?;
         let Some(end) = rest.find(from..self.clean) else {
@@ -80,7 +80,7 @@ impl<S: Separated> Piece for SplitOn<S> {
             self.clean = from;
             return Some(right);
         }
-        // There is no separator behind: cut at the last one before. Nothing is left to cut there.
+        // There is no later separator: cut at the last one before. Then nothing is left to cut.
         self.clean = 0;
         let end = self.rest.as_ref()?.find_back(from)?;
         let (left, right) = self.rest.take()?.cut_at(end);

@@ -99,7 +99,7 @@ walk! {
     walk_tree, false
 }
 
-/// A node on the way.
+/// A node on the stack.
 enum Node<S> {
     /// Neither it nor its children were visited.
     Ahead(S),
@@ -107,14 +107,14 @@ enum Node<S> {
     Opened(S),
 }
 
-/// What is left of a tree: the next node is the last of the stack.
+/// The rest of a tree. The next node is the last one on the stack.
 struct WalkPiece<'a, S, F> {
     stack: Vec<Node<S>>,
     children_of: &'a F,
     children_first: bool,
 }
 
-/// The assumed number of nodes below each, to estimate what is left.
+/// The assumed number of nodes below each node, to estimate the rest.
 const BELOW: usize = 64;
 
 impl<S, F, C> Piece for WalkPiece<'_, S, F>
@@ -215,7 +215,7 @@ where
 struct SplitPiece<'a, D, F> {
     data: Option<D>,
     splitter: &'a F,
-    /// It cannot be split.
+    /// Whether it cannot be split.
     is_whole: bool,
 }
 

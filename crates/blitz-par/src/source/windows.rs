@@ -96,7 +96,7 @@ impl<T: Sync, const N: usize> Exact for ArrayWindowsPiece<'_, T, N> {}
 #[derive(Debug)]
 pub struct Arrays<'a, T, const N: usize>(slice::Windows<'a, T>);
 
-/// The window as an array; it has the length of one.
+/// The window as an array of the same length.
 fn as_array<T, const N: usize>(window: &[T]) -> &[T; N] {
     match window.first_chunk() {
         Some(array) => array,
