@@ -1,4 +1,4 @@
-//! The protocols of Blitz: every atomic word that threads synchronise by, one folder per protocol.
+//! The protocols of Blitz: every atomic word that synchronises threads, one folder per protocol.
 //!
 //! This crate is an implementation detail of `blitz-rt`; nothing here is stable.
 

@@ -3,13 +3,13 @@
 use core::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a panic carries.
+/// The payload of a panic.
 pub type Payload = Box<dyn Any + Send>;
 
 /// How often a payload's drop may panic with another such payload before it is leaked.
 const PANICS_IN_A_ROW: usize = 8;
 
-/// Calls `f`; a panic is returned.
+/// Calls `f`; returns its panic as an error.
 #[inline]
 pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(f))

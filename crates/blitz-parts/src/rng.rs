@@ -1,4 +1,4 @@
-//! XorShift64*: where a thief starts looking.
+//! XorShift64*: chooses where a thief starts its search.
 
 use core::cell::Cell;
 
@@ -9,7 +9,8 @@ pub struct XorShift64Star(Cell<u64>);
 impl XorShift64Star {
     /// A generator whose stream depends on `seed`, which may be any number.
     pub fn new(seed: u64) -> XorShift64Star {
-        // Zero is the one state the generator never leaves; an odd multiplier keeps seeds apart.
+        // Zero is the only state that the generator never leaves; an odd multiplier keeps seeds
+        // different.
         XorShift64Star(Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Release};
 
-/// Entries are added one by one by one thread at a time, never moved, never removed.
+/// One thread at a time adds entries. They are never moved or removed.
 ///
 /// Rows double in size, so a look-up is two loads and growth copies nothing.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! A quick clock for measurements: ticks of the processor's counter if the system uses it as its
-//! clock, nanoseconds otherwise. Reading it costs less than half of what the system's clock costs.
+//! clock, nanoseconds otherwise. Reading it costs less than half as much as reading the system's
+//! clock.
 //!
 //! Two readings of both clocks give the length of a tick. The first is taken when a program first
 //! reads the clock. The second is taken when it first asks for a duration, and again at each
@@ -11,15 +12,15 @@ use crate::prim::{MODELLED, since_start};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Bits behind the point of the rate.
+/// Fractional bits of the rate.
 const POINT: u32 = 32;
 
-/// Nanoseconds between two readings that make a rate worth keeping: then it is off by less than one
+/// A rate is kept if its two readings are this many nanoseconds apart: then its error is below one
 /// part in a thousand.
 const BASE: u64 = 1_000_000;
 
-/// Nanoseconds per tick, with [`POINT`] bits behind the point; 0 while it is not known. Several
-/// threads may measure it: each of their values is good enough.
+/// Nanoseconds per tick, with [`POINT`] fractional bits; 0 while it is not known. Several threads
+/// may measure it: each of their values is good enough.
 static RATE: Counter = Counter::new();
 
 /// The clocks at one moment.
@@ -65,7 +66,7 @@ pub fn to_duration(ticks: u64) -> Duration {
     Duration::from_nanos(to_nanos(ticks))
 }
 
-/// How many ticks a duration has.
+/// Converts a duration to ticks.
 ///
 /// ```
 /// use blitz_parts::ticks;

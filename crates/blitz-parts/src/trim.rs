@@ -3,7 +3,8 @@
 use crate::tuning::CHAIN_KEEPS;
 use std::collections::VecDeque;
 
-/// Takes the memory of an empty queue that was long; the caller frees it, without a lock.
+/// Takes the memory of an empty queue that was long. The caller frees it after it has released the
+/// queue's lock.
 ///
 /// ```
 /// use blitz_parts::trim::outgrown;

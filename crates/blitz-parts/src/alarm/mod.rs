@@ -14,8 +14,8 @@
 //! | until | a tick | the driver blocks, or is about to; timers from this tick on are in time | the driver; adders lower it |
 //!
 //! Without slack the driver blocks until that tick. With slack it announces a tick that [`covered`]
-//! names, and blocks for `slack` ticks longer: timers of one stretch of that length fire together,
-//! and a thread that adds one to it wakes no driver.
+//! names, and blocks for `slack` ticks longer: timers within that time fire together, and a thread
+//! that adds one of them does not wake the driver.
 //!
 //! # Transitions
 //! ```text
@@ -26,16 +26,17 @@
 //!
 //! # Invariants
 //! - **ALARM-1** The driver announces no tick later than one that some wheel's `earliest` has been
-//!   lowered to, unless `is_early` tells the thread that lowered it to wake the driver.
+//!   lowered to, unless `is_early` returns true to the thread that lowered it, which then wakes the
+//!   driver.
 //! - **ALARM-2** A thread that adds a timer that is not the earliest of its wheel needs neither
 //!   fence nor wake-up.
 //! - **ALARM-3** If several threads add timers of one tick while the driver blocks, `is_early`
 //!   tells exactly one of them to wake it.
-//! - **ALARM-4** A driver that blocks for `slack` ticks beyond what it announces is late by `slack`
-//!   ticks at most for the first timer, and not at all if it last fired timers `slack` ticks before
-//!   that one or earlier.
-//! - **ALARM-5** Such a driver blocks until `slack` ticks after it last fired timers, or longer,
-//!   unless a timer was due by then already.
+//! - **ALARM-4** A driver that blocks for `slack` ticks longer than it announces is at most `slack`
+//!   ticks late for the first timer. It is not late at all if it last fired timers at least `slack`
+//!   ticks before that timer.
+//! - **ALARM-5** Such a driver blocks at least until `slack` ticks after it last fired timers,
+//!   unless a timer is overdue.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -85,7 +86,7 @@ impl Earliest {
         Earliest { tick: AtomicU64::new(NEVER) }
     }
 
-    /// The tick before which nothing is due.
+    /// The tick before which no timer is due.
     #[inline]
     pub fn get(&self) -> u64 {
         self.tick.load(Relaxed) // O3
@@ -103,7 +104,8 @@ impl Earliest {
         is_first
     }
 
-    /// Sets the first tick, as the driver has found it. The driver holds the wheel's lock.
+    /// Sets the first tick to the value that the driver has found. The driver holds the wheel's
+    /// lock.
     pub fn set(&self, tick: u64) {
         self.tick.store(tick, Relaxed); // O3
     }
@@ -160,8 +162,8 @@ impl Alarm {
     }
 
     /// Announces that the driver is about to block until the returned tick, or for some slack
-    /// longer. `earliest` is the least of all [`Earliest::get`], or what [`covered`] makes of it;
-    /// it is called twice.
+    /// longer. `earliest` returns the minimum of all [`Earliest::get`], or the result of
+    /// [`covered`] for it; it is called twice.
     pub fn set(&self, earliest: impl Fn() -> u64) -> u64 {
         let announced = earliest();
         self.until.store(announced, Relaxed); // O3
@@ -181,8 +183,8 @@ impl Alarm {
         self.until.store(AWAKE, Relaxed); // O3
     }
 
-    /// Returns whether the caller has to wake the driver, which would block for too long. The
-    /// caller has just added a timer that is due at `tick` and is the first of its wheel.
+    /// Returns whether the caller has to wake the driver, because the driver would block for too
+    /// long. The caller has just added a timer that is due at `tick` and is the first of its wheel.
     #[must_use]
     pub fn is_early(&self, tick: u64) -> bool {
         if !broken(Step::AlarmAddFence) {

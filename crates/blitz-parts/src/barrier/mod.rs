@@ -8,8 +8,8 @@
 //!
 //! # State
 //! Whether the pair is available: decided once per process, and taken back at most once
-//! (BARRIER-4). Per pool ([`Reliance`]): `relied_on`, whether workers rely on it; cleared at most
-//! once, by a sleeper that finds it refused.
+//! (BARRIER-4). Per pool ([`Reliance`]): `relied_on` says whether workers rely on it. It is cleared
+//! at most once, by a sleeper that finds the barrier refused.
 //!
 //! # Invariants
 //! - **BARRIER-1** If thread A does `x = 1; light(); read y` and thread B does
@@ -18,9 +18,9 @@
 //!   BARRIER-1: deques then publish every job and use two ordinary fences.
 //! - **BARRIER-3** If two threads each exchange a word of their own, call `after_exchange` and read
 //!   the other's word, at least one of them sees the other's exchange.
-//! - **BARRIER-4** The system may refuse the barrier later, as a seccomp filter that was installed
-//!   meanwhile does. Then `heavy` returns false, BARRIER-1 does not hold for that call, and
-//!   `available()` is false from then on.
+//! - **BARRIER-4** The system may refuse the barrier later, for example by a seccomp filter that
+//!   was installed meanwhile. Then `heavy` returns false, BARRIER-1 does not hold for that call,
+//!   and `available()` is false from then on.
 //! - **BARRIER-5** If the pair was refused before [`Reliance::notice_refusal`] returns, the light
 //!   sides of the pool have been notified by then, and the caller sees that notification. A
 //!   notified light side and a caller of `heavy` cannot both miss each other, although `heavy` was
@@ -46,26 +46,27 @@
 //! - A thief leaves private forks alone. Only their owner takes them, so the owner needs no fence.
 //! - A sleeper notifies the light sides (`blitz-core/team`): from then on owners publish every fork
 //!   and use ordinary fences, as on systems without the barrier. An owner that has not seen that
-//!   yet may put a task or a fork where the sleeper misses it. The owner is awake and runs the work
-//!   itself. If the owner is stuck in a poll, a worker that the watch wakes runs it: the watch
-//!   looks again and again, is never turned off after a refusal, and sees every store sooner or
-//!   later.
+//!   yet may put a task or a fork where the sleeper misses it. That is no problem: the owner is
+//!   awake and runs the work itself. If the owner is stuck in a poll, a worker that the watch wakes
+//!   runs it: after a refusal the watch is never turned off, and sees every store eventually.
 //! - A fork that was private before stays its owner's until the owner forks again or comes back to
-//!   it: it is not run in parallel. That is the price of a filter that comes later than the pool.
+//!   it: it is not run in parallel. This is the cost of a filter that is installed after the pool
+//!   started.
 //!
 //! The fallbacks of other projects do not work here. `mprotect` on a resident page (folly, HotSpot)
-//! counts on an interrupt of every processor that runs a thread of the process. ARM processors, and
-//! x86-64 ones with INVLPGB under Linux 6.15 and later, invalidate each other's translations
-//! without one. Signals (liburcu) need a number that the program does not use and end its system
-//! calls early. A walk over all processors by `sched_setaffinity` misses those that the caller may
-//! not use. Each of them is a system call that the same filter may forbid.
+//! relies on an interrupt of every processor that runs a thread of the process. ARM processors
+//! invalidate each other's translations without an interrupt, and so do x86-64 processors with
+//! INVLPGB under Linux 6.15 and later. Signals (liburcu) need a signal number that the program does
+//! not use, and interrupt its system calls. A walk over all processors by `sched_setaffinity`
+//! misses those that the caller may not use. Each of them is a system call that the same filter may
+//! forbid.
 //!
 //! # What this does not do
 //! It orders nothing between two `light` sides.
 //!
 //! # Lineage
-//! Linux `membarrier(2)`, PRIVATE_EXPEDITED. It costs 1-14 us where the victims run, so it is kept
-//! off every path that runs often.
+//! Linux `membarrier(2)`, PRIVATE_EXPEDITED. It costs 1-14 us if other threads run, so no path that
+//! runs often uses it.
 
 use crate::prim::{self, Acquire, AtomicBool, Relaxed, Release};
 
@@ -103,8 +104,8 @@ pub fn light() {
 }
 
 /// Orders an exchange that this thread has just done before its loads that follow, as
-/// `fence(SeqCst)` does. Where an exchange is such a fence itself (BARRIER-3) this is only the
-/// compiler's.
+/// `fence(SeqCst)` does. On processors where an exchange is such a fence itself (BARRIER-3), this
+/// is only a compiler fence.
 #[inline(always)]
 #[cfg_attr(blitz_loom, track_caller)]
 pub fn after_exchange() {
@@ -131,12 +132,12 @@ pub struct Reliance {
 }
 
 impl Reliance {
-    /// Creates it: the workers rely on the pair, or never will.
+    /// Creates it. If `relied_on` is false, the workers never rely on the pair.
     pub fn new(relied_on: bool) -> Reliance {
         Reliance { relied_on: AtomicBool::new(relied_on) }
     }
 
-    /// Whether they did at some recent moment.
+    /// Whether the workers relied on the pair at some recent moment.
     pub fn is_on(&self) -> bool {
         self.relied_on.load(Relaxed)
     }

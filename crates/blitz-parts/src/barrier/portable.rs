@@ -2,12 +2,12 @@
 
 use crate::prim::MODELLED;
 
-/// Only the model checker's pair of full fences is as good as the real thing.
+/// Only the model checker's pair of full fences fulfils the contract.
 pub(super) fn available() -> bool {
     MODELLED
 }
 
-/// The fence in the caller is all there is.
+/// There is only the fence in the caller.
 pub(super) fn heavy() -> bool {
     MODELLED
 }

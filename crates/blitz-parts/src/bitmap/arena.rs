@@ -1,4 +1,4 @@
-//! Where tasks are kept: slots that are known by leaf, signal word and bit, and never move.
+//! The arena of tasks: slots that are identified by leaf, signal word and bit, and never move.
 
 use super::bits::Bits;
 use super::tree::{Branch, SummaryTree};
@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Bits of a signal word that stand for slots.
 pub(super) const BITS: usize = SLOTS_PER_SIGNAL;
-/// All of them.
+/// The bits of all slots of a word.
 const ALL: u64 = u64::MAX >> (64 - BITS);
 /// Slots behind one leaf.
 pub(super) const SLOTS_PER_LEAF: usize = SIGNALS_PER_LEAF * BITS;
@@ -84,9 +84,9 @@ pub(super) struct Word {
     /// Bit i: the task in slot i is runnable, and the thread that clears the bit has its queue
     /// entry.
     pub(super) signals: Bits,
-    /// Bit i: slot i is a task's, or in a worker's stock.
+    /// Bit i: slot i belongs to a task, or is in a [`SlotCache`].
     reserved: Bits,
-    /// Made when the first of them is reserved.
+    /// The slots of this word, made when the first of them is reserved.
     slots: OnceLock<Box<[Slot; BITS]>>,
 }
 
@@ -115,7 +115,7 @@ impl Word {
         }
     }
 
-    /// The task in each slot, for dumps: addresses, which may be gone already.
+    /// The task in each slot, for dumps. These are addresses of tasks that may be gone already.
     pub(super) fn tenants(&self) -> impl Iterator<Item = (usize, u32, usize)> + '_ {
         let slots = self.slots.get().map(|slots| slots.iter()).into_iter().flatten();
         slots.enumerate().filter_map(|(bit, slot)| {
@@ -140,7 +140,7 @@ impl Word {
 }
 
 impl Slot {
-    /// Moves a task into the slot, which is the caller's.
+    /// Moves a task into the slot, which belongs to the caller.
     #[inline]
     pub(super) fn move_in(&self, task: NonNull<Header>) {
         self.uses.write();
@@ -161,7 +161,7 @@ impl Slot {
         let is_meant = self.generation() == generation;
         if is_meant {
             self.uses.write();
-            // No exchange: the worker that has run a task is alone with its slot.
+            // No exchange is needed: only the worker that has run a task uses its slot.
             self.generation.store(generation.wrapping_add(1), Relaxed);
             self.task.store(null_mut(), Relaxed);
         }
@@ -183,12 +183,12 @@ pub struct SlotCache {
     next: usize,
 }
 
-/// Which leaves slots are reserved from.
+/// The leaves from which slots are reserved.
 #[derive(Clone, Copy, Debug)]
 enum Whose {
-    /// Those of this worker's partition, one after the other.
+    /// The leaves of this worker's partition, one after the other.
     Worker(usize),
-    /// All, in turn, so that each partition gets its part.
+    /// All leaves in turn, so that each partition gets its share.
     Everybody,
 }
 
@@ -230,7 +230,7 @@ impl SlotCache {
         }
     }
 
-    /// Reserves the free slots of one signal word; false if there are none in any of its leaves.
+    /// Reserves the free slots of one signal word; returns false if no leaf of this cache has any.
     #[cold]
     pub(super) fn refill(&mut self, leaves: &Slots<Leaf>, workers: usize) -> bool {
         let count = leaves.len();

@@ -3,7 +3,7 @@
 use super::{Crew, Event, job};
 use crate::prim::{Step, canary, check, thread};
 
-/// Both jobs come from outside, the first blocks until the second has run.
+/// Both jobs come from outside. The first blocks until the second has run.
 fn injected() {
     let crew = Crew::new(2);
     let workers = [0, 1].map(|worker| {

@@ -62,8 +62,8 @@ fn sleep_1_published_jobs_are_found() {
     check(1_200, Some(2), published);
 }
 
-/// The same by a worker that judges before its fence whether an older public job was announced. The
-/// worker that was notified may have taken that job and gone to sleep since.
+/// As above, but the worker checks before its fence whether an older public job was announced. The
+/// notified worker may have taken that job and gone to sleep since.
 fn judged_too_early() {
     let crew = Crew::new(2);
     let worker = crew.start(1);

@@ -10,7 +10,7 @@ mod none;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 use none as system;
 
-/// Whether the counter can be trusted to tell the time.
+/// Whether the counter is reliable as a clock.
 #[inline]
 pub fn are_trusted() -> bool {
     system::are_trusted()

@@ -1,4 +1,4 @@
-//! No counter that is known to tell the time.
+//! For processors without a counter that is a reliable clock.
 
 pub(super) fn are_trusted() -> bool {
     false

@@ -1,4 +1,4 @@
-//! The ring behind a deque: a power of two of one-word slots.
+//! The ring of a deque: one-word slots, their number a power of two.
 
 use crate::prim::{AtomicPtr, MODELLED, Relaxed, Witness};
 use crate::tuning::DEQUE_KEEPS;
@@ -19,7 +19,7 @@ pub(super) struct Buffer<T> {
 /// The address of a buffer, tagged if the buffer is large and may be freed before the deque.
 pub(super) struct Tagged<T>(*mut Buffer<T>);
 
-/// An address has this bit to spare, for a buffer holds pointers.
+/// This bit of an address is free, because a buffer is aligned for pointers.
 const LARGE: usize = 1;
 
 impl<T> Tagged<T> {
@@ -68,7 +68,7 @@ impl<T> Buffer<T> {
     /// A buffer with room for `needed` items, with the same items at the same indices.
     ///
     /// # Safety
-    /// 1. `old` came from `Box::into_raw`, is alive, and is handed over: the new buffer frees it.
+    /// 1. `old` came from `Box::into_raw` and is alive. The new buffer takes it over and frees it.
     pub(super) unsafe fn replacing(
         old: *mut Buffer<T>,
         top: isize,
@@ -98,7 +98,8 @@ impl<T> Buffer<T> {
         let mut large = waiting;
         let mut at = first;
         loop {
-            // SAFETY: obligation 1. The smallest one is not large, so the row does not end before.
+            // SAFETY: obligation 1. The smallest buffer is not large, so the loop stops before the
+            // row ends.
             let buffer = unsafe { &*at };
             if buffer.len() <= DEQUE_KEEPS {
                 return (large, at);
@@ -137,7 +138,8 @@ impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         let mut at = self.retired.get();
         while !at.is_null() {
-            // SAFETY: the row is this buffer's, and with it gone no thief reads them.
+            // SAFETY: this buffer owns the row, and no thief reads the row once this buffer is
+            // gone.
             let buffer = unsafe { Box::from_raw(at) };
             at = buffer.retired.replace(null_mut());
         }

@@ -3,23 +3,23 @@
 //!
 //! # Who calls it
 //! The owner (one worker thread, through [`Owner`]): `fork`, `take_back` and `take_back_public` for
-//! what lies in a frame of its own stack; `push`, `pop` and, with a `mark`, `pop_above` for
-//! everything else; `publish`. Any thread: `steal`, `steal_if`, `force`, and the methods that
-//! return lengths and counts. Callers: `blitz-core/worker`.
+//! forks in frames of its own stack; `push`, `pop` and, with a `mark`, `pop_above` for other items;
+//! `publish`. Any thread: `steal`, `steal_if`, `force`, and the methods that return lengths and
+//! counts. Callers: `blitz-core/worker`.
 //!
 //! # State
-//! Public items lie in a growing ring, oldest first. Forks that are not public are a list, newest
-//! first, whose links lie in the forks themselves; all of them are newer than everything public. A
-//! public fork stays in the list until its owner takes it back; `published` is the newest of them.
-//! An owner that is about to take back a public fork has already set `newest` to the fork that
-//! `guard` names. In that state nothing is private.
+//! Public items lie in a growing ring, oldest first. Private forks form a list, newest first, whose
+//! links lie in the forks themselves. All of them are newer than all public items. A public fork
+//! stays in the list until its owner takes it back; `published` is the newest of them. An owner
+//! that is about to take back a public fork has already set `newest` to the fork that `guard`
+//! names. In that state nothing is private.
 //!
 //! | word | meaning | who writes |
 //! |---|---|---|
 //! | `top` | oldest public item | thieves and, for the last public item, the owner: by exchange |
 //! | `end` | end of the public part | owner while `busy`; a forcing thief while `force` is 1 |
 //! | `newest` | newest fork that was not taken back; null if there is none | owner |
-//! | `published` | newest of those that are public; null if none is | as `end` |
+//! | `published` | newest public fork; null if there is none | as `end` |
 //! | `guard` | the fork older than `published`, or `nobody()` | as `end` |
 //! | `force` | 1 while a thief forces exposure, or counts | thieves: 0→1 by exchange, back by store |
 //! | `busy` | 1 while the owner changes what thieves change, too | owner |
@@ -50,8 +50,8 @@
 //! - **DEQUE-2** Items leave the owner's end newest first and the thieves' end oldest first.
 //! - **DEQUE-3** A thief only takes items below `end`; the owner takes a fork without an exchange
 //!   only if it was the newest, no thief forced, and `published` was a different fork.
-//! - **DEQUE-4** What the owner wrote before `fork` or `push` is visible to the thief that gets the
-//!   item.
+//! - **DEQUE-4** Everything that the owner wrote before `fork` or `push` is visible to the thief
+//!   that gets the item.
 //! - **DEQUE-5** A buffer that is not large lives as long as the deque: a slow thief may still read
 //!   it. The owner frees a large buffer once it is out of use and no thief reads it. A thief that
 //!   comes later finds another buffer.
@@ -86,9 +86,9 @@
 //! | O17 | `busy` store 0 / load in force | Release / Acquire | itself | the thief sees what the owner did while busy |
 //! | O18 | steal: fence between adding to `readers` and loading `buffer` again | after_exchange | O19 | DEQUE-5: either the thief sees the other buffer or the owner sees the thief |
 //! | O19 | shrink: fence between exchanging `buffer` and loading `readers` | after_exchange | O18 | the same |
-//! | O20 | `readers` subtraction / load in shrink | Release / Acquire | each other | what a thief read it read before the buffer is freed |
+//! | O20 | `readers` subtraction / load in shrink | Release / Acquire | each other | a thief has read its slot before the buffer is freed |
 //! | O21 | `ring` stores and loads | Relaxed | – | a thread that may use it has got it through O10 and O11, O17 or O16 |
-//! | O22 | `buffer` exchange in shrink | Relaxed | O12 | O19 follows. A thief that finds the small ring acquires the store of the large one, whose release sequence the exchange continues and which is younger than the small ring |
+//! | O22 | `buffer` exchange in shrink | Relaxed | O12 | O19 follows. The exchange continues the release sequence of the store of the large ring. So a thief that finds the small ring acquires that store, which came after the small ring was made |
 //!
 //! # What this does not do
 //! It wakes no worker and does not decide when to publish, nor when to shrink. If the owner leaves
@@ -149,7 +149,8 @@ pub struct Deque<T> {
     rings: CachePadded<RingLine<T>>,
 }
 
-/// What the owner touches on every fork: one cache line, written by others only when they force.
+/// Words that the owner uses for every fork: one cache line, which other threads write only when
+/// they force.
 struct OwnerLine<T> {
     newest: AtomicPtr<T>,
     guard: AtomicPtr<T>,
@@ -159,21 +160,21 @@ struct OwnerLine<T> {
     own_top: Counter,
 }
 
-/// What thieves read and what changes when items become public.
+/// Words that thieves read, or that change when items become public.
 struct PublicLine<T> {
     end: AtomicIsize,
     published: AtomicPtr<T>,
     busy: AtomicU32,
     /// The ring's [`Tagged`] address, for thieves.
     buffer: AtomicPtr<Buffer<T>>,
-    /// The same address as it is, for the thread that may change it: it need not mask the tag.
+    /// The same address without the tag, for the thread that may change it.
     ring: AtomicPtr<Buffer<T>>,
 }
 
 /// Fields that matter only after a burst of items.
 struct RingLine<T> {
     readers: AtomicU32,
-    /// The owner's.
+    /// Used by the owner only.
     left: Cell<*mut Buffer<T>>,
 }
 
@@ -183,7 +184,7 @@ unsafe impl<T> Sync for Deque<T> {}
 // SAFETY: as above; moving the deque moves no item.
 unsafe impl<T> Send for Deque<T> {}
 
-/// What a thief got.
+/// The result of a steal.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Steal<T> {
@@ -233,7 +234,7 @@ impl<T> Deque<T> {
     }
 
     /// Takes the oldest public item, if `valid` holds at a moment when the item is in the deque:
-    /// what the owner wrote before it published the item is visible to `valid`.
+    /// everything that the owner wrote before it published the item is visible to `valid`.
     pub fn steal_if(&self, valid: impl FnOnce() -> bool) -> Steal<T> {
         let top = self.top.load(Relaxed);
         if !broken(Step::DequeStealFence) {
@@ -287,7 +288,7 @@ impl<T> Deque<T> {
         (self.top.load(Relaxed) as u64).saturating_sub(self.own.own_top.get())
     }
 
-    /// What is in a slot, or was some time ago.
+    /// Reads a slot; the value may be old.
     #[inline]
     fn read_as_thief(&self, index: isize) -> *mut T {
         let current = Tagged::from_word(self.open.buffer.load(Acquire)); // O12
@@ -298,7 +299,7 @@ impl<T> Deque<T> {
         unsafe { &*current.buffer() }.slot(index).load(Relaxed)
     }
 
-    /// The same for a large ring, which its owner may be about to leave.
+    /// As `read_as_thief`, for a large ring, which its owner may be about to leave.
     #[cold]
     fn read_large(&self, index: isize) -> *mut T {
         let readers = &self.rings.readers;
@@ -314,17 +315,17 @@ impl<T> Deque<T> {
         item
     }
 
-    /// The current ring, for the thread that may change it.
+    /// Returns the current ring, for the thread that may change it.
     fn buffer(&self) -> &Buffer<T> {
-        // SAFETY: the current buffer is alive, and only the caller could leave it.
+        // SAFETY: the current buffer is alive, and only the caller could replace it.
         unsafe { &*self.open.ring.load(Relaxed) } // O21
     }
 }
 
 impl<T: Linked> Deque<T> {
     /// Makes the older half of the private forks public without the owner's help, and arms them
-    /// first as the owner would. Returns whether it made any public. Costs a [`barrier::heavy`],
-    /// and does nothing if that is refused: for owners that sit in a long leaf.
+    /// first as the owner would. Returns whether it made any public. It is for owners that sit in a
+    /// long leaf. Costs a [`barrier::heavy`], and does nothing if that is refused.
     #[cold]
     pub fn force(&self, arm: impl Fn(NonNull<T>)) -> bool {
         let expose = |newest| self.expose(newest, |private| private.div_ceil(2), arm);
@@ -344,18 +345,18 @@ impl<T: Linked> Deque<T> {
         self.public_len() + private
     }
 
-    /// Calls `f` with the newest fork while the owner takes none back and changes nothing that is
-    /// public. Returns `None` if the owner is changing something at this moment, if another thief
-    /// is in here, or if the heavy fence is refused.
+    /// Calls `f` with the newest fork. Meanwhile the owner takes no fork back and does not change
+    /// the public part. Returns `None` if the owner is changing something at this moment, if
+    /// another thief is in here, or if the heavy fence is refused.
     fn beside_owner<R>(&self, f: impl FnOnce(*mut T) -> R) -> Option<R> {
         let force = &self.own.force;
         if force.compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
             return None;
         }
         let fenced = broken(Step::DequeForceFence) || barrier::heavy(); // O8
-        // From here on the owner either was seen busy or waits for `force` to be 0 before it leaves
-        // a fork's frame. Without the fence neither is known, and only the owner may touch private
-        // forks.
+        // From here on either the owner was seen busy, or it waits for `force` to be 0 before it
+        // leaves a fork's frame. Without the fence neither is certain, and only the owner may touch
+        // private forks.
         let result = if fenced && self.open.busy.load(Acquire) == 0 {
             Some(f(self.own.newest.load(Acquire))) // O17, O7
         } else {
@@ -365,11 +366,11 @@ impl<T: Linked> Deque<T> {
         result
     }
 
-    /// The number of forks from `newest` to the last that is not public. The caller is the owner,
-    /// or [`beside_owner`](Self::beside_owner).
+    /// Returns the number of private forks, from `newest` on. The caller is the owner, or
+    /// [`beside_owner`](Self::beside_owner).
     fn count(&self, newest: *mut T) -> usize {
         if newest == self.own.guard.load(Relaxed) {
-            // The owner is about to take the newest public fork back, and waits until we are done.
+            // The owner is about to take the newest public fork back, and waits for this thread.
             return 0;
         }
         let published = self.open.published.load(Relaxed);
@@ -410,7 +411,7 @@ impl<T: Linked> Deque<T> {
         count
     }
 
-    /// `fork` is the newest public one from now on.
+    /// Makes `fork` the newest public fork.
     fn set_published(&self, fork: *mut T) {
         let guard = if fork.is_null() { nobody() } else { older(fork) };
         self.own.guard.store(guard, Relaxed);
@@ -446,7 +447,7 @@ impl<T: Linked> Deque<T> {
     }
 }
 
-/// The fork before `fork`, for a thread that may follow links (DEQUE-8).
+/// Returns the fork before `fork`, for a thread that may follow links (DEQUE-8).
 fn older<T: Linked>(fork: *mut T) -> *mut T {
     match NonNull::new(fork) {
         // SAFETY: the fork is in the list, so it is alive, and its link was written when it came

@@ -1,4 +1,4 @@
-//! Takes in jobs from outside: a Treiber stack whose jobs are taken all at once.
+//! Receives jobs from outside: a Treiber stack whose jobs are taken all at once.
 //!
 //! # Who calls it
 //! Any thread pushes; workers take. Callers: `blitz-core/pool`, `blitz-core/worker/find`.
@@ -24,7 +24,7 @@
 //! |---|---|---|---|---|
 //! | O1 | exchange in `push` | AcqRel | O2 | INJECT-3, also for the jobs below |
 //! | O2 | `swap(null)` | AcqRel | O1 | INJECT-3 |
-//! | O3 | `is_empty` | Relaxed | – | it is a hint whether O2 is worth it; a worker that is about to sleep looks after a fence (`sleep`) |
+//! | O3 | `is_empty` | Relaxed | – | it is only a hint whether to try O2; a worker that is about to sleep looks after a fence (`sleep`) |
 //!
 //! # What this does not do
 //! It wakes no worker. It never takes one job alone: a taker that pops its node with an exchange

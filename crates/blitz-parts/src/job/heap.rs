@@ -18,8 +18,8 @@ impl<F: FnOnce()> HeapJob<F> {
     /// Moves `closure` to the heap and returns it as work. It leaks if it is never run.
     ///
     /// # Safety
-    /// 1. What `closure` borrows lives until it has run.
-    /// 2. If another thread may run it, it may be sent there.
+    /// 1. All that `closure` borrows lives until the closure has run.
+    /// 2. If another thread may run it, the closure is `Send`.
     /// 3. `closure` does not unwind.
     pub unsafe fn into_work(closure: F) -> Work {
         let job = stock::alloc(Self::MEMORY).cast::<Self>();
@@ -29,7 +29,7 @@ impl<F: FnOnce()> HeapJob<F> {
         unsafe { Work::new(job.cast()) }
     }
 
-    /// What `Work::run` calls.
+    /// The function that `Work::run` calls.
     ///
     /// # Safety
     /// As for [`Work::new`], with a header that begins a `HeapJob<F>`.
@@ -39,7 +39,7 @@ impl<F: FnOnce()> HeapJob<F> {
         let closure = unsafe { &raw const (*job).closure };
         // SAFETY: `into_work` wrote it, and by JOB-1 it is moved out once.
         let closure = unsafe { closure.read() };
-        // SAFETY: `into_work` allocated it, of this kind, and what was in it has moved out.
+        // SAFETY: `into_work` allocated it with this layout, and its contents have moved out.
         unsafe { stock::dealloc(header.cast(), &const { Self::MEMORY }) };
         closure();
     }

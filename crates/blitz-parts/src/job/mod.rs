@@ -7,8 +7,8 @@
 //! | where | value | meaning |
 //! |---|---|---|
 //! | header | `run` | how to run this kind of job |
-//! | header | `next` | link while in an injector, or to the fork before this one; otherwise not even initialised |
-//! | header | `latch` | of a fork, once it is published; otherwise not even initialised |
+//! | header | `next` | link while in an injector, or to the fork before this one; otherwise uninitialised |
+//! | header | `latch` | of a fork, once it is published; otherwise uninitialised |
 //! | stack job | closure | until run |
 //! | stack job | result | written by the runner, then the latch is set |
 //!
@@ -57,7 +57,7 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-/// How a kind of job runs. It is passed its runner if waiters may follow the runner.
+/// How a kind of job runs. The second argument is the runner, if waiters may follow it.
 type RunFn = unsafe fn(NonNull<Header>, Option<Runner>);
 
 /// The first field of every job.
@@ -127,7 +127,7 @@ impl Header {
     }
 }
 
-// SAFETY: it is one link, read as it was written. Callers are obliged to do so at the right time.
+// SAFETY: the link is read as it was written. The obligations of callers ensure the right order.
 unsafe impl Linked for Header {
     #[inline(always)]
     unsafe fn set_older(this: NonNull<Header>, older: *mut Header) {
@@ -150,11 +150,11 @@ unsafe impl Linked for Header {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Work(NonNull<Header>);
 
-// SAFETY: the makers of jobs have to pass `Send` closures.
+// SAFETY: the code that creates jobs has to pass `Send` closures.
 unsafe impl Send for Work {}
 
 impl Work {
-    /// The job behind `header`.
+    /// Creates the word of the job with this header.
     ///
     /// # Safety
     /// 1. `header` begins a live job that stays in place until it has run.
@@ -170,12 +170,12 @@ impl Work {
         self.0
     }
 
-    /// Runs the job. `runner` is noted where a waiter can see it, if the job has a waiter.
+    /// Runs the job. If the job has a waiter, `runner` is stored where the waiter can see it.
     #[inline]
     pub fn run(self, runner: Option<Runner>) {
         // SAFETY: the header is live until the job has run (obligation 1).
         let run = unsafe { self.0.as_ref() }.run;
-        // SAFETY: `self` is used up, so this is the only run (JOB-1).
+        // SAFETY: `self` is consumed, so this is the only run (JOB-1).
         unsafe { run(self.0, runner) };
     }
 }

@@ -32,15 +32,15 @@ impl<L: Latch> Signal for L {
     }
 }
 
-/// A fork's signal: the latch in the header, which is there if a thread other than the owner runs
-/// the fork (JOB-5). A fork that stays private never pays for it.
+/// A fork's signal: the latch in the header. It is initialised if a thread other than the owner
+/// runs the fork (JOB-5). A fork that stays private never pays for it.
 #[derive(Debug)]
 pub struct Armed;
 
 impl Signal for Armed {
     unsafe fn signal(header: NonNull<Header>, _this: *const Self) {
-        // SAFETY: a runner that runs a fork through its word took it from a deque where it was
-        // published.
+        // SAFETY: a fork that is run through its word came from a deque, where it was published and
+        // armed.
         let latch: *const JobLatch = unsafe { Header::latch(header) };
         // SAFETY: obligation 1 is passed on.
         unsafe { JobLatch::set(latch) };
@@ -82,17 +82,17 @@ where
     /// # Safety
     /// 1. The job stays in place and alive until it was taken back or its latch was seen set.
     /// 2. The word is used for one run only.
-    /// 3. If another thread may take it, `F` and `R` are fit to be sent there.
+    /// 3. If another thread may take it, `F` and `R` may be sent there.
     #[inline(always)]
     pub unsafe fn as_work(&self) -> Work {
         // SAFETY: obligations 1 and 2 are passed on.
         unsafe { Work::new(self.header()) }
     }
 
-    /// The word by which a deque knows the job.
+    /// The word that stands for the job in a deque.
     #[inline(always)]
     pub fn header(&self) -> NonNull<Header> {
-        // Not from `&self.header`: the pointer must be good for the whole job.
+        // Not from `&self.header`: the pointer must be valid for the whole job.
         NonNull::from(self).cast()
     }
 
@@ -102,7 +102,7 @@ where
         &self.latch
     }
 
-    /// Runs the closure on the spot.
+    /// Runs the closure here.
     ///
     /// # Safety
     /// 1. The job's word was taken back, so no other thread runs it.
@@ -127,7 +127,7 @@ where
         unsafe { slot.assume_init_read() }
     }
 
-    /// What `Work::run` calls.
+    /// The function that `Work::run` calls.
     ///
     /// # Safety
     /// As for [`Work::new`], with a header that begins a `StackJob<L, F, R>`.

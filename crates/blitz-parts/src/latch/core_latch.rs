@@ -14,7 +14,7 @@ pub struct CoreLatch {
     word: AtomicU32,
 }
 
-/// What a notifier found, and so what it has to do.
+/// The duty of a notifier.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {

@@ -28,7 +28,7 @@ impl<L: Latch> CountLatch<L> {
         self.left.load(Relaxed)
     }
 
-    /// What the waiter waits for.
+    /// Returns the latch that the waiter waits for.
     pub fn inner(&self) -> &L {
         &self.inner
     }
@@ -38,10 +38,11 @@ impl<L: Latch> Latch for CountLatch<L> {
     /// One decrement; the last one sets the inner latch (LATCH-4).
     unsafe fn set(this: *const Self) {
         let order = if broken(Step::CountAcquire) { Relaxed } else { AcqRel };
-        // SAFETY: `this` is live until the last decrement, and ours is still owed (obligation 1).
+        // SAFETY: `this` is live until the last decrement, and the caller's decrement is still
+        // missing (obligation 1).
         let old = unsafe { (*this).left.fetch_sub(1, order) }; // O4
         if old == 1 {
-            // SAFETY: ours was the last; the waiter waits for the inner latch.
+            // SAFETY: this was the last decrement; the waiter waits for the inner latch.
             let inner = unsafe { &raw const (*this).inner };
             // SAFETY: the inner latch is live until it is set.
             unsafe { L::set(inner) };

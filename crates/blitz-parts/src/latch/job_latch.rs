@@ -49,7 +49,7 @@ impl JobLatch {
         JobLatch { word: AtomicU64::new(0), bed }
     }
 
-    /// Where the worker that waits sleeps.
+    /// The bed of the worker that waits.
     pub fn bed(&self) -> NonNull<Bed> {
         self.bed
     }
@@ -64,7 +64,7 @@ impl JobLatch {
     /// SET → UNSET, for a latch that is set again and again. Only the worker that waits for it may
     /// call this, and not during a wait.
     pub fn reset(&self) {
-        // Orders the setter's writes before what the worker does next.
+        // Orders the setter's writes before the worker's next steps.
         self.word.swap(0, AcqRel);
     }
 

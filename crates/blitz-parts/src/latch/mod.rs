@@ -2,7 +2,7 @@
 //!
 //! # Who calls it
 //! [`CoreLatch`] is a worker's own word, used by `sleep`. A worker waits for a [`JobLatch`], a
-//! foreign thread for a [`OnceLatch`]; a [`CountLatch`] is either of them after N decrements.
+//! foreign thread for a [`OnceLatch`]; a [`CountLatch`] sets either of them after N decrements.
 //! Callers: `blitz-core/ops`.
 //!
 //! # State
@@ -37,8 +37,8 @@
 //! - **LATCH-5** Exactly one notifier sees SLEEPING. Only that one has the duty to wake the worker
 //!   and to decrement the sleepers. A worker leaves every path with its word UNSET.
 //! - **LATCH-6** What a worker did before it became SLEEPY is visible to a thread that sees it
-//!   SLEEPY or SLEEPING. So a thread that finds all workers asleep, and then no work, may rely on
-//!   that.
+//!   SLEEPY or SLEEPING. So a thread that finds all workers asleep, and then finds no work, knows
+//!   that there is none.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -47,11 +47,11 @@
 //! | O2 | probe | Acquire | O1 | LATCH-1 |
 //! | O3 | exchanges on the core word | AcqRel | each other | the sleeper sees what its notifier posted |
 //! | O4 | `fetch_sub` of the count | AcqRel | itself | LATCH-4 |
-//! | O5 | runner bits | Relaxed | – | a hint, validated by the reader in other ways |
+//! | O5 | runner bits | Relaxed | – | a hint; the reader checks it in other ways |
 //! | O6 | exchange UNSET to WAITING on a once latch | Relaxed | – | a setter that finds WAITING reads no data of the waiter, and the waiter leaves through O2 |
 //! | O7 | exchange UNSET to SLEEPING on a job latch, and back | AcqRel; Relaxed if it fails | O1 | a setter that finds SLEEPING sees the worker's word SLEEPY; a worker that finds SET probes (O2) |
 //! | O8 | exchange UNSET to SLEEPY / load by an observer | Release / Acquire | each other | LATCH-6 |
-//! | O9 | load that ends a sleep | Relaxed | – | the worker then acquires by `wake_up` (O3), and passes `sleep`'s fences before it relies on others looking |
+//! | O9 | load that ends a sleep | Relaxed | – | the worker then acquires by `wake_up` (O3), and passes `sleep`'s fences before it relies on other workers |
 //!
 //! [`OnceLatch::wait`] spins and yields before it blocks, if that has paid off so far
 //! (`park/habit`). This only affects speed, so it is left out under the model checker.

@@ -11,8 +11,8 @@ const SET: u32 = 2;
 
 /// A latch that one thread outside the pool waits for.
 ///
-/// The word is counted, because the setter still has to wake the waiter through it after the waiter
-/// may have seen SET and returned.
+/// The word is counted, because the setter wakes the waiter through it at a moment when the waiter
+/// may have seen SET already and returned.
 #[derive(Debug, Default)]
 pub struct OnceLatch {
     word: Arc<AtomicU32>,

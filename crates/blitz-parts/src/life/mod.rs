@@ -1,8 +1,8 @@
-//! Counts what keeps a pool at work. Exactly one thread gets each duty at its end.
+//! Counts the reasons that keep a pool running. At its end, each duty goes to exactly one thread.
 //!
 //! # Who calls it
 //! Holders of the pool: its handle, detached jobs, closures that block, shielded sections of tasks.
-//! Workers, when they begin and when they leave. Threads that wake a task of a team which is being
+//! Workers, when they begin and when they leave. Threads that wake a task of a team that is being
 //! dropped. Callers: `blitz-core/worker/shutdown`, `blitz-core/sched/end`,
 //! `blitz-core/task/shield`.
 //!
@@ -12,7 +12,7 @@
 //! | `holds` | reasons to work: the handle, each job that no caller waits for, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`] | [`Life::release`] |
 //! | `task_holds` | reasons to poll tasks: the handle, each section | [`Life::try_hold_tasks`] | [`Life::release_with_tasks`] |
 //! | `closing` | the handle is gone | [`Life::close`], once | never |
-//! | `holds`, highest bit | the count was zero: workers have been told to stop | the release that found it | never |
+//! | `holds`, highest bit | the count reached zero: workers have been told to stop | the release that found it | never |
 //! | `leaving` | workers that have not left, and the handle | – | [`Life::leave`] |
 //! | `late` | threads that leave a task to the thread that drops the team, or cancel tasks beside blocked workers at the end | [`Life::come_late`] | the same |
 //! | `started` | worker threads that have not begun, and the builder | – | [`Life::count_in`] |
@@ -39,8 +39,8 @@
 //!   caller sees what all holders wrote before they released.
 //! - **LIFE-3** The workers do not stop while a section has a hold of the tasks: when they are told
 //!   to stop, tasks have ended.
-//! - **LIFE-4** If a hold is there when tasks end, the thread that ended them gets the duty to
-//!   cancel them, and a hold for that. If [`Life::try_hold`] grants a hold after the end of tasks,
+//! - **LIFE-4** If there is a hold when tasks end, the thread that ended them gets the duty to
+//!   cancel them, together with a hold. If [`Life::try_hold`] grants a hold after the end of tasks,
 //!   it returns `AfterTasks`. A thread that finds that tasks have ended sees what their holders
 //!   wrote before they released.
 //! - **LIFE-5** Exactly one participant is the last to leave. It sees what the others wrote before
@@ -63,9 +63,9 @@
 //! | O3 | `hold` | Relaxed | – | the caller has a hold, or leaves; the count goes down by O1 |
 //! | O4 | `task_holds` load | Acquire | O1 | LIFE-4: a task is cancelled after what the holders did |
 //! | O5 | `leaving` exchange | AcqRel | itself | LIFE-5 |
-//! | O6 | fence after `closing` was stored | SeqCst | O7 | LIFE-6: neither can miss the other |
+//! | O6 | fence after `closing` was stored | SeqCst | O7 | LIFE-6: they cannot both miss each other |
 //! | O7 | fence before `closing` is loaded | SeqCst | O6 | the same |
-//! | O8 | `closing` store, load | Relaxed | – | it carries no data; without the fences some load sees it |
+//! | O8 | `closing` store, load | Relaxed | – | it carries no data; a load sees it eventually, even without the fences |
 //! | O9 | `late` up, before the task is left | Relaxed | the taker's synchronisation with the queue | LIFE-7: the taker of the task sees the count |
 //! | O10 | `late` down, load | AcqRel, Acquire | each other | LIFE-7 |
 //! | O11 | `holds`: the exchange that sets the highest bit | Relaxed | itself, O2 | exchanges of one word have one order. LIFE-2: one winner, which has acquired all releases by O1; LIFE-1: no hold is granted beside one of a worker that leaves |
@@ -81,8 +81,8 @@
 //! It does not know what a hold is for.
 //!
 //! # Lineage
-//! Reference counts with duties, as in `task/state`. Raising a count unless it is zero is what
-//! `Weak::upgrade` does.
+//! Reference counts with duties, as in `task/state`. Like `Weak::upgrade`, it raises a count unless
+//! that is zero.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -95,7 +95,7 @@ use crate::prim::{
 };
 use crossbeam_utils::CachePadded;
 
-/// The counts that keep one pool at work.
+/// The counts that keep one pool running.
 #[derive(Debug)]
 pub struct Life {
     holds: CachePadded<Holds>,
@@ -205,8 +205,8 @@ impl Life {
     }
 
     /// Adds a hold for a thread that is not a worker. Refuses it once the handle is gone, because
-    /// such threads could keep the pool for ever. Grants it all the same if `inside` returns true:
-    /// then a closure of the pool itself asks.
+    /// such threads could keep the pool for ever. Grants it nevertheless if `inside` returns true:
+    /// then the caller is a closure of the pool itself.
     pub fn try_hold(&self, inside: impl FnOnce() -> bool) -> Held {
         if self.is_closing() && !inside() || !self.hold_at_work() {
             Held::Refused
@@ -217,8 +217,8 @@ impl Life {
         }
     }
 
-    /// Adds a hold and one of the tasks, for a section. Refuses both once tasks have ended, or the
-    /// handle is gone, unless the caller is `inside` of another section.
+    /// Adds a hold and a hold of the tasks, for a section. Refuses both once tasks have ended, or
+    /// once the handle is gone, unless the caller is `inside` of another section.
     pub fn try_hold_tasks(&self, inside: impl FnOnce() -> bool) -> TasksHeld {
         let refused = TasksHeld::Refused(Released::NotLast);
         if self.is_closing() && !inside() {
@@ -244,7 +244,7 @@ impl Life {
     /// Gives up a hold.
     pub fn release(&self) -> Released {
         let is_zero = self.holds.sub();
-        // A worker that leaves may bring the count up and down again.
+        // A worker that leaves may raise and lower the count again.
         let is_first = || broken(Step::LifeStopsOnce) || self.holds.stop();
         if is_zero && is_first() { Released::Last } else { Released::NotLast }
     }
@@ -256,7 +256,7 @@ impl Life {
         match early.unwrap_or_else(|| self.release()) {
             // Workers that stop cancel tasks themselves.
             Released::Last => TasksReleased::Stop,
-            // This sees a hold that came between these two steps: its holder may wait for a task.
+            // This sees a hold that came between the two steps, whose holder may wait for a task.
             Released::NotLast if tasks_end && self.hold_at_work() => TasksReleased::Cancel,
             Released::NotLast => TasksReleased::NotLast,
         }
@@ -293,8 +293,8 @@ impl Life {
         self.closing.load(Relaxed) // O8
     }
 
-    /// The same for a worker that may have finished a task, and looks for the last time before it
-    /// sleeps (LIFE-6).
+    /// As [`is_closing`](Self::is_closing), for a worker that may have finished a task, at its last
+    /// look before it sleeps (LIFE-6).
     pub fn is_closing_at_last(&self) -> bool {
         if !broken(Step::LifeSeesFence) {
             fence(SeqCst); // O7
@@ -323,7 +323,7 @@ impl Life {
     pub fn discharge(&self) {
         let before = self.leaving.fetch_sub(1, Relaxed); // O13
         debug_assert!(before > 1, "it was the last one");
-        // This was not the last count: the handle or a worker has not ended.
+        // This is not the last count, because the handle or a worker has not ended.
         let _ = self.count_out();
     }
 
@@ -332,7 +332,7 @@ impl Life {
         self.leaving.load(Relaxed) // O12
     }
 
-    /// Calls `leave`, which leaves a task of the team to the thread that drops the team. The task
+    /// Calls `leave`, which hands a task of the team to the thread that drops the team. The task
     /// keeps the team alive until it is taken; the count keeps it alive until `leave` is done. The
     /// team may be gone when this returns.
     pub fn come_late(&self, leave: impl FnOnce()) {
@@ -347,7 +347,7 @@ impl Life {
         self.late.fetch_sub(1, order); // O10
     }
 
-    /// Whether a latecomer is inside of the team. For the thread that drops the team, after it has
+    /// Whether a latecomer is inside the team. For the thread that drops the team, after it has
     /// taken the tasks of latecomers.
     pub fn anyone_late(&self) -> bool {
         self.late.load(Acquire) > 0 // O10
@@ -355,7 +355,7 @@ impl Life {
 
     /// Notes that a worker thread, or the builder, has begun.
     pub fn count_in(&self) {
-        // SAFETY: the latch is ours and so alive; each participant gives up its own count.
+        // SAFETY: the latch is a part of `self` and alive; each participant gives up its own count.
         unsafe { CountLatch::set(&raw const self.started) };
     }
 
@@ -378,7 +378,7 @@ impl Life {
     }
 }
 
-/// The bit of a count that grants nothing any more.
+/// The bit of a count that grants no more holds.
 const STOPPED: usize = 1 << (usize::BITS - 1);
 
 /// A count of holds. Each access is a step of its own for the model checker.
@@ -389,7 +389,7 @@ struct Holds {
 }
 
 impl Holds {
-    /// A count of one, the handle's.
+    /// Creates a count of one, for the handle.
     fn new() -> Holds {
         Holds { count: AtomicUsize::new(1), turns: Turns::default() }
     }
@@ -401,11 +401,11 @@ impl Holds {
         self.count.fetch_add(1, Relaxed); // O3
     }
 
-    /// Adds one, unless there is none; returns whether there was.
+    /// Adds one unless the count is zero; returns whether it did.
     fn add_unless_zero(&self) -> bool {
         self.turns.take();
         let mut seen = self.count.load(Relaxed);
-        // If the bit is set, the holds are those of workers that leave.
+        // If the bit is set, only workers that leave have holds.
         while (1..STOPPED).contains(&seen) {
             self.turns.take();
             match self.count.compare_exchange(seen, seen + 1, AcqRel, Relaxed) {

@@ -1,4 +1,4 @@
-//! Holds the task that a worker scheduled last. Its data are still in the cache, so it runs next.
+//! Holds the task that a worker scheduled last. Its data is still in the cache, so it runs next.
 //!
 //! # Who calls it
 //! Its worker: `put`, `take`. The thread that relieves a worker stuck in one poll: `take`.
@@ -94,8 +94,8 @@ impl LifoSlot {
                 self.task.store(null_mut(), Relaxed);
                 return taken(seen);
             }
-            // It never writes null over null, so each null but the first comes from a thread that
-            // took a task.
+            // It never writes null over null. So each null except the first comes from a thread
+            // that took a task.
             self.turns.take();
             match self.task.compare_exchange(seen, null_mut(), Acquire, Relaxed) {
                 Ok(task) => return taken(task), // O2
@@ -112,7 +112,7 @@ impl LifoSlot {
     }
 }
 
-/// What an exchange took out of a slot.
+/// Converts the word that an exchange took out of a slot.
 fn taken(task: *mut Header) -> Option<Runnable> {
     // SAFETY: it came from `Runnable::into_raw`, and by LIFO-1 it leaves the slot once.
     NonNull::new(task).map(|task| unsafe { Runnable::from_raw(task) })

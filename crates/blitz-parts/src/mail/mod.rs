@@ -1,9 +1,8 @@
 //! Jobs for one worker. Each runs once, on that worker or, if it has left, on the sender.
 //!
 //! # Who calls it
-//! Any thread: [`Mailbox::post`]. The worker whose mailbox it is: [`Mailbox::take_all`]; when it
-//! leaves for good, it or the thread that stands in for it: [`Mailbox::disown`]. Caller:
-//! `blitz-core/worker`.
+//! Any thread: [`Mailbox::post`]. The mailbox's worker: [`Mailbox::take_all`]. When the worker
+//! leaves for good, it or its substitute: [`Mailbox::disown`]. Caller: `blitz-core/worker`.
 //!
 //! # State
 //! | word | meaning | who sets | who clears |
@@ -21,8 +20,8 @@
 //! # Invariants
 //! - **MAIL-1** Each posted job is handed out once: to the worker while it is there, to the thread
 //!   that disowns the mailbox, or to a sender that finds it gone.
-//! - **MAIL-2** No job is left once `disown` and every `post` have returned and the jobs that they
-//!   handed out have run, although the worker does not come back.
+//! - **MAIL-2** Once `disown` and every `post` have returned and the jobs that they handed out have
+//!   run, no job is left, although the worker does not come back.
 //! - **MAIL-3** What a sender wrote before `post` is visible to the thread that gets the job.
 //!
 //! # Orderings
@@ -33,7 +32,8 @@
 //! | O3 | `gone` store, load | Relaxed | – | it carries no data: jobs are handed over by the injector (INJECT-3) |
 //!
 //! # What this does not do
-//! It wakes no worker and runs no job: its result tells the sender which of the two to do.
+//! It wakes no worker and runs no job: the result of `post` tells the sender which of the two to
+//! do.
 //!
 //! # Lineage
 //! The store-fence-load pair of `sleep`, around `inject`.
@@ -54,7 +54,7 @@ pub struct Mailbox {
     gone: AtomicBool,
 }
 
-/// What became of a job that was posted.
+/// The result of posting a job.
 #[must_use = "the worker has to be notified, or its mail to be run"]
 pub enum Posted {
     /// The worker will find it: the sender notifies the worker.

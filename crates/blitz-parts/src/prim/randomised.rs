@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Stands between two idle rounds. Yields now and then: a thread of high priority would otherwise
+/// Stands between two idle rounds. Yields now and then: otherwise a thread of high priority would
 /// keep the threads that it waits for from running. If it always yielded, it would never fall
 /// asleep beside another thread.
 pub fn relax() {
@@ -26,16 +26,16 @@ pub fn relax() {
     }
 }
 
-/// Stores a value in an atomic that is about to be freed, by which late users are found.
+/// Stores a value in an atomic that is about to be freed, so that late uses are found.
 pub fn poison(atomic: &mut AtomicU64, value: u64) {
     *atomic.get_mut() = value;
 }
 
-/// Names the seed to replay: that one is explored, and no other.
+/// The variable with the seed to replay: only that seed is explored.
 const SEED: &str = "BLITZ_SHUTTLE_SEED";
 /// How many schedules one seed stands for, with either scheduler.
 const PER_SEED: usize = 20;
-/// After so many steps an execution will not end any more.
+/// An execution with more steps is assumed never to end.
 const STEPS_MAX: usize = 200_000;
 /// How many executions a canary may take to find its failure.
 const CANARY_EXECUTIONS: usize = 20_000;
@@ -87,7 +87,7 @@ fn run<M: Fn() + Sync + Send + 'static>(
     config.failure_persistence = shuttle::FailurePersistence::None;
     config.max_steps = shuttle::MaxSteps::FailAfter(STEPS_MAX);
     config.silence_warnings = true;
-    // After a failure the steps of other threads say nothing.
+    // After a failure the steps of other threads do not matter.
     config.ungraceful_shutdown_config.immediately_return_on_panic = true;
     shuttle::Runner::new(scheduler, config).run(move || {
         reset_system();
@@ -110,7 +110,7 @@ pub fn check_replay(model: impl Fn() + Sync + Send + 'static) -> u64 {
     sum.get()
 }
 
-/// Sums up each question to a scheduler, and each answer.
+/// Computes a checksum of all questions to a scheduler and its answers.
 struct Summed<S> {
     scheduler: S,
     sum: Rc<Cell<u64>>,

@@ -25,7 +25,7 @@ std::thread_local! {
 /// By how much the clock advances whenever a thread reads it.
 const TICK: Duration = Duration::from_micros(1);
 
-/// An execution begins.
+/// Resets the state at the beginning of an execution.
 pub(super) fn reset_system() {
     NOW.set(Duration::ZERO);
     STANDS_STILL.set(false);
@@ -33,12 +33,13 @@ pub(super) fn reset_system() {
     UNPARKED.take();
 }
 
-/// No timeout is over until the end of this execution.
+/// Makes no timeout expire until the end of this execution.
 pub fn let_time_stand_still() {
     STANDS_STILL.set(true);
 }
 
-/// No builder starts a thread until the end of this execution, as on a system that has too many.
+/// Makes every start of a thread fail until the end of this execution, as on a system with too many
+/// threads.
 pub fn let_no_thread_start() {
     STARTS_NONE.set(true);
 }
@@ -130,12 +131,12 @@ fn take_unparked() -> bool {
 pub struct Condvar(Arc<shuttle::sync::Condvar>);
 
 impl Condvar {
-    /// As there.
+    /// As in the standard library.
     pub fn new() -> Condvar {
         Condvar::default()
     }
 
-    /// As there.
+    /// As in the standard library.
     ///
     /// # Errors
     /// As there.

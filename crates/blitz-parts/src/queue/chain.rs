@@ -1,4 +1,4 @@
-//! A row of tasks that moves between queues in one piece.
+//! An array of tasks that moves between queues in one piece.
 
 use crate::prim::model_has_failed;
 use crate::task::{Header, Runnable};
@@ -6,21 +6,19 @@ use crate::tuning::CHAIN_KEEPS;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
 
-/// An owned row of tasks, oldest first. A task that is still in the row when it is dropped is
-/// cancelled.
+/// An owned array of tasks, oldest first. Dropping it cancels the tasks in it.
 ///
-/// The row is made of pointers and not linked through the tasks: thousands of tasks are no longer
-/// in the cache when they are taken apart, and a thread that follows links waits for one task after
-/// the other.
+/// It holds pointers, and is not linked through the tasks. Of thousands of tasks most are no longer
+/// in the cache, and a thread that follows links would wait for one task after the other.
 #[derive(Debug, Default)]
 #[must_use = "the tasks of a chain that is dropped are cancelled"]
 pub struct Chain {
-    /// Each came from `Runnable::into_raw`. Not entries themselves, which could not be copied in
-    /// one piece.
+    /// Each came from `Runnable::into_raw`. Not `Runnable`s, which could not be copied in one
+    /// piece.
     tasks: VecDeque<NonNull<Header>>,
 }
 
-// SAFETY: it holds what entries hold, which may be sent.
+// SAFETY: it holds queue entries, which may be sent.
 unsafe impl Send for Chain {}
 
 impl Chain {
@@ -34,7 +32,7 @@ impl Chain {
         Chain::default()
     }
 
-    /// These tasks, and room for one more.
+    /// Creates a chain of these tasks, with room for one more.
     pub(crate) fn of(tasks: impl ExactSizeIterator<Item = Runnable>) -> Chain {
         let mut row = VecDeque::with_capacity(tasks.len() + 1);
         row.extend(tasks.map(Runnable::into_raw));
@@ -53,18 +51,18 @@ impl Chain {
         self.tasks.is_empty()
     }
 
-    /// Puts a task behind the newest.
+    /// Appends a task.
     pub fn push(&mut self, task: Runnable) {
         self.tasks.push_back(task.into_raw());
     }
 
-    /// Puts all tasks of `newer` behind the newest.
+    /// Appends all tasks of `newer`.
     pub fn append(&mut self, mut newer: Chain) {
         self.tasks.append(&mut newer.tasks);
     }
 
     /// Takes out the `count` oldest tasks, or all if there are fewer. Taking all of them also gives
-    /// up the memory of a long row.
+    /// up the memory of a long chain.
     pub fn split_front(&mut self, count: usize) -> Chain {
         if count >= self.len() && self.tasks.capacity() > CHAIN_KEEPS {
             return core::mem::take(self);
@@ -86,7 +84,7 @@ impl Iterator for Chain {
     #[inline]
     fn next(&mut self) -> Option<Runnable> {
         let task = self.tasks.pop_front()?;
-        // SAFETY: it came from `into_raw`, and has just left the row.
+        // SAFETY: it came from `into_raw`, and has just left the chain.
         Some(unsafe { Runnable::from_raw(task) })
     }
 

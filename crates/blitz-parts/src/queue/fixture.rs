@@ -20,7 +20,7 @@ pub(crate) fn run(task: Runnable) {
 #[derive(Clone, Copy)]
 struct Nobody;
 
-// SAFETY: it points to nothing, and nothing of it is ever called.
+// SAFETY: it points to nothing, and its methods are never called.
 unsafe impl Scheduler for Nobody {
     fn schedule(&self, _: Runnable) {
         unreachable!("nobody wakes it")
@@ -35,15 +35,15 @@ unsafe impl Scheduler for Nobody {
     }
 }
 
-/// Tasks that do nothing and are known by their numbers, from zero on.
+/// Tasks that do nothing and are identified by numbers from zero on.
 ///
-/// They are plain addresses here. So a task that no taker got, or that two got, makes the test fail
-/// before the task is dropped twice or outside of the model checker.
+/// They are plain addresses here. So if no taker or two takers get a task, the test fails before
+/// the task is dropped twice or outside the model checker.
 #[derive(Clone)]
 pub(crate) struct Numbered(Vec<NonNull<Header>>);
 
-// SAFETY: the addresses are only compared, and made tasks where a test says that no other thread
-// has them.
+// SAFETY: the addresses are only compared. They become tasks again only where a test ensures that
+// no other thread has them.
 unsafe impl Send for Numbered {}
 // SAFETY: as above.
 unsafe impl Sync for Numbered {}
@@ -55,7 +55,7 @@ impl Numbered {
 
     /// The task of this number, for the caller to put into a queue.
     pub(crate) fn give(&self, number: usize) -> Runnable {
-        // SAFETY: `new` or `take` made it an address, and tests give each task to one queue.
+        // SAFETY: `new` or `take` turned it into an address, and tests give each task to one queue.
         unsafe { Runnable::from_raw(self.0[number]) }
     }
 

@@ -1,4 +1,4 @@
-//! The global task queue: tasks from outside of the pool, and tasks that do not fit into a ring.
+//! The global task queue: tasks from outside the pool, and tasks that do not fit into a ring.
 //! First in, first out; each task leaves once, or is refused.
 //!
 //! # Who calls it
@@ -15,7 +15,7 @@
 //! - **QUEUE-1** Every task that `push` or `push_chain` took leaves once, by `pop_batch` or by
 //!   `close`.
 //! - **QUEUE-2** Tasks leave oldest first, in batches of at most the size asked for.
-//! - **QUEUE-3** After `close` nothing enters: the task goes back to its pusher, and `len` stays 0.
+//! - **QUEUE-3** After `close` no task enters: it goes back to its pusher, and `len` stays 0.
 //! - **QUEUE-4** `len` is the number of tasks whenever no thread holds the lock; a push returns
 //!   whether it was zero before.
 //! - **QUEUE-5** What was written before `push` is visible to the taker of the task.
@@ -29,13 +29,13 @@
 //!
 //! # What this does not do
 //! It wakes no worker, and it has no limit. It never runs, polls or drops a task while it holds the
-//! lock. A push may have to move the row to a place twice as large.
+//! lock. A push may have to move the tasks to an array twice as large.
 //!
 //! # Lineage
 //! The tasks document of `docs/coverage.md`: tasks under a mutex, batches that are fair to the
 //! other workers. A lock is cheap here because whole batches enter and leave under it. The document
-//! links the tasks through their headers. A row of pointers moves tasks without touching them,
-//! which matters for thousands of tasks that are not in the cache.
+//! links the tasks through their headers. Here an array of pointers moves tasks without touching
+//! them, which matters for thousands of tasks that are not in the cache.
 
 mod chain;
 #[cfg(test)]
@@ -53,10 +53,10 @@ use crate::tuning;
 use crossbeam_utils::CachePadded;
 use std::sync::PoisonError;
 
-/// The tasks that no worker has yet.
+/// The tasks that wait for a worker.
 #[derive(Debug)]
 pub struct Queue {
-    /// Looked at by every worker that runs out of tasks, so not beside the lock.
+    /// Every worker that runs out of tasks reads it, so it is not beside the lock.
     len: CachePadded<AtomicUsize>,
     tasks: Mutex<Tasks>,
 }
@@ -136,7 +136,7 @@ impl Queue {
         rest
     }
 
-    /// Writes the length down and gives up the lock, in this order (QUEUE-4).
+    /// Stores the length and then releases the lock (QUEUE-4).
     fn count(&self, tasks: MutexGuard<'_, Tasks>) {
         let len = tasks.chain.len();
         if broken(Step::QueueCountLocked) {
@@ -159,7 +159,7 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tasks> {
-        // No panic leaves it half changed: under the lock there are only moves of pointers.
+        // A panic cannot leave it half changed: only pointers move under the lock.
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner) // O1
     }
 }

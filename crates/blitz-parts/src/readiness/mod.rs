@@ -1,19 +1,19 @@
-//! Keeps what the system has said about one descriptor, and the tasks that wait for it.
+//! Keeps the known readiness of one descriptor, and the tasks that wait for it.
 //!
 //! An event wakes each task that waits for it, whether the wait began before or after the event.
 //!
 //! # Who calls it
 //! The driver, one thread at a time: `set`, `end`. Tasks that use the descriptor, any thread:
-//! `poll`, `poll_listed`, `unlist`, `look`, `is_fresh`, and `clear` when the system has said that
-//! it would block.
+//! `poll`, `poll_listed`, `unlist`, `look`, `is_fresh`, and `clear` after an attempt that would
+//! block.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
 //! |---|---|---|---|---|
-//! | word | 0 READABLE, 1 WRITABLE | an attempt is worth it | `set` | `clear` |
+//! | word | 0 READABLE, 1 WRITABLE | an attempt may succeed | `set` | `clear` |
 //! | word | 2 READ_CLOSED, 3 WRITE_CLOSED, 4 ERROR | an attempt returns how the direction ended | `set` | `clear`, of an attempt that would block |
 //! | word | 5 URGENT | a read may end early, before urgent data | `set` | never |
-//! | word | 6 PRIORITY | an attempt at what is urgent is worth it | `set` | `clear` |
+//! | word | 6 PRIORITY | an attempt to read urgent data may succeed | `set` | `clear` |
 //! | word | 7 ENDED | no more events come | `end` | never |
 //! | word | 8..64 | tick: how many events there were | `set` | never |
 //! | waiters | `reader`, `writer` | the newest task that polls each direction | `poll` | `set`, `end`, by waking |
@@ -35,19 +35,19 @@
 //! # Invariants
 //! - **READINESS-1** No event is missed: once `set` has returned, every task that was pending for
 //!   it has its waker in the batch, and a task that polls finds the descriptor ready until it
-//!   clears that very event.
-//! - **READINESS-2** A clear undoes what its sight has seen and nothing newer: if an event came
-//!   meanwhile it does nothing.
+//!   clears that event.
+//! - **READINESS-2** A clear removes only the readiness in its sight: if an event came meanwhile,
+//!   it does nothing.
 //! - **READINESS-3** An event wakes every task that waits for its direction, in the list or not,
-//!   and none that waits for the other only. An error concerns both.
+//!   and no task that waits only for the other direction. An error concerns both.
 //! - **READINESS-4** After `end` no task is pending, and none becomes so.
 //! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, leaves nothing
 //!   there.
 //! - **READINESS-6** After a short transfer the clear leaves closed directions and errors, which
-//!   cause no second event; after an attempt that would block the clear removes all of its
+//!   cause no second event; after an attempt that would block the clear removes all bits of its
 //!   direction, so no task spins.
-//! - **READINESS-7** Once there was urgent data a short transfer clears nothing: a read ends where
-//!   the urgent data is, and no second event announces the data behind it.
+//! - **READINESS-7** Once there was urgent data a short transfer clears nothing: a read stops
+//!   before the urgent data, and no second event announces the data after it.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -63,9 +63,9 @@
 //! withholds readiness when an attempt would not block.
 //!
 //! # Lineage
-//! A readiness word with a tick against late clears is what runtimes on edge-triggered queues have,
-//! Tokio's among them. One word of 64 bits, so that the tick does not come around; clears by
-//! evidence (READINESS-6); the lists of waiters are ours.
+//! Runtimes on edge-triggered queues have a readiness word with a tick against late clears; Tokio
+//! is one of them. Ours: one word of 64 bits, so that the tick does not wrap around; clears by
+//! evidence (READINESS-6); the lists of waiters.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -87,8 +87,8 @@ const READY_BITS: u64 = 0b101_1111;
 const ENDED: u64 = 1 << 7;
 const TICK: u64 = 1 << 8;
 
-/// What is known of one descriptor, and the tasks that wait for it. It fits into one cache line:
-/// with many descriptors each event loads it from memory.
+/// The known readiness of one descriptor, and the tasks that wait for it. It fits into one cache
+/// line: with many descriptors each event loads it from memory.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Readiness {
@@ -106,7 +106,7 @@ pub struct Sight {
     interest: Interest,
 }
 
-/// Why an attempt had no more to transfer.
+/// The reason why an attempt could not transfer more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// It said that it would block.
@@ -120,12 +120,12 @@ pub enum Evidence {
 pub struct Ended;
 
 impl Sight {
-    /// What was ready, of what was asked for.
+    /// Returns the part of the interest that was ready.
     pub fn ready(&self) -> Ready {
         Ready::from_bits(self.word & READY_BITS).of(self.interest)
     }
 
-    /// The same sight, restricted to what is in `ready`.
+    /// Returns the same sight, restricted to `ready`.
     ///
     /// ```
     /// use blitz_parts::readiness::{Evidence, Interest, Readiness, Ready};
@@ -141,8 +141,8 @@ impl Sight {
         Sight { word: self.word & (!READY_BITS | ready.bits()), ..self }
     }
 
-    /// The bits that an attempt that would block has shown to be over. An attempt at a priority
-    /// event leaves "closed for reading" alone, which concerns readers.
+    /// The bits that an attempt that would block has shown to be over. An attempt for a priority
+    /// event does not clear "closed for reading", which concerns readers.
     fn over(&self) -> Ready {
         let ready = self.ready();
         if self.interest.is_readable() { ready } else { ready - Ready::READ_CLOSED }
@@ -168,14 +168,13 @@ impl Readiness {
         Readiness::default()
     }
 
-    /// Whether there was no event yet: an attempt may be worth it although nothing is known to be
-    /// ready.
+    /// Whether there was no event yet. Then an attempt may succeed, although no readiness is known.
     #[inline]
     pub fn is_fresh(&self) -> bool {
         self.word.load(Relaxed) < TICK
     }
 
-    /// What is ready of `interest`, if anything is.
+    /// Returns the ready part of `interest`, if there is any.
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
@@ -190,8 +189,8 @@ impl Readiness {
         if word & ENDED != 0 { Err(Ended) } else { Ok(None) }
     }
 
-    /// Returns what is ready of `interest`. If nothing is, the task is woken once something is.
-    /// There is one task per direction: the newest counts.
+    /// Returns the ready part of `interest`. If nothing is ready, the task is woken later. There is
+    /// one task per direction: the newest replaces the one before.
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
@@ -203,7 +202,7 @@ impl Readiness {
         }
     }
 
-    /// A function of its own, so that callers that find something ready save no registers for it.
+    /// This is a separate function, so that the fast path saves no registers for it.
     #[inline(never)]
     fn begin_to_wait(
         &self,
@@ -232,9 +231,9 @@ impl Readiness {
         self.look_locked(interest, spare, |waiters, spare| waiters.list(interest, spare, place))
     }
 
-    /// The last look; `wait` leaves a waker of `spare` if nothing is ready. Cloning a waker runs
-    /// foreign code, so clones are made before the lock is taken, and unused ones are dropped after
-    /// it.
+    /// Looks once more under the lock. If nothing is ready, `wait` leaves a waker of `spare`.
+    /// Cloning a waker runs foreign code, so clones are made before the lock is taken, and unused
+    /// ones are dropped after it.
     fn look_locked(
         &self,
         interest: Interest,
@@ -242,8 +241,8 @@ impl Readiness {
         wait: impl FnOnce(&mut Waiters, &mut Spare),
     ) -> Poll<Result<Sight, Ended>> {
         let mut waiters = self.lock();
-        // A thread that sets the word takes the lock afterwards: either it finds the waker or its
-        // word is seen here.
+        // A thread that sets the word takes the lock afterwards: either that thread finds the
+        // waker, or this one sees the word.
         let seen = if broken(Step::ReadinessLookLocked) { Ok(None) } else { self.look(interest) };
         if let Some(seen) = seen.transpose() {
             return Poll::Ready(seen);
@@ -259,8 +258,8 @@ impl Readiness {
         drop(old);
     }
 
-    /// Clears what `sight` saw, after an attempt has shown that it is over. Does nothing if there
-    /// was an event since.
+    /// Clears the readiness in `sight` after an attempt has shown that it is over. Does nothing if
+    /// an event came since.
     #[inline]
     pub fn clear(&self, sight: Sight, evidence: Evidence) {
         let over = match evidence {
@@ -283,8 +282,8 @@ impl Readiness {
         }
     }
 
-    /// Records an event: `ready` is worth an attempt. Wakers of tasks that wait for it go into the
-    /// batch.
+    /// Records an event: attempts in `ready` may succeed. Wakers of tasks that wait for it go into
+    /// the batch.
     pub fn set(&self, ready: Ready, batch: &mut VecDeque<Waker>) {
         if broken(Step::ReadinessSetFirst) {
             self.lock().wake(ready, batch);
@@ -306,8 +305,8 @@ impl Readiness {
         self.lock().wake(Ready::ALL, batch);
     }
 
-    /// Calls `each` with the waker of each task that waits, and with what it waits to do. `each`
-    /// runs under the lock: it must not clone the waker or wake with it.
+    /// Calls `each` with the waker of each task that waits, and with its direction. `each` runs
+    /// under the lock: it must not clone the waker or wake with it.
     pub fn for_each_waiting(&self, each: &mut dyn FnMut(&Waker, Direction)) {
         self.lock().for_each(each);
     }

@@ -9,7 +9,7 @@ use std::task::Waker;
 pub(super) struct Waiters {
     reader: Option<Waker>,
     writer: Option<Waker>,
-    /// Allocated apart, since hardly any descriptor ever has one.
+    /// Allocated separately, since few descriptors ever need it.
     crowd: Option<Box<Crowd>>,
 }
 
@@ -19,7 +19,7 @@ struct Crowd {
     list: Vec<Option<Listed>>,
     /// Places of the list that are free.
     free: Vec<usize>,
-    /// How many places were ever given.
+    /// How many places were given so far.
     given: u64,
 }
 
@@ -30,7 +30,7 @@ struct Listed {
     waker: Waker,
 }
 
-/// What a task waits to do with a descriptor.
+/// The direction in which a task waits for a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// To read from it, or for urgent data.
@@ -47,9 +47,9 @@ pub struct Place {
     number: u64,
 }
 
-/// Clones of a waker, one for each direction that it waits for. They are made where no lock is
-/// held, because cloning runs foreign code. Clones that remain in here were replaced or are not
-/// needed; they are dropped without a lock, too.
+/// Clones of a waker, one for each direction that it waits for. They are made without a lock,
+/// because cloning runs foreign code. Clones that remain in here were replaced or are not needed;
+/// they are dropped without a lock, too.
 pub(super) struct Spare {
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -65,7 +65,7 @@ impl Spare {
         }
     }
 
-    /// One for the list, whatever it waits for there.
+    /// Makes one clone, for the list, for any interest.
     pub(super) fn one(waker: &Waker) -> Spare {
         Spare { reader: Some(waker.clone()), writer: None }
     }

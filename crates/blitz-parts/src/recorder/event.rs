@@ -1,6 +1,6 @@
 //! One event in two words.
 
-/// What kind of event it is: a number that the recorder's caller gives a meaning.
+/// The kind of an event: a number whose meaning the recorder's caller defines.
 ///
 /// ```
 /// use blitz_parts::recorder::Kind;
@@ -12,11 +12,11 @@ pub struct Kind(pub u8);
 impl Kind {
     /// A poll begins. `id`: the task; `arg`: its type.
     pub const POLL_BEGIN: Kind = Kind(1);
-    /// A poll has ended. `aux`: what came of it; `id`, `arg`: as above.
+    /// A poll has ended. `aux`: its outcome; `id`, `arg`: as above.
     pub const POLL_END: Kind = Kind(2);
     /// A poll has ended. It began when the poll before it ended. Fields as for `POLL_END`.
     pub const POLL_SPAN: Kind = Kind(3);
-    /// Counts what was not recorded since the last event. `id`: polls; `arg`: jobs.
+    /// Counts polls and jobs that were not recorded since the last event. `id`: polls; `arg`: jobs.
     pub const BATCH: Kind = Kind(4);
     /// A job begins that is not a private fork.
     pub const JOB_BEGIN: Kind = Kind(5);
@@ -48,18 +48,18 @@ impl Kind {
     pub const REGION_END: Kind = Kind(18);
 }
 
-/// What happened: 16 bytes in a lane.
+/// An event: 16 bytes in a lane.
 ///
 /// `ticks` and `id` keep their lower 48 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, by the caller's clock.
+    /// The time, by the caller's clock.
     pub ticks: u64,
-    /// What.
+    /// The kind.
     pub kind: Kind,
     /// More about the kind.
     pub aux: u8,
-    /// To which object: an address or a count.
+    /// The object: an address or a count.
     pub id: u64,
     /// More about the object.
     pub arg: u16,

@@ -25,19 +25,19 @@ pub struct Snapshot {
     pub events: Vec<Event>,
     /// How many events were ever recorded, including those that are not among `events`.
     pub recorded: u64,
-    /// How many were given up instead of recorded.
+    /// How many events were dropped instead of recorded.
     pub lost: u64,
 }
 
 impl Lane {
-    /// An empty lane that takes at most `bytes`, once it is used.
+    /// Creates an empty lane. It allocates at most `bytes` when it is first used.
     pub fn new(bytes: usize) -> Lane {
         Lane { slots: Slots::new(bytes), head: AtomicU64::new(0), turns: Turns::default() }
     }
 
     /// Records an event, in place of the oldest if the lane is full.
     ///
-    /// Only one thread may call it at a time: events of two would be torn.
+    /// Only one thread may call it at a time: otherwise events would be torn.
     #[inline]
     pub fn record(&self, event: Event) {
         if !self.is_on() {
@@ -85,7 +85,7 @@ impl Lane {
         }
         self.turns.take();
         let now = if broken(Step::RecorderSecondLook) { end } else { self.head.load(Relaxed) };
-        // The slot of event `now` is being written, or may be.
+        // The writer may be writing the slot of event `now`.
         let whole = (now + 1).saturating_sub(room).max(begin);
         let torn = usize::try_from(whole - begin).unwrap_or(usize::MAX);
         let events = copies.into_iter().skip(torn).map(Event::unpack).collect();
@@ -98,13 +98,13 @@ impl Lane {
 /// # Safety
 /// 1. A slot whose bytes are all zero is [`empty`](Empty::empty), unless a model is checked.
 pub(super) unsafe trait Empty {
-    /// How many bytes it has, outside of models.
+    /// How many bytes it has, outside models.
     const BYTES: usize;
 
     fn empty() -> Self;
 }
 
-// SAFETY: two integers.
+// SAFETY: it consists of two integers.
 unsafe impl Empty for Slot {
     const BYTES: usize = 16;
 
@@ -135,7 +135,7 @@ impl<T: Empty> Slots<T> {
         self.len > 0
     }
 
-    /// In which slot the event `index` is.
+    /// Returns the slot of event `index`.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the upper bits are cut off anyway")]
     pub(super) fn place(&self, index: u64) -> usize {
@@ -146,7 +146,7 @@ impl<T: Empty> Slots<T> {
     #[inline]
     pub(super) fn get(&self) -> Option<&[T]> {
         let first = self.first.load(Acquire); // O6
-        // SAFETY: `allocate` has made so many, and they stay until `self` is dropped.
+        // SAFETY: `allocate` has made `len` slots, and they stay until `self` is dropped.
         (!first.is_null()).then(|| unsafe { core::slice::from_raw_parts(first, self.len) })
     }
 
@@ -164,12 +164,12 @@ impl<T: Empty> Slots<T> {
         // SAFETY: the length is not zero.
         let memory = unsafe { alloc_zeroed(self.layout()) }.cast::<T>();
         if memory.is_null() {
-            // Without memory the program has worse problems than a missing trace.
+            // Without memory, a missing trace does not matter.
             return None;
         }
         if MODELLED {
             for place in 0..self.len {
-                // SAFETY: the memory is ours, and so long.
+                // SAFETY: this thread owns the memory, which has room for `len` slots.
                 unsafe { memory.wrapping_add(place).write(T::empty()) };
             }
         }

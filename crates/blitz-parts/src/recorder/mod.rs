@@ -1,7 +1,7 @@
 //! Keeps the newest events of each thread in rings. Threads read them while writers go on.
 //!
 //! # Who calls it
-//! A worker records into the lanes of its own [`Recorder`]; threads outside of the pool record into
+//! A worker records into the lanes of its own [`Recorder`]; threads outside the pool record into
 //! the [`SharedLane`] of the team. Any thread reads. No thread waits for another.
 //!
 //! # State
@@ -43,23 +43,25 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | fence before the words of an event | Release | O4 | REC-1: a reader that copied a newer word sees a `head` by which it discards the copy |
+//! | O1 | fence before the words of an event | Release | O4 | REC-1: a reader that copied a newer word sees a newer `head`, and discards the copy |
 //! | O2 | store of `head` | Release | O3 | REC-1: the words of an event that counts are there |
 //! | O3 | first load of `head` | Acquire | O2 | REC-1 |
 //! | O4 | fence between the copies and the second look | Acquire | O1, O7 | REC-1, REC-3 |
 //! | O5 | store of `slots` | Release | O6 | a reader sees slots that are empty |
 //! | O6 | load of `slots` | Acquire | O5 | as above |
 //! | O7 | fence before the words of a shared event | Release | O4 | REC-3: as O1, with the sequence |
-//! | O8 | exchange that takes a slot | Acquire | O9 | the words of the last writer come before ours |
+//! | O8 | exchange that takes a slot | Acquire | O9 | the words of the last writer come before those of this one |
 //! | O9 | store of an even sequence | Release | O8, O10 | REC-3: the words are there |
 //! | O10 | first load of a sequence | Acquire | O9 | REC-3 |
 //!
 //! # What this does not do
-//! It knows no clock and no meaning: ticks, kinds and ids are its callers'. A writer that is
-//! stopped half-way in a shared lane keeps its slot: later tickets of that slot are lost meanwhile.
+//! It knows neither a clock nor the meaning of events: callers define ticks, kinds and ids. A
+//! writer that is suspended half-way in a shared lane keeps its slot, and later tickets of that
+//! slot are lost meanwhile.
 //!
 //! # Lineage
-//! Sequence locks, without the lock: one writer needs none, and several give up instead of waiting.
+//! Sequence locks, without the lock: one writer needs no lock, and several writers drop an event
+//! instead of waiting.
 
 mod event;
 mod lane;
@@ -73,10 +75,11 @@ pub use event::{Event, Kind};
 pub use lane::{Lane, Snapshot};
 pub use shared::SharedLane;
 
-/// The rare lane gets one part in this many of a recorder's memory.
+/// The rare lane gets one of this many parts of a recorder's memory.
 const RARE_PART: usize = 5;
 
-/// The lanes of one worker. Frequent events must not evict rare ones, so they have two.
+/// The lanes of one worker. Frequent events must not evict rare ones, so each kind has a lane of
+/// its own.
 #[derive(Debug)]
 pub struct Recorder {
     /// Polls and jobs.
@@ -86,7 +89,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Lanes that together take at most `bytes`, once they are used.
+    /// Creates lanes that together allocate at most `bytes` when they are first used.
     ///
     /// ```
     /// use blitz_parts::recorder::{Event, Kind, Recorder};

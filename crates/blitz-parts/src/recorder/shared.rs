@@ -19,7 +19,7 @@ struct Slot {
     words: [AtomicU64; 2],
 }
 
-// SAFETY: three integers.
+// SAFETY: it consists of three integers.
 unsafe impl Empty for Slot {
     const BYTES: usize = 24;
 
@@ -30,7 +30,7 @@ unsafe impl Empty for Slot {
 }
 
 impl SharedLane {
-    /// An empty lane that takes at most `bytes`, once it is used.
+    /// Creates an empty lane. It allocates at most `bytes` when it is first used.
     ///
     /// ```
     /// use blitz_parts::recorder::{Event, Kind, SharedLane};
@@ -44,7 +44,7 @@ impl SharedLane {
         SharedLane { slots: Slots::new(bytes), next, lost, turns: Turns::default() }
     }
 
-    /// Records an event, in place of the oldest if the lane is full. Any thread.
+    /// Records an event, in place of the oldest if the lane is full. Any thread may call it.
     ///
     /// The event is lost if another thread is still writing the same slot because the lane has
     /// wrapped around meanwhile.
@@ -106,7 +106,7 @@ impl SharedLane {
 }
 
 impl Slot {
-    /// The event, with its place among others, unless it is being written.
+    /// Returns the event and its ticket, unless it is being written.
     fn read(&self, turns: &Turns) -> Option<(u64, Event)> {
         turns.take();
         let before = self.sequence.load(Acquire); // O10

@@ -1,4 +1,4 @@
-//! The packed head of a ring: where thieves are done, and where the next taker begins.
+//! The packed head of a ring: up to where thieves are done, and where the next taker begins.
 
 /// A reading of the head: `steal` in the upper half, `real` in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Both at `index`: no thief steals.
+    /// Creates a head with both halves at `index`: no thief is inside.
     pub(super) fn at(index: u32) -> Head {
         Head { steal: index, real: index }
     }
@@ -20,20 +20,19 @@ impl Head {
         self.steal != self.real
     }
 
-    /// The owner takes the oldest `count` tasks. A thief's slots, if there is one, stay the
-    /// thief's.
+    /// The head after the owner takes the oldest `count` tasks. A thief inside keeps its slots.
     pub(super) fn popped(self, count: u32) -> Head {
         let real = self.real.wrapping_add(count);
         Head { steal: if self.is_claimed() { self.steal } else { real }, real }
     }
 
-    /// A thief claims the oldest `count` tasks: no other thread takes them, and the owner does not
-    /// write their slots.
+    /// The head after a thief claims the oldest `count` tasks: no other thread takes them, and the
+    /// owner does not write their slots.
     pub(super) fn claimed(self, count: u32) -> Head {
         Head { steal: self.steal, real: self.real.wrapping_add(count) }
     }
 
-    /// The thief is done.
+    /// The head after the thief is done.
     pub(super) fn released(self) -> Head {
         Head::at(self.real)
     }

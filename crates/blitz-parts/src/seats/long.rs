@@ -1,4 +1,4 @@
-//! Which tasks have long polls.
+//! Remembers which tasks have long polls.
 
 use crate::prim::{AtomicUsize, MODELLED, Relaxed};
 use std::fmt;
@@ -6,17 +6,17 @@ use std::fmt;
 const SLOTS: usize = 256;
 
 /// The addresses of tasks that had a long poll. A type of tasks has an address, too: that of its
-/// functions, where no task lies. Two addresses may share a place, and then one of them is
-/// forgotten. A new task may have the address of one that has ended. So use this only for choices
-/// where a mistake costs time and nothing else.
+/// functions, which is never the address of a task. Two addresses may share an entry, and then one
+/// of them is forgotten. A new task may have the address of one that has ended. So use this only
+/// for choices where a mistake just costs time.
 pub struct LongTasks {
     places: [AtomicUsize; SLOTS],
-    /// The key of what the relief worker polls for the first time; zero if there is none.
+    /// The key of the task that the relief worker polls for the first time; zero if there is none.
     tried: AtomicUsize,
 }
 
 impl LongTasks {
-    /// None yet.
+    /// Creates an empty list.
     ///
     /// ```
     /// use blitz_parts::seats::LongTasks;
@@ -46,7 +46,7 @@ impl LongTasks {
     /// Notes that a poll of the task at `address` was short.
     pub fn forget(&self, address: usize) {
         if self.contains(address) {
-            // If another task is noted in its place meanwhile, that one is forgotten, too.
+            // If another task shares the entry, that one is forgotten, too.
             self.place(address).store(0, Relaxed); // O4
         }
     }
@@ -56,7 +56,7 @@ impl LongTasks {
         self.tried.store(key.unwrap_or(0), Relaxed); // O4
     }
 
-    /// Notes that the relief worker does not come back from what it tries.
+    /// Notes that the relief worker does not return from that first poll.
     pub fn remember_tried(&self) {
         match self.tried.load(Relaxed) {
             0 => {} // O4
@@ -65,8 +65,8 @@ impl LongTasks {
     }
 
     fn place(&self, address: usize) -> &AtomicUsize {
-        // In a model all tasks share one place: where they lie differs between executions, and a
-        // seed has to lead to the same one.
+        // In a model all tasks share one entry: their addresses differ between executions, and a
+        // seed must always lead to the same execution.
         let address = if MODELLED { 0 } else { address };
         // The product's upper bits depend on all bits of the address.
         const ODD: usize = 0x9E37_79B9_7F4A_7C15_u64 as usize;

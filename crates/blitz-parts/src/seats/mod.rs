@@ -1,10 +1,10 @@
-//! Keeps as many threads computing as the pool has seats, whichever of them are blocked.
+//! Keeps as many threads running as the pool has seats, even if some of them are blocked.
 //!
 //! # Who calls it
 //! The pool's watch: [`Seat::lose`], [`Seat::note_long`], [`Seat::note_stuck`],
 //! [`Seat::note_slice`], [`LongTasks::remember_tried`]. The owner of a worker: [`Seat::attend`]. A
-//! thread that gives its seat away knowingly: [`Seats::vacate`] and [`Seats::take_back`]. The
-//! thread that calls a spare: [`Seats::try_fill`]. A spare that could leave: [`Seats::try_leave`].
+//! thread that gives its seat away itself: [`Seats::vacate`] and [`Seats::take_back`]. The thread
+//! that calls a spare: [`Seats::try_fill`]. A spare that could leave: [`Seats::try_leave`].
 //! Callers: `blitz-core/worker/watch`, `relief` and `spare`.
 //!
 //! # State
@@ -12,42 +12,42 @@
 //! |---|---|---|---|
 //! | `free` | seats that no thread has; below zero, threads that run without a seat | a thread that gives its seat away, or leaves | a spare that comes, a thread that is back |
 //! | `Seat`, LOST | the worker's seat was given away while it was blocked | the watch | the worker |
-//! | `Seat`, LONG | what the worker runs has run for long | the watch | the worker |
+//! | `Seat`, LONG | the worker's current poll or job has run for long | the watch | the worker |
 //! | `Seat`, STUCK | the worker has waited for a processor for long | the watch | the worker |
 //! | `Seat`, SLICE | the watch has changed the slice of the worker's thread | the watch | the worker, which changes it back |
 //! | `Seat`, thread | which thread the worker is, for the watch | the thread, when it begins | never |
-//! | [`LongTasks`] | tasks one of whose polls was long, by address, and types whose first poll was, by that of their functions; each may be forgotten or mistaken | the relief worker, the owner of a worker, the watch | the worker with a seat to which the relief worker left such a task, if the poll was short |
+//! | [`LongTasks`] | addresses of tasks with a long poll, and of types with a long first poll; entries may be lost or wrong | the relief worker, the owner of a worker, the watch | a worker with a seat that polls such a task, if the poll was short |
 //! | [`LongTasks`], tried | the type of the task that the relief worker polls for the first time | the relief worker | the same |
 //!
 //! # Transitions
 //! ```text
 //!  watch:    worker blocked ─▶ LOST set? ──no──▶ set it, free +1 ─▶ a spare is called
 //!  spare:    free > 0 ──▶ free -1, works … free < 0 ──▶ free +1, rests
-//!  worker:   back from what it ran ─▶ LOST taken, free -1
+//!  worker:   back from its poll or job ─▶ LOST taken, free -1
 //! ```
 //!
 //! # Invariants
-//! - **SEATS-1** `free` is the number of seats less the threads that have one: it is zero once each
-//!   worker that lost its seat is back and the spares that are too many have left.
-//! - **SEATS-2** A seat that was given away once is filled once: `try_fill` tells one of two
-//!   callers to bring a spare.
-//! - **SEATS-3** A spare leaves only while there are too many threads: if there is one too many,
-//!   one of two spares leaves.
+//! - **SEATS-1** `free` is the number of seats minus the number of threads that have one. It is
+//!   zero once each worker that lost its seat is back and all surplus spares have left.
+//! - **SEATS-2** A seat that was given away once is filled once: of two callers, `try_fill` returns
+//!   true to one, which brings a spare.
+//! - **SEATS-3** A spare leaves only while there are too many threads: if there is one thread too
+//!   many, one of two spares leaves.
 //! - **SEATS-4** A worker takes its seat back as often as it lost it.
-//! - **SEATS-5** After each change of its thread's slice `attend` tells the worker to change it
-//!   back.
+//! - **SEATS-5** After each change of the slice of a worker's thread, `attend` tells that worker to
+//!   change it back.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | `free` | Relaxed | – | exchanges of one word have one order; nothing else is read because of it |
-//! | O2 | `Seat` exchanges, load | Relaxed | – | the same: what was noted is the note itself |
-//! | O3 | `Seat` thread | Relaxed | – | a number that only the system is asked about |
+//! | O2 | `Seat` exchanges, load | Relaxed | – | the same: the note carries no other data |
+//! | O3 | `Seat` thread | Relaxed | – | a number that is only passed to the system |
 //! | O4 | `LongTasks` | Relaxed | – | hints |
 //!
 //! # What this does not do
-//! It wakes and starts no thread, and does not say which thread is blocked. A thread that is too
-//! many goes on until it passes a point at which it may leave.
+//! It wakes and starts no thread, and does not decide which thread is blocked. A surplus thread
+//! goes on until it reaches a point at which it may leave.
 //!
 //! # Lineage
 //! Ours. Go's `P` and the workers of the sleep document (`docs/coverage.md`), reduced to a count:
@@ -71,7 +71,7 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// Every worker of the pool has a seat.
+    /// Creates the seats of a pool in which every worker has one.
     ///
     /// ```
     /// use blitz_parts::seats::{Seat, Seats};
@@ -140,31 +140,31 @@ const LONG: u32 = 2;
 const SLICE: u32 = 4;
 const STUCK: u32 = 8;
 
-/// What the watch has noted about one worker.
+/// The watch's notes about one worker.
 #[derive(Debug, Default)]
 pub struct Seat {
     noted: AtomicU32,
     thread: AtomicU32,
 }
 
-/// What a worker learns when it comes back from what it ran.
+/// The notes that a worker gets when it returns from a poll or job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// Its seat was given away; now it has one again.
     pub lost: bool,
-    /// What it ran took long.
+    /// Its poll or job took long.
     pub long: bool,
     /// The slice of its thread was changed; it has to be changed back.
     pub slice: bool,
 }
 
 impl Seat {
-    /// Nothing was noted.
+    /// Creates a seat without notes.
     pub fn new() -> Seat {
         Seat::default()
     }
 
-    /// Makes the current thread the worker from now on.
+    /// Makes `thread`, which calls this, the worker from now on.
     pub fn sit_down(&self, thread: ThreadId) {
         self.thread.store(thread.to_bits(), Relaxed); // O3
     }
@@ -197,12 +197,12 @@ impl Seat {
         first
     }
 
-    /// Notes that what the worker runs has run for long.
+    /// Notes that the worker's current poll or job has run for long.
     pub fn note_long(&self) {
         self.noted.fetch_or(LONG, Relaxed); // O2
     }
 
-    /// Notes that the worker does not come back from what it runs, for want of a processor.
+    /// Notes that the worker does not return from its poll or job because it has no processor.
     pub fn note_stuck(&self) {
         self.noted.fetch_or(STUCK, Relaxed); // O2
     }
@@ -218,7 +218,7 @@ impl Seat {
         self.noted.load(Relaxed) & SLICE != 0 // O2
     }
 
-    /// Whether the worker has run something for long and is not back.
+    /// Whether the worker's current poll or job has run for long.
     pub fn is_long(&self) -> bool {
         self.noted.load(Relaxed) & LONG != 0 // O2
     }
@@ -228,7 +228,8 @@ impl Seat {
         self.noted.load(Relaxed) & LOST != 0 // O2
     }
 
-    /// Takes the notes for a worker that is back from what it ran, and gives it a seat again.
+    /// Takes the notes for a worker that has returned from a poll or job, and gives it a seat
+    /// again.
     #[cold]
     pub fn attend(&self, seats: &Seats) -> Noted {
         let noted = if broken(Step::SeatsAttendExchange) {

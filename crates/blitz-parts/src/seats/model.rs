@@ -4,7 +4,7 @@ use super::{Seat, Seats};
 use crate::prim::{Step, canary, check, thread};
 use std::sync::Arc;
 
-/// A watch gives a blocked worker's seat away, twice, while the worker comes back in between.
+/// A watch gives a blocked worker's seat away, twice, while the worker returns in between.
 fn back_and_forth() {
     let pool = Arc::new((Seats::new(), Seat::new()));
     let watch = thread::spawn({
@@ -21,7 +21,7 @@ fn back_and_forth() {
     assert_eq!(left, spares);
 }
 
-/// Two threads that each find the worker blocked, or bring a spare, or want to leave.
+/// Two threads: each finds the worker blocked, brings a spare, or wants to leave.
 fn two_at_once() {
     let pool = Arc::new((Seats::new(), Seat::new()));
     let both = |pool: &Arc<(Seats, Seat)>, f: fn(&(Seats, Seat)) -> bool| {

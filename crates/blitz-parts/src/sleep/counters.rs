@@ -1,4 +1,4 @@
-//! The packed counters: how many workers sleep or are idle, and whether something was posted.
+//! The packed counters: how many workers sleep or are idle, and whether work was posted.
 
 use crate::prim::{AcqRel, Acquire, AtomicU64, Relaxed};
 
@@ -18,14 +18,14 @@ const ONE_JEC: u64 = 1 << 32;
 const FIELD: u64 = 0xFFFF;
 /// More sleepers than there are inactive workers: no pool has such a word.
 const ALWAYS: u64 = FIELD;
-/// Another word of that kind.
+/// Another impossible word.
 const ATTENTIVE: u64 = FIELD - 1;
 
 /// The most workers that a pool can count.
 pub const WORKERS_MAX: usize = FIELD as usize;
 
 impl Counts {
-    /// Workers that are blocked, or committed to it.
+    /// Workers that are blocked, or about to block.
     #[inline]
     pub fn sleeping(self) -> usize {
         (self.0 & FIELD) as usize
@@ -40,25 +40,25 @@ impl Counts {
     /// Whether any worker is idle or asleep.
     #[inline(always)]
     pub fn anyone_inactive(self) -> bool {
-        // A sleeper is inactive, too, so the low half is zero only if no worker is; comparing all
-        // of it is one instruction.
+        // A sleeper is inactive, too, so the low half is zero only if no worker is inactive.
+        // Comparing the whole half takes one instruction.
         self.0 as u32 != 0
     }
 
-    /// Whether the reading is of [`Counters::always_demanding`].
+    /// Whether the reading comes from [`Counters::always_demanding`].
     #[inline(always)]
     pub fn all_wanted(self) -> bool {
         self.0 as u32 == ALWAYS as u32
     }
 
-    /// Whether the reading is of [`Counters::attentive`] or [`Counters::always_demanding`]: then a
-    /// fork takes its cold path even if a job is public.
+    /// Whether the reading comes from [`Counters::attentive`] or [`Counters::always_demanding`]:
+    /// then a fork takes its cold path even if a job is public.
     #[inline(always)]
     pub fn asks_every_fork(self) -> bool {
         self.0 as u16 >= ATTENTIVE as u16
     }
 
-    /// Whether the reading is of [`Counters::attentive`].
+    /// Whether the reading comes from [`Counters::attentive`].
     #[inline(always)]
     pub fn is_attentive(self) -> bool {
         self.0 as u32 == ATTENTIVE as u32
@@ -70,7 +70,7 @@ impl Counts {
         self.inactive().saturating_sub(self.sleeping())
     }
 
-    /// The jobs event counter: even, a worker is sleepy; odd, something was posted since.
+    /// The jobs event counter: even if a worker is sleepy, odd if something was posted since.
     #[inline]
     pub fn jec(self) -> u32 {
         (self.0 >> 32) as u32
@@ -89,26 +89,27 @@ impl Counters {
         Counters { word: AtomicU64::new(0) }
     }
 
-    /// A word that always says that a worker is idle and every job is wanted. For deques that must
-    /// publish every job.
+    /// Creates a word that always shows an idle worker and demand for every job. It is for deques
+    /// that must publish every job.
     pub fn always_demanding() -> Counters {
         Counters { word: AtomicU64::new(ALWAYS) }
     }
 
-    /// A word that sends every fork of a worker through its cold path. There the worker looks at
-    /// the pool's own counters, too.
+    /// Creates a word that sends every fork of a worker through its cold path. There the worker
+    /// reads the pool's own counters, too.
     pub fn attentive() -> Counters {
         Counters { word: AtomicU64::new(ATTENTIVE) }
     }
 
-    /// A reading.
+    /// Reads the counters.
     #[inline]
     pub fn load(&self) -> Counts {
         Counts(self.word.load(Acquire))
     }
 
-    /// A relaxed reading, for a worker that has just put a task or a fork where others can take it.
-    /// The fences make up for what it may miss (SLEEP-8, SLEEP-4).
+    /// Reads the counters without an ordering, for a worker that has just put a task or a fork
+    /// where others can take it. If the reading is old, the fences ensure that no work is lost
+    /// (SLEEP-8, SLEEP-4).
     #[inline(always)]
     pub fn peek(&self) -> Counts {
         Counts(self.word.load(Relaxed))
@@ -121,8 +122,8 @@ impl Counters {
         old
     }
 
-    /// Counts out a worker that stops looking; returns the reading before, which decides the
-    /// cascade.
+    /// Counts out a worker that stops searching. Returns the reading before, which decides about
+    /// the cascade.
     pub fn sub_inactive(&self) -> Counts {
         let old = Counts(self.word.fetch_sub(ONE_INACTIVE, Relaxed)); // O13
         debug_assert!(old.inactive() > 0, "inactive count below zero: {old:?}");

@@ -24,12 +24,12 @@ impl Demand {
     #[inline(always)]
     pub fn peek(&self) -> Counts {
         let counters = self.counters.load(Relaxed); // O11
-        // SAFETY: by their obligation 1 `new` and `tell_by` were given counters that outlive this.
+        // SAFETY: the counters passed to `new` and `tell_by` outlive this (their obligation 1).
         unsafe { &*counters }.peek()
     }
 
-    /// Makes the worker read the demand from `to`, starting at some later moment, if it reads it
-    /// from `from`. Returns whether it did.
+    /// If the worker reads the demand from `from`, makes it read from `to`, starting at some later
+    /// moment, and returns true.
     ///
     /// # Safety
     /// 1. The counters outlive the demand.

@@ -1,4 +1,4 @@
-//! The driver slot: where one worker at a time sleeps for more than its word.
+//! The driver slot, in which one worker at a time sleeps until an event or a notice comes.
 
 use super::WORKERS_MAX;
 use crate::prim::{AcqRel, AtomicUsize, Relaxed, Release, model_has_failed};
@@ -12,17 +12,17 @@ use std::time::Duration;
 /// Only the thread that has the [`DriverLease`] calls `block`, `poll` and `dispatch`.
 pub trait Driver: Any + Send + Sync {
     /// Blocks until an event has to be dispatched, and returns true; or until `wake`, and returns
-    /// false. It notes events and wakes no task.
+    /// false. It collects events and wakes no task.
     fn block(&self) -> bool;
 
-    /// Makes the current or the next `block` return. Any thread.
+    /// Makes the current or the next `block` return. Any thread may call it.
     fn wake(&self);
 
     /// As [`block`](Driver::block), but does not block.
     fn poll(&self) -> bool;
 
-    /// Whether `block` would return at once, as far as the system tells without waiting. Any
-    /// thread.
+    /// Whether `block` would return at once, as far as the system can tell without waiting. Any
+    /// thread may call it.
     fn has_news(&self) -> bool {
         false
     }
@@ -32,7 +32,7 @@ pub trait Driver: Any + Send + Sync {
     fn dispatch(&self) -> bool;
 
     /// Calls the wakers that [`dispatch`](Driver::dispatch) has kept, until none is left. If one of
-    /// them panics, the next call goes on behind it. Any thread; several may be in here at once.
+    /// them panics, the next call continues after it. Any thread may call it, several at once.
     /// While any waker is kept, `poll` and `block` return true.
     fn call_kept(&self) {}
 
@@ -40,8 +40,8 @@ pub trait Driver: Any + Send + Sync {
     /// closure that may block has ended while they sleep.
     fn pool_is_idle(&self) {}
 
-    /// Returns what tasks of pools wait for, as far as the driver knows. Any thread; it calls no
-    /// waker, and keeps no worker waiting for long.
+    /// Returns the events that tasks of pools wait for, as far as the driver knows them. Any thread
+    /// may call it; it calls no waker, and does not delay a worker for long.
     fn waits(&self) -> Vec<DriverWait> {
         Vec::new()
     }
@@ -55,7 +55,7 @@ pub trait Driver: Any + Send + Sync {
 pub struct DriverWait {
     /// Where the task is: [`task_of`](crate::task::task_of) its waker.
     pub task: usize,
-    /// What it waits for.
+    /// The awaited event.
     pub event: Awaited,
 }
 
@@ -64,17 +64,17 @@ pub struct DriverWait {
 pub enum Awaited {
     /// A descriptor, or an operation on one, in words.
     Io(String),
-    /// A moment, which is so far away.
+    /// A moment, as the time that is left until then.
     Timer(Duration),
 }
 
-/// The driver as a `D`, if it is one.
+/// Casts the driver to `D`, if it is one.
 #[inline]
 pub fn downcast<D: Driver>(driver: &dyn Driver) -> Option<&D> {
     if driver.type_id() != TypeId::of::<D>() {
         return None;
     }
-    // SAFETY: it is a `D`, as its id says, which `Any` implements for every type.
+    // SAFETY: its type id shows that it is a `D`.
     Some(unsafe { &*std::ptr::from_ref(driver).cast::<D>() })
 }
 
@@ -91,7 +91,7 @@ const HOLDER: usize = (1 << 17) - 1;
 const VISIT: usize = HOLDER + 1;
 /// There is a driver, and no worker has the lease.
 const FREE: usize = 0;
-/// No driver yet: no worker's number.
+/// There is no driver yet. No worker has this number.
 const NONE: usize = usize::MAX;
 const _: () = assert!(WORKERS_MAX < HOLDER);
 
@@ -121,7 +121,7 @@ impl DriverSlot {
         while word & HOLDER == FREE {
             match self.word.compare_exchange(word, word | (index + 1), AcqRel, Relaxed) {
                 Ok(_) => return Some(DriverLease { lease: self, visits: word }), // O9
-                // Another worker was there meanwhile, and may have left.
+                // Another worker had the lease meanwhile, and may have left.
                 Err(now) => word = now,
             }
         }

@@ -48,8 +48,8 @@ impl Relief {
         is_waiting(self.0.load(Relaxed))
     }
 
-    /// Calls `block` until it returns that something has happened, or until the worker is notified.
-    /// Does not block if `look` finds something. Returns false if the relief has ended.
+    /// Calls `block` until it reports an event, or until the worker is notified. Does not block if
+    /// `look` finds a task. Returns false if the relief has ended.
     pub(super) fn wait(
         &self,
         index: usize,
@@ -67,7 +67,7 @@ impl Relief {
         while self.waits() {
             happened = happened || block();
             if happened {
-                // If a notifier was faster, the word has this value already.
+                // A notifier may have stored this value already.
                 self.step(waiting, at_work);
             }
         }

@@ -1,4 +1,4 @@
-//! The stack of a thread, as the C library knows it.
+//! The stack of a thread, according to the C library.
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -13,7 +13,7 @@ impl Attributes {
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: the function has no preconditions.
         let thread = unsafe { pthread_self() };
-        // SAFETY: the thread is alive, and the pointer is good for one value.
+        // SAFETY: the thread is alive, and the pointer is valid for one value.
         let error = unsafe { pthread_getattr_np(thread, attributes.as_mut_ptr()) };
         // SAFETY: without an error the value was initialised.
         (error == 0).then(|| Attributes(unsafe { attributes.assume_init() }))
@@ -21,14 +21,14 @@ impl Attributes {
 
     fn stack(&self) -> Option<(usize, usize)> {
         let (mut lowest, mut size) = (core::ptr::null_mut(), 0);
-        // SAFETY: the attributes are initialised, and both pointers are good for one value.
+        // SAFETY: the attributes are initialised, and both pointers are valid for one value.
         let error = unsafe { pthread_attr_getstack(&raw const self.0, &mut lowest, &mut size) };
         (error == 0).then(|| (lowest.addr(), size))
     }
 
     fn guard(&self) -> Option<usize> {
         let mut size = 0;
-        // SAFETY: the attributes are initialised, and the pointer is good for one value.
+        // SAFETY: the attributes are initialised, and the pointer is valid for one value.
         let error = unsafe { pthread_attr_getguardsize(&raw const self.0, &mut size) };
         (error == 0).then_some(size)
     }

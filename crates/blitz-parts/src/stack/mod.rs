@@ -1,14 +1,14 @@
 //! Where the current thread's stack lies, and where in it the thread is.
 //!
-//! `bounds` asks the system and is slow; its caller keeps the answer. `pointer` is one instruction
-//! where the architecture is known. Elsewhere it is the address of a local variable, which is wrong
-//! only under AddressSanitizer: that may put local variables on the heap.
+//! `bounds` asks the system and is slow; its caller caches the answer. `pointer` is one instruction
+//! on known architectures. On others it is the address of a local variable. That is wrong only
+//! under AddressSanitizer, which may put local variables on the heap.
 
 #[cfg(all(target_os = "linux", not(blitz_shuttle)))]
 mod linux;
 #[cfg(all(target_os = "linux", not(blitz_shuttle)))]
 use linux as system;
-// The threads of a model have stacks that the system knows nothing of.
+// The system does not know the stacks of a model's threads.
 #[cfg(any(not(target_os = "linux"), blitz_shuttle))]
 mod unknown;
 #[cfg(any(not(target_os = "linux"), blitz_shuttle))]

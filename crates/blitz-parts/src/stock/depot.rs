@@ -1,4 +1,4 @@
-//! Passes blocks from stocks that have too many to stocks that have none: bundles behind one lock.
+//! Passes bundles of blocks from stocks with too many to stocks with none, behind one lock.
 
 use super::block::{Block, CLASSES, free_all, size_of_class};
 use crate::tuning::{DEPOT_BYTES, STOCK_BUNDLE};
@@ -33,7 +33,7 @@ impl Depot {
         self.stocks += 1;
     }
 
-    /// Counts a stock that is closed. The last one frees all that is here.
+    /// Counts a stock that is closed. The last one frees all blocks of the depot.
     pub(super) fn close_stock(&mut self) {
         self.stocks -= 1;
         if self.stocks > 0 {
@@ -68,10 +68,10 @@ impl Depot {
         true
     }
 
-    /// Puts a bundle in, for which there is room.
+    /// Puts a bundle in. There must be room.
     ///
     /// # Safety
-    /// 1. The blocks are the caller's, which gives them up; they are of this class, and
+    /// 1. The caller owns the blocks and gives them up. They are of this class, and there are
     ///    [`STOCK_BUNDLE`] of them.
     pub(super) unsafe fn put(&mut self, bundle: NonNull<Block>, class: usize) {
         self.room -= bundle_bytes(class);
@@ -83,14 +83,14 @@ impl Depot {
     /// Takes a bundle of a class, if there is one.
     pub(super) fn take(&mut self, class: usize) -> Option<NonNull<Block>> {
         let bundle = NonNull::new(self.tops[class])?;
-        // SAFETY: what is here is a block of the depot's own, and `put` wrote this.
+        // SAFETY: the depot owns its blocks, and `put` wrote this field.
         self.tops[class] = unsafe { (*bundle.as_ptr()).next_bundle };
         self.room += bundle_bytes(class);
         Some(bundle)
     }
 }
 
-/// All classes, from the one behind `last` on.
+/// All classes, starting after `last`.
 pub(super) fn in_turn(last: usize) -> impl Iterator<Item = usize> {
     (last + 1..CLASSES).chain(0..=last)
 }

@@ -15,14 +15,14 @@ fn waiting() -> (Arc<Rig>, Arc<Gate>, Waker) {
     (rig, gate, waker)
 }
 
-/// The references of a reader are good after the task has ended.
+/// The references of a reader are valid after the task has ended.
 fn assert_ended(listed: &[TaskRef]) {
     assert!(listed.len() <= 1, "each task once");
     assert!(listed.iter().all(|task| task.glance().life == Life::Complete));
 }
 
-/// The task ends while a thread reads the list. No handle waits for it, so its runner may be the
-/// last that has a reference, and frees it.
+/// The task ends while a thread reads the list. No handle waits for it, so its runner may hold the
+/// last reference, and free it.
 fn a_reader_meets_an_end() {
     let (rig, gate, waker) = waiting();
     gate.open();

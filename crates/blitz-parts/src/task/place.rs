@@ -1,4 +1,4 @@
-//! Where a scheduler keeps a task: a number of its own.
+//! The place of a task in its scheduler: a number that the scheduler chooses.
 
 #![forbid(unsafe_code)]
 

@@ -20,11 +20,11 @@ pub(crate) struct Rig {
     pub(crate) owned: Owned,
     panics: Arc<Mutex<Vec<Payload>>>,
     late: Arc<Mutex<Vec<Payload>>>,
-    /// How often a task was put into the queue while it was in it.
+    /// How many times a task was put into the queue although it was in it already.
     mistakes: AtomicUsize,
-    /// Each task is aborted while it is being settled.
+    /// Whether each task is aborted while it is being settled.
     pub(crate) aborts_settling: AtomicBool,
-    /// The next poll that leaves its task waiting yields.
+    /// Whether the next poll that would leave its task waiting yields instead.
     pub(crate) yields: AtomicBool,
     /// Places given and not given up.
     pub(crate) settled: AtomicUsize,
@@ -142,7 +142,7 @@ impl Rig {
         self.queue.lock().unwrap().len()
     }
 
-    /// Runs the oldest entry of the queue; one that is to run again goes to the back.
+    /// Runs the oldest entry of the queue; a task that has to run again goes to the back.
     pub(crate) fn run_one(&self) -> Option<Ran> {
         let ran = self.pop()?.run();
         if let Ran::Again(task) = ran {
@@ -157,7 +157,7 @@ impl Rig {
         core::iter::from_fn(|| self.run_one()).count()
     }
 
-    /// Whether the rig has seen nothing wrong, and every task has ended.
+    /// Whether the rig has seen no mistake, and every task has ended.
     pub(crate) fn is_well_and_done(&self) -> bool {
         let quiet = self.panics().is_empty() && self.late_panics().is_empty();
         let well = self.mistakes.load(Relaxed) == 0 && quiet;
@@ -190,7 +190,7 @@ pub(crate) fn outcome<T>(join: &mut Join<T>) -> Poll<Result<T, Failure>> {
     join.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// What a task waits for in tests: it is passed once it is open.
+/// A gate that a task waits for in tests. The task passes it once it is open.
 pub(crate) struct Gate {
     is_open: prim::AtomicUsize,
     waker: Mutex<Option<Waker>>,
@@ -257,7 +257,7 @@ impl Gate {
     }
 }
 
-/// A value whose clones, but not the first one, count their drops.
+/// A value whose clones count their drops; the original does not.
 #[derive(Debug)]
 pub(crate) struct Drops {
     count: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! What a task needs from its runtime.
+//! The interface between a task and its runtime.
 
 use super::{Header, Owned, Payload, Place, Runnable};
 use core::ptr::NonNull;
@@ -6,10 +6,10 @@ use core::ptr::NonNull;
 /// Reports a panic after its task has ended, when the scheduler may be gone.
 pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 
-/// What a task needs from its runtime: a pointer, as a rule. Every task has a copy.
+/// The interface between a task and its runtime. It is usually a pointer; every task has a copy.
 ///
 /// # Safety
-/// 1. What a copy points to is alive until each of its tasks has ended and the call that ended it
+/// 1. The target of a copy is alive until each of its tasks has ended and the call that ended it
 ///    has returned: [`Runnable::run`], the drop of a `Runnable`, or [`Owned::close_and_cancel`]. It
 ///    need not outlive wakers, join handles and other references.
 /// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long, and is the same for
@@ -48,7 +48,7 @@ pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 /// ```
 pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// Whether [`schedule`](Scheduler::schedule) runs no user code, neither wakers nor drops, when
-    /// a waker calls it. By default nothing is promised.
+    /// a waker calls it. The default promises nothing.
     const ONLY_QUEUES: bool = false;
 
     /// Puts a task that a waker or an abort made runnable where it will be run. Called on any

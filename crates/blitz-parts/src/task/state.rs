@@ -1,4 +1,4 @@
-//! The word of a task: everything that two threads can disagree about, in one place.
+//! The word of a task: everything that threads have to agree on, in one place.
 
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
@@ -13,7 +13,7 @@ use std::io::Write;
 
 /// One reference.
 const REF: u64 = 1 << 40;
-/// From here on the count counts as overflown. It is half of the range, so that no number of
+/// From here on the count is treated as an overflow. It is half of the range, so that no number of
 /// threads can wrap the count between the check and the end of the process.
 const REFS_HOPELESS: u64 = 1 << 63;
 /// One shield.
@@ -30,7 +30,7 @@ const JOIN_INTEREST: u64 = 1 << 26;
 const JOIN_WAKER: u64 = 1 << 27;
 /// The task is in an owned list, which has a reference of its own.
 const LINKED: u64 = 1 << 28;
-/// To be cancelled whatever the shields: the runtime is going away.
+/// To be cancelled even if shielded: the runtime is ending.
 const KILLED: u64 = 1 << 29;
 /// The task has ended without an output.
 const FAILED: u64 = 1 << 30;
@@ -44,15 +44,15 @@ const LIFE: u64 = 0xff << 16;
 /// The high half of the task's serial number.
 const SERIAL: u64 = 0xffff;
 
-/// A task that was never run, woken or aborted, but for its serial number.
+/// The word of a task that was never run, woken or aborted, without its serial number.
 const NEW: u64 = SCHEDULED | JOIN_INTEREST | (2 * REF);
 /// No task has this word: the model checker finds it in one that was freed.
 const FREED: u64 = !0;
 
 /// The word, shared.
 ///
-/// A method that gives up a reference takes `&self` as the methods of an atomic do: after the
-/// exchange nothing is touched.
+/// A method that gives up a reference takes `&self`, like the methods of an atomic: after the
+/// exchange it touches nothing.
 pub(super) struct State {
     word: AtomicU64,
     turns: Turns,
@@ -62,7 +62,7 @@ pub(super) struct State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word(u64);
 
-/// What a task does.
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     /// It waits for a wake.
@@ -78,9 +78,9 @@ pub enum Life {
 /// A task at one moment, as others see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glance {
-    /// What it does.
+    /// Its state.
     pub life: Life,
-    /// References that may wake it: wakers, and `TaskRef`s but for the one that has looked.
+    /// References that may wake it: wakers, and `TaskRef`s except the caller's own.
     pub wakers: usize,
 }
 
@@ -106,7 +106,7 @@ pub(super) enum Rest {
     Cancel,
 }
 
-/// What a task ended with.
+/// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     /// An output.
@@ -119,7 +119,7 @@ pub(super) enum Ended {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Complete {
-    /// Nothing: the outcome is the join handle's, and the runner's references are gone.
+    /// Nothing: the join handle owns the outcome, and the runner's references are gone.
     Done,
     /// Wake the waker in the header, then release the one reference that is left.
     WakeJoin,
@@ -179,7 +179,7 @@ enum Next<D> {
 }
 
 impl Word {
-    /// What an atomic access has returned.
+    /// Checks the value that an atomic access returned.
     #[inline(always)]
     fn seen(word: u64) -> Word {
         if MODELLED {
@@ -213,7 +213,7 @@ impl Word {
         (self.0 & SERIAL) as u16
     }
 
-    /// What the holder of a `TaskRef` sees.
+    /// Returns the task as the holder of a `TaskRef` sees it.
     pub(super) fn glance(self) -> Glance {
         let life = match self.life() {
             IDLE => Life::Idle,
@@ -221,7 +221,7 @@ impl Word {
             RUNNING => Life::Running,
             _ => Life::Complete,
         };
-        // A queue entry or a run has a reference, and so has the holder.
+        // A queue entry or a run has a reference, and so does the caller.
         let entry = matches!(life, Life::Scheduled | Life::Running);
         let known =
             1 + u64::from(entry) + u64::from(self.is_linked()) + u64::from(self.is_wanted());
@@ -256,7 +256,7 @@ impl Word {
         self.has(NOTIFIED)
     }
 
-    /// Whether a poll comes in any case, or no poll comes any more.
+    /// Whether a poll comes anyway, or no poll comes any more.
     fn needs_no_wake(self) -> bool {
         match self.life() {
             SCHEDULED | COMPLETE => true,
@@ -280,7 +280,7 @@ impl Word {
         self.life() == COMPLETE
     }
 
-    /// What a task that is COMPLETE ended with.
+    /// How a COMPLETE task ended.
     pub(super) fn ended(self) -> Ended {
         if self.has(FAILED) { Ended::Failure } else { Ended::Output }
     }
@@ -339,7 +339,7 @@ impl State {
         }
     }
 
-    // What the holder of the queue entry does.
+    // Operations of the holder of the queue entry.
 
     /// SCHEDULED to RUNNING.
     #[inline]
@@ -409,7 +409,7 @@ impl State {
         self.add(ended, AcqRel).refs() == held // O7
     }
 
-    // What wakers and other references do.
+    // Operations of wakers and other references.
 
     /// Adds a reference.
     #[inline]
@@ -438,15 +438,15 @@ impl State {
             _ if broken(Step::TaskWakeShielded) && word.has(CANCELLED) => Next::Stay(Wake::Nothing),
             IDLE => Next::To(word.to(SCHEDULED).one_more(), Wake::Schedule),
             SCHEDULED if broken(Step::TaskWakeExchanges) => Next::Stay(Wake::Nothing),
-            // The exchange changes nothing, but the next poll sees what this thread has written.
+            // The exchange changes nothing, but the next poll sees this thread's writes.
             SCHEDULED => Next::To(word, Wake::Nothing),
             RUNNING => Next::To(word.with(NOTIFIED), Wake::Nothing),
             _ => Next::Stay(Wake::Nothing),
         }) // O2
     }
 
-    /// Whether a poll comes that sees what this thread has written, or no poll comes at all. So
-    /// many wakers of one task only read its word.
+    /// Whether a poll will come that sees this thread's writes, or no poll comes at all. So if many
+    /// threads wake one task, most of them only read its word.
     #[inline]
     fn is_woken(&self) -> bool {
         if !self.look(Relaxed).needs_no_wake() {
@@ -455,12 +455,12 @@ impl State {
         if !broken(Step::TaskWakeFence) {
             fence(SeqCst); // O10
         }
-        // A poll that misses what this thread wrote began before the fence: then this load sees
+        // A poll that misses this thread's writes began before the fence. Then this load sees
         // RUNNING.
         self.look(Relaxed).needs_no_wake()
     }
 
-    /// A wake that uses its reference up.
+    /// A wake that consumes its reference.
     #[inline]
     pub(super) fn wake_by_value(&self) -> Wake {
         self.exchange(AcqRel, |word| match word.life() {
@@ -512,7 +512,7 @@ impl State {
         }) // O2
     }
 
-    /// What the closer of the list does to a task in it.
+    /// Operation of the closer of the list, on a task in it.
     pub(super) fn kill(&self) -> Kill {
         self.exchange(AcqRel, |word| match word.life() {
             IDLE => Next::To(word.to(RUNNING).without(LINKED), Kill::Cancel), // O1
@@ -521,9 +521,9 @@ impl State {
         })
     }
 
-    // What the join handle does.
+    // Operations of the join handle.
 
-    /// Whether the task has ended, and its outcome is there for the holder that is entitled to it.
+    /// Whether the task has ended, and its outcome can be taken.
     #[inline]
     pub(super) fn is_complete(&self) -> bool {
         let order = if broken(Step::TaskJoinAcquire) { Relaxed } else { Acquire }; // O5
@@ -630,7 +630,7 @@ fn check_count(before: Word) {
     }
 }
 
-/// Prints why the process ends, without allocating, and ends it. A panic is no option: the extra
+/// Prints why the process ends, without allocating, and ends it. A panic is not possible: the extra
 /// reference has been counted, and its holder may be a `Waker`, whose clone must not unwind.
 #[cold]
 #[inline(never)]

@@ -36,7 +36,7 @@ pub(super) fn is_blocked(thread: i32) -> bool {
 
 /// Whether the thread runs or is ready to run.
 fn is_ready(thread: i32) -> Option<bool> {
-    // The name, in parentheses, may have anything in it; the state is the first letter behind it.
+    // The name, in parentheses, may contain any character; the state is the first letter after it.
     let stat = fs::read(format!("/proc/self/task/{thread}/stat")).ok()?;
     let end = stat.iter().rposition(|&byte| byte == b')')?;
     stat.get(end + 2).map(|&state| state == b'R')
@@ -60,7 +60,7 @@ pub(super) fn whereabouts(thread: i32) -> Whereabouts {
 }
 
 /// The system call in a line of `/proc/self/task/N/syscall`: the number of the call comes first, or
-/// `running`, or -1 outside of every call.
+/// `running`, or -1 outside every call.
 fn call(line: &str) -> Option<Cow<'static, str>> {
     let number = line.split_whitespace().next()?.parse().ok().filter(|&number| number >= 0)?;
     Some(match name_of_call(number) {
@@ -78,7 +78,7 @@ fn attributes(thread: i32) -> Option<libc::sched_attr> {
     let at = attributes.as_mut_ptr();
     // SAFETY: the kernel writes as many bytes as there are, at most.
     let got = unsafe { libc::syscall(libc::SYS_sched_getattr, thread, at, SIZE, 0) };
-    // SAFETY: all bytes were zero, or are the kernel's; each value is valid.
+    // SAFETY: all bytes were zero or come from the kernel, and every value is valid.
     (got == 0).then(|| unsafe { attributes.assume_init() })
 }
 
@@ -88,36 +88,35 @@ const SIZE: u32 = size_of::<libc::sched_attr>() as u32;
 pub(super) fn set_slice(thread: i32, slice: Option<Duration>) -> bool {
     let Some(mut attributes) = attributes(thread) else { return false };
     if i64::from(attributes.sched_policy) != i64::from(libc::SCHED_OTHER) {
-        // The user has chosen another class for the thread, which has no slices.
+        // The user has chosen another scheduling class for the thread, which has no slices.
         return false;
     }
     let nanos = slice.map_or(0, |slice| u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX));
     attributes.size = SIZE;
     attributes.sched_runtime = nanos;
-    // Threads that this one starts have the usual slice. Only a privileged thread may clear the
-    // flag.
+    // The flag gives threads that this one starts the usual slice. Only a privileged thread may
+    // clear it.
     attributes.sched_flags = RESET_ON_FORK;
     // SAFETY: the kernel reads the attributes, which are alive during the call.
     unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) == 0 }
 }
 
 pub(super) fn step_aside() {
-    /// How long the thread sleeps: a few times what it takes to switch to another.
+    /// How long the thread sleeps: a few times as long as a switch of threads takes.
     static ASIDE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000 };
-    // The system may delay the end of a sleep by the slack, which is 50 us unless it is changed.
+    // The system may delay the end of a sleep by the timer slack, 50 us by default.
     let slack = timer_slack();
     set_timer_slack(1);
     // SAFETY: the kernel reads the time, which is alive during the call, and writes nothing.
     unsafe { libc::nanosleep(&raw const ASIDE, core::ptr::null_mut()) };
-    // The user may have chosen it, for a thread that the pool has adopted or started.
+    // Restore it: the user may have set it for a thread that the pool has adopted or started.
     set_timer_slack(slack);
 }
 
-/// How much later than asked sleeps of this thread may end, in nanoseconds; zero if the system does
-/// not say.
+/// By how many nanoseconds the system may delay sleeps of this thread; zero if it does not say.
 fn timer_slack() -> libc::c_ulong {
-    // Not `libc::prctl`, whose result is too short for a slack of some seconds.
-    // SAFETY: reads an attribute of this thread only.
+    // Not `libc::prctl`, whose result type is too short for a slack of some seconds. SAFETY: reads
+    // an attribute of this thread only.
     let slack = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) };
     libc::c_ulong::try_from(slack).unwrap_or(0)
 }

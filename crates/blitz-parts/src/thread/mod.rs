@@ -1,6 +1,6 @@
-//! Asks the system what a thread does, and sets how long it may compute at a stretch.
+//! Asks the system what a thread does, and sets the length of its time slice.
 //!
-//! A thread that is blocked is not computing: it has used no processor time since the last look,
+//! A thread that is blocked is not computing: it has used no processor time since the last check,
 //! and the system does not count it as ready to run. A thread that waits for a processor is not
 //! blocked.
 
@@ -18,7 +18,7 @@ use unknown as system;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// A thread, as the system knows it. It may have ended.
+/// The system's number of a thread. The thread may have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadId(i32);
 
@@ -58,7 +58,7 @@ pub fn is_blocked(thread: ThreadId) -> bool {
     system::is_blocked(thread.0)
 }
 
-/// Leaves the processor to a thread that is ready to run there, for some microseconds at least.
+/// Gives the processor to a thread that is ready to run there, for at least some microseconds.
 ///
 /// Unlike `sched_yield` it costs the calling thread no part of its share of the processor. Linux
 /// takes the rest of the slice away from a thread that yields.
@@ -70,9 +70,9 @@ pub fn step_aside() {
     system::step_aside();
 }
 
-/// Lets `thread` compute for about `slice` at a stretch before other threads get their turn. The
-/// system prefers a thread with a shorter slice when it wakes. `None` stands for the default slice.
-/// Returns whether the system supports that.
+/// Lets `thread` run for about `slice` before other threads get their turn. The system prefers a
+/// thread with a shorter slice when it wakes. `None` stands for the default slice. Returns whether
+/// the system supports that.
 ///
 /// ```
 /// use blitz_parts::thread::{current, set_slice};
@@ -94,7 +94,7 @@ pub struct Shares {
     pub delayed: Duration,
 }
 
-/// How the thread has spent its time; `None` if the system does not say.
+/// Returns how the thread has spent its time; `None` if the system does not say.
 ///
 /// ```
 /// use blitz_parts::thread::{current, shares};
@@ -117,7 +117,7 @@ pub struct Whereabouts {
     pub channel: Option<String>,
 }
 
-/// Where in the kernel the thread is. Empty where the system does not say.
+/// Returns where in the kernel the thread is. Fields are empty if the system does not say.
 ///
 /// ```
 /// use blitz_parts::thread::{current, whereabouts};

@@ -1,5 +1,5 @@
-//! A system that does not say, or a model, in which a thread without progress may be blocked or
-//! not.
+//! For systems that do not say what a thread does, and for models. A thread without progress counts
+//! as blocked; under shuttle it may or may not be.
 
 use super::{Shares, Whereabouts};
 use std::time::Duration;

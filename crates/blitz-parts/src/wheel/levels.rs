@@ -8,7 +8,7 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use std::collections::VecDeque;
 
-/// Bits of a tick that one level looks at: 64 slots, one bit of a word each.
+/// Bits of a tick that one level uses: 64 slots, one bit of a word each.
 const DIGIT: u32 = 6;
 const SLOTS: usize = 1 << DIGIT;
 
@@ -39,7 +39,7 @@ impl Node {
 
 #[derive(Clone, Copy)]
 struct Slot {
-    /// The entry that has been here longest.
+    /// The oldest entry.
     oldest: Option<NonNull<Entry>>,
     /// No entry of this slot is due before.
     soonest: u64,
@@ -55,8 +55,8 @@ pub(super) struct Levels {
     /// See WHEEL-5.
     pub(super) elapsed: u64,
     /// The bits that decide the level of a new entry, besides those in which its tick differs from
-    /// `elapsed`: the highest bit counts. It is [`FINEST`], or it has the bits of the level that is
-    /// being cleared and of those below.
+    /// `elapsed`: the highest bit counts. It is [`FINEST`], or the bits of the level that is being
+    /// cleared and of the levels below.
     coarseness: u64,
     /// The slot that is being cleared: its entries move to lower levels, a few at a time
     /// (WHEEL-10).
@@ -78,10 +78,10 @@ struct Place {
     slot: u8,
 }
 
-/// A look at each entry of a slot, a few at a time.
+/// A search through the entries of a slot, a few at a time.
 struct Search {
     place: Place,
-    /// The entry to look at next. If it leaves its slot, the one behind it takes its place here.
+    /// The entry to look at next. If it leaves its slot, the next entry takes its place here.
     at: NonNull<Entry>,
     /// The least of the ticks so far.
     least: u64,
@@ -105,7 +105,7 @@ impl First {
     }
 }
 
-/// There was more to look at than one call may.
+/// There were more entries than one call may touch.
 #[derive(Debug)]
 pub(super) struct Unfinished;
 
@@ -123,7 +123,7 @@ impl Levels {
         }
     }
 
-    /// Puts an entry into the slot of `tick`, behind those that are there.
+    /// Puts an entry into the slot of `tick`, as the newest.
     ///
     /// # Safety
     /// 1. The entry is in no slot, and stays where it is until it has left.
@@ -140,7 +140,7 @@ impl Levels {
     /// 1. As for [`place`](Levels::place).
     #[inline]
     unsafe fn place_above(&mut self, entry: NonNull<Entry>, tick: u64, coarseness: u64) {
-        // An overdue entry goes to the slot at which the wheel is.
+        // An overdue entry goes to the wheel's current slot.
         let tick = tick.max(self.elapsed);
         let digits = (tick ^ self.elapsed) | coarseness;
         let level = ((u64::BITS - 1 - digits.leading_zeros()) / DIGIT) as usize;
@@ -230,13 +230,13 @@ impl Levels {
         Some(First { level, slot, start, soonest: self.levels[level].slots[slot].soonest })
     }
 
-    /// When something is due, at the earliest.
+    /// The earliest tick at which an entry may be due.
     pub(super) fn first(&self) -> Option<u64> {
         self.first_slot().map(|first| first.soonest)
     }
 
-    /// Looks for the first tick at which something is due, and touches `max` entries at most. `Err`
-    /// if it has to go on in another call.
+    /// Looks for the first tick at which an entry is due, and touches at most `max` entries.
+    /// Returns `Err` if another call has to continue.
     pub(super) fn next(&mut self, max: usize) -> Result<Option<u64>, Unfinished> {
         let mut left = max;
         // A slot that is being cleared gets no new entries, and its entries have to move in any
@@ -273,8 +273,7 @@ impl Levels {
         Ok(self.first())
     }
 
-    /// Moves the search on to `after`, the entry behind the one that it was at. Behind the newest
-    /// entry it has seen all.
+    /// Moves the search on to `after`, the next entry. After the newest entry it has seen all.
     #[cold]
     fn pass(&mut self, after: NonNull<Entry>) {
         let Some(search) = &mut self.search else { return };
@@ -288,7 +287,7 @@ impl Levels {
     }
 
     /// Calls `each` with the waker and the tick of the entries in slot number `slot`, counted over
-    /// all levels: of the `max` oldest. `each` must not touch the wheel.
+    /// all levels; only for the `max` oldest entries. `each` must not touch the wheel.
     pub(super) fn for_each_in(&self, slot: usize, max: usize, each: &mut dyn FnMut(&Waker, u64)) {
         let (level, slot) = (slot / SLOTS, slot % SLOTS);
         let Some(oldest) = self.levels[level].slots[slot].oldest else { return };
@@ -396,7 +395,7 @@ impl Levels {
         unsafe { self.unlink(entry) };
         // SAFETY: it waits still, and obligation 2.
         let waker = unsafe { node_of(entry) }.waker.take();
-        // SAFETY: as above, and nothing here touches it any more.
+        // SAFETY: as above, and this function does not touch it any more.
         unsafe { Entry::finish(entry, closed) };
         waker
     }
@@ -406,8 +405,8 @@ impl Levels {
 ///
 /// # Safety
 /// 1. The entry waits, and the wheel's lock is held.
-/// 2. The caller has no other reference to the node, and forgets this one before it gives the lock
-///    back.
+/// 2. The caller has no other reference to the node, and drops this one before it releases the
+///    lock.
 unsafe fn node_of<'a>(entry: NonNull<Entry>) -> &'a mut Node {
     // SAFETY: obligation 1: its owner takes it out under the lock before it drops it.
     let entry = unsafe { &*entry.as_ptr() };
@@ -428,7 +427,7 @@ unsafe fn set_before(entry: NonNull<Entry>, before: NonNull<Entry>) -> NonNull<E
     }
 }
 
-/// Links `after` behind `entry`.
+/// Links `after` as the next of `entry`.
 ///
 /// # Safety
 /// 1. `entry` is in a slot, and the wheel's lock is held.

@@ -18,8 +18,8 @@ pub(super) struct Lock<T> {
     witness: Witness,
 }
 
-// SAFETY: one thread at a time gets at the value, by an exchange that acquires what the one before
-// released.
+// SAFETY: one thread at a time accesses the value, after an exchange that acquires the release of
+// the thread before it.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 pub(super) struct Guard<'a, T> {

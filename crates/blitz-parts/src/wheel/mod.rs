@@ -1,6 +1,6 @@
-//! Keeps timers in slots by when they are due, and hands those that are due to the driver.
+//! Keeps timers in slots, sorted by their ticks, and hands due timers to the driver.
 //!
-//! Inserting a timer and taking one out cost the same however many there are.
+//! The cost of inserting and removing a timer does not depend on how many there are.
 //!
 //! # Who calls it
 //! A timer's owner, any thread: [`Wheel::insert`], and [`Entry`]'s methods. The driver, one thread
@@ -17,10 +17,10 @@
 //! | CLOSED 3 | its wheel was closed | as FIRED | its owner |
 //!
 //! The wheel has eleven levels of 64 slots; a slot of level `n` is `64^n` ticks long, so every tick
-//! of 64 bits has a place. `elapsed` is where the wheel is: an entry is in the level of the highest
-//! of its digits, to base 64, that differs from those of `elapsed`. So all entries of one level
-//! come before all entries of the next one. Two bitmaps lead to the first slot in use, which holds
-//! the entries that are due first.
+//! of 64 bits has a place. `elapsed` is the current tick of the wheel. An entry's level is the
+//! highest of its digits, to base 64, that differs from `elapsed`. So all entries of one level come
+//! before all entries of the next one. Two bitmaps lead to the first slot in use, which holds the
+//! entries that are due first.
 //!
 //! When the wheel reaches the first tick of a slot above level 0, the driver clears that slot: it
 //! moves the entries to lower levels, a few at a time, and lets go of the lock in between. Until
@@ -42,37 +42,37 @@
 //!   which they came.
 //! - **WHEEL-4** Each WAITING entry is in one slot, which is in use; only the lock's holder touches
 //!   slots and the nodes of WAITING entries.
-//! - **WHEEL-5** `elapsed` is before the beginning of every slot in use above level 0, but for the
-//!   slot that is being cleared, and not after any tick of an entry. So the level of an entry stays
-//!   what it was.
+//! - **WHEEL-5** `elapsed` is before the beginning of every slot in use above level 0, except the
+//!   slot that is being cleared, and not after the tick of any entry. So the level of an entry does
+//!   not change.
 //! - **WHEEL-6** Only its owner touches an entry that is FIRED or CLOSED: it may be freed without a
 //!   lock.
 //! - **WHEEL-7** The waker of an entry is called once if the entry is fired or its wheel closed,
 //!   and not if it was cancelled before. None is called, cloned or dropped under the lock.
 //! - **WHEEL-8** `earliest` is not after the tick of any entry, and a thread that lowers it
 //!   notifies the wheel's [`OnEarlier`].
-//! - **WHEEL-9** A closed wheel takes no entry. Its memory stays a wheel for ever, so that an owner
-//!   that finds its entry WAITING may take the lock, whatever has happened to the wheel since.
+//! - **WHEEL-9** A closed wheel takes no entry. Its memory is never freed, so an owner that finds
+//!   its entry WAITING may always take the lock.
 //! - **WHEEL-10** A slot that is being cleared is the first slot until it is empty: `elapsed` is
 //!   its `soonest` and no entry is due before; no entry in a lower level came after one that is
 //!   still in the slot.
-//! - **WHEEL-11** A search for the next tick is at an entry of its slot: if that one leaves, at the
-//!   one behind it.
-//! - **WHEEL-12** Each holder of the lock touches a constant number of entries, whatever is in the
-//!   wheel: [`TIMERS_AT_ONCE`], or as many as `expire` was told, and their neighbours. The driver
-//!   yields between two turns if another thread waits for the lock.
+//! - **WHEEL-11** A search for the next tick points to an entry of its slot. If that entry leaves,
+//!   the search points to the next one.
+//! - **WHEEL-12** Each holder of the lock touches a constant number of entries, however many are in
+//!   the wheel: [`TIMERS_AT_ONCE`], or the limit passed to `expire`, and their neighbours. The
+//!   driver yields between two turns if another thread waits for the lock.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | lock taken, given back | Acquire, Release | each other | WHEEL-4 |
-//! | O2 | state := FIRED or CLOSED | Release | O3 | WHEEL-6, and the owner sees what the driver did before |
+//! | O2 | state := FIRED or CLOSED | Release | O3 | WHEEL-6, and the owner sees everything that the driver did before |
 //! | O3 | state read by the owner, without the lock | Acquire | O2 | the same |
-//! | O4 | state := WAITING or IDLE, under the lock; read under the lock | Relaxed | – | ordered by O1, or the owner's own |
+//! | O4 | state := WAITING or IDLE, under the lock; read under the lock | Relaxed | – | ordered by O1, or written by the owner itself |
 //!
 //! # What this does not do
 //! It knows no clock: a tick is a number. It calls no waker: `expire` hands them out. An `earliest`
-//! that belongs to a cancelled entry stays until the driver comes by, so cancelling notifies no
+//! that belongs to a cancelled entry stays until the driver corrects it, so cancelling notifies no
 //! thread. [`Wheel::next`] may name the tick of an entry that was cancelled during the call.
 //!
 //! # Lineage
@@ -102,9 +102,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-/// Notified when a wheel has got an earlier first timer.
+/// Is notified when a wheel gets an earlier first timer.
 pub trait OnEarlier: Send + Sync {
-    /// Called when a timer is due at `tick` and no other timer of this wheel before.
+    /// Called when a timer is due at `tick`, before all other timers of this wheel.
     fn is_earlier(&self, tick: u64);
 }
 
@@ -114,10 +114,10 @@ pub struct Wheel {
     timers: Lock<Timers>,
 }
 
-/// What the lock guards.
+/// The data behind the lock.
 struct Timers {
     levels: Levels,
-    /// None if the wheel is closed.
+    /// `None` if the wheel is closed.
     on_earlier: Option<Arc<dyn OnEarlier>>,
 }
 
@@ -133,7 +133,7 @@ impl fmt::Display for Closed {
 
 impl std::error::Error for Closed {}
 
-/// The notification of an earlier tick, to be made once the lock is given back.
+/// A pending notification of an earlier tick, made after the lock is released.
 #[must_use]
 struct Earlier(Option<Arc<dyn OnEarlier>>, u64);
 
@@ -188,7 +188,7 @@ impl Wheel {
         Ok(())
     }
 
-    /// Puts an entry into its slot and writes the earliest tick down.
+    /// Puts an entry into its slot and updates the earliest tick.
     ///
     /// # Safety
     /// 1. The entry is in no slot, and its owner takes it out before it drops it.
@@ -202,8 +202,8 @@ impl Wheel {
     }
 
     /// Moves the wakers of entries that are due at `now` to `fired`, and entries of coarse slots to
-    /// finer ones: at most `max` in all. Returns whether there may be more. `fired` does not grow
-    /// under the lock if it has room for as many.
+    /// finer ones: at most `max` in all. Returns whether there may be more. `fired` does not
+    /// reallocate under the lock if it has enough capacity.
     pub fn expire(&self, now: u64, max: usize, fired: &mut VecDeque<Waker>) -> bool {
         self.expire_with(now, max, fired, |_| ())
     }
@@ -233,14 +233,14 @@ impl Wheel {
         more
     }
 
-    /// When something is due, at the earliest.
+    /// The earliest tick at which a timer may be due.
     #[inline]
     pub fn earliest(&self) -> u64 {
         self.earliest.get()
     }
 
     /// Returns exactly when the first timer is due, while [`Wheel::earliest`] may be too early.
-    /// Looks at each entry of a slot, in as many turns as it takes.
+    /// Checks each entry of a slot, in as many turns as needed.
     pub fn next(&self) -> u64 {
         loop {
             {
@@ -255,8 +255,8 @@ impl Wheel {
         }
     }
 
-    /// Calls `each` with the waker and the tick of the timers that wait. It runs under the lock: it
-    /// must not clone the waker or wake with it.
+    /// Calls `each` with the waker and the tick of the timers that wait. It runs under the lock, so
+    /// it must not clone the waker or wake with it.
     ///
     /// Each slot is a turn of its own, and of a slot with more than [`TIMERS_AT_ONCE`] timers it
     /// shows the oldest ones. A timer that moves meanwhile may be shown twice or not at all.
@@ -269,8 +269,8 @@ impl Wheel {
     /// Ends the wheel: moves the wakers of all its entries to `woken`, and takes no more.
     pub fn close(&self, woken: &mut VecDeque<Waker>) {
         let on_earlier = self.lock().on_earlier.take();
-        // Without the lock: it may be the last reference to foreign state, whose drop runs foreign
-        // code.
+        // Drop it without the lock: it may be the last reference to foreign state, whose drop runs
+        // foreign code.
         drop(on_earlier);
         loop {
             woken.reserve(TIMERS_AT_ONCE);

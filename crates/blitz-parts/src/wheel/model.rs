@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// Counts its calls; what was written before one is seen after it.
+/// Counts its calls. Writes before a call are visible after it.
 struct Count(AtomicUsize);
 
 impl Wake for Count {
@@ -22,7 +22,7 @@ impl OnEarlier for Nobody {
     fn is_earlier(&self, _: u64) {}
 }
 
-/// An open wheel that the model keeps: a spare one would be of another execution.
+/// An open wheel that the model keeps: a reused one would belong to another execution.
 fn wheel() -> &'static Wheel {
     let wheel: &'static Wheel = Box::leak(Box::new(Wheel::new()));
     wheel.begin(0, Arc::new(Nobody));
@@ -34,7 +34,7 @@ fn counter() -> (Arc<Count>, Waker) {
     (count.clone(), Waker::from(count))
 }
 
-/// The holder of the driver's lease fires what is due at `now`, or closes the wheel.
+/// The holder of the driver's lease fires the timers that are due at `now`, or closes the wheel.
 fn drive(wheel: &'static Wheel, now: u64, close: bool) {
     let mut wakers = VecDeque::new();
     if close {
@@ -45,10 +45,10 @@ fn drive(wheel: &'static Wheel, now: u64, close: bool) {
     wakers.into_iter().for_each(Waker::wake);
 }
 
-/// What the owner of a timer does while the driver is at it.
+/// An action of a timer's owner while the driver works.
 type Act = fn(Pin<&mut Entry>, &Waker);
 
-/// Two timers in one slot, and their owner is busy with both while the driver fires them.
+/// Two timers in one slot, and their owner acts on both while the driver fires them.
 fn owner_against_driver(act: Act, close: bool) {
     let wheel = wheel();
     let (count, waker) = counter();
@@ -68,7 +68,7 @@ fn drops(entry: Pin<&mut Entry>, _: &Waker) {
     entry.cancel();
 }
 
-/// Polls with another waker; unless the timer is fired then, that one is called.
+/// Polls with another waker. Unless the timer has fired by then, the new waker is called.
 fn polls(mut entry: Pin<&mut Entry>, _: &Waker) {
     let (_, waker) = counter();
     if entry.as_mut().poll(&waker) == Waiting::Fired {
@@ -84,8 +84,8 @@ fn resets(mut entry: Pin<&mut Entry>, _: &Waker) {
     }
 }
 
-/// A timer that is inserted while the driver looks is fired in that look or in the next, never
-/// lost.
+/// A timer that is inserted while the driver checks is fired in that check or in the next, and
+/// never lost.
 fn insert_against_driver() {
     let wheel = wheel();
     let (count, waker) = counter();
@@ -109,7 +109,7 @@ fn insert_against_clearing() {
     wheel.insert(soon.as_mut(), 70, 0, waker.clone()).unwrap();
     let driver = thread::spawn(move || {
         let mut wakers = VecDeque::new();
-        // Each has moved, and not one is fired.
+        // All have moved, and none is fired.
         for _ in 0..2 {
             wheel.expire(80, 1, &mut wakers);
         }

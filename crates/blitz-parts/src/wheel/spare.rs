@@ -11,7 +11,7 @@ fn spare() -> MutexGuard<'static, Vec<&'static Wheel>> {
 }
 
 impl Wheel {
-    /// An empty wheel at tick `now`. It is the caller's until it is closed.
+    /// Returns an empty wheel at tick `now`. It belongs to the caller until it is closed.
     ///
     /// ```
     /// use blitz_parts::wheel::{Entry, OnEarlier, Waiting, Wheel};
@@ -40,7 +40,7 @@ impl Wheel {
         wheel
     }
 
-    /// Leaves a closed wheel for the next one that is opened.
+    /// Keeps a closed wheel for the next `open`.
     pub fn give_back(&'static self) {
         debug_assert!(self.lock().on_earlier.is_none(), "the wheel is open");
         spare().push(self);

@@ -35,7 +35,7 @@ impl Crowd {
         }
     }
 
-    /// A task that sees what was written for it, in a slot of its own.
+    /// A task in a slot of its own that checks the word written for it.
     fn task(&self, number: usize, stock: &mut SlotCache) -> Runnable {
         let (ran, written) = (self.ran.clone(), self.written.clone());
         let task = task(move || {
@@ -64,7 +64,7 @@ impl Crowd {
         }
     }
 
-    /// Runs tasks until all have been run. The slot of each is freed into the worker's stock.
+    /// Runs tasks until all have been run. The slot of each is freed into the worker's slot cache.
     fn work(&self, worker: usize) {
         let (cursor, mut stock) = (Cursor::default(), SlotCache::of_worker(worker));
         while self.left.load(Relaxed) > 0 {
@@ -94,7 +94,7 @@ impl Crowd {
         }
     }
 
-    /// Sleeps until there is something, or all tasks have been run.
+    /// Sleeps until there is a task, or all tasks have run.
     fn sleep(&self, worker: usize) {
         self.beds.lock().unwrap()[worker] = true;
         let sleeper = self.signals.lie_down();
@@ -145,8 +145,8 @@ fn bitmap_1_setters_and_workers_run_every_task_once() {
 fn bitmap_2_takers_see_what_was_written_before_the_signal() {
     const COUNT: usize = 2 * SLOTS_PER_LEAF;
     let crowd = Crowd::new(COUNT);
-    // All tasks have slots before the first is signalled, so that the tree is all that setters and
-    // takers share.
+    // All tasks have slots before the first is signalled, so that setters and takers share only the
+    // tree.
     let mut stock = SlotCache::of_worker(0);
     let tasks: Vec<_> = (0..COUNT).map(|number| (number, crowd.task(number, &mut stock))).collect();
     std::thread::scope(|scope| {
@@ -158,7 +158,7 @@ fn bitmap_2_takers_see_what_was_written_before_the_signal() {
             crowd.signal(number, task);
         }
     });
-    // A task counts what it has seen.
+    // Each task has counted the words that it saw.
     crowd.assert_done();
 }
 

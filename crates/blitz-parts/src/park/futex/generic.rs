@@ -1,7 +1,7 @@
 //! A table of buckets, each a mutex and a condition variable, hashed by the word's address.
 //!
-//! For systems without a futex. Two words in one bucket only cost each other spurious returns,
-//! since `wake_one` wakes the whole bucket.
+//! For systems without a futex. Two words may share a bucket: `wake_one` wakes the whole bucket, so
+//! they cause each other spurious returns.
 
 use crate::prim::{AtomicU32, Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -19,7 +19,7 @@ static TABLE: [Bucket; BUCKETS] =
     [const { Bucket { lock: Mutex::new(()), changed: Condvar::new() } }; BUCKETS];
 
 fn bucket(word: &AtomicU32) -> &'static Bucket {
-    // Words sit on cache lines of their own, so the low bits say nothing.
+    // Each word has a cache line of its own, so the low bits do not differ.
     let line = std::ptr::from_ref(word).addr() >> 6;
     &TABLE[line.wrapping_mul(0x9E37_79B9) % BUCKETS]
 }

@@ -8,7 +8,8 @@ pub(super) const NAME: &str = "linux futex";
 
 pub(super) fn wait(word: &AtomicU32, expected: u32) {
     match futex::wait(word, futex::Flags::PRIVATE, expected, None) {
-        // Changed before we blocked, or a signal: the caller's loop looks again.
+        // The word changed before the thread blocked, or a signal came: the caller's loop checks
+        // again.
         Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
         Err(error) => unreachable!("futex wait on a live, aligned word failed: {error}"),
     }

@@ -1,6 +1,7 @@
 //! The futex of the model checker: one lock, one condition variable per word.
 //!
-//! As weak as the weakest backend: the lock is all that orders, where Linux adds full barriers.
+//! It is as weak as the weakest backend: only the lock orders accesses, while Linux adds full
+//! barriers.
 
 use crate::prim::{AtomicU32, Condvar, Mutex, Relaxed, Step, broken, lazy_static};
 use std::collections::HashMap;
@@ -23,11 +24,11 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) {
         let key = key(word);
         let changed = table.entry(key).or_insert_with(|| Arc::new(Condvar::new())).clone();
         let mut table = changed.wait(table).unwrap();
-        // The last waiter takes the entry away. Another word may get this address later, and its
-        // waker must not find the entry: whether it does would depend on the allocator, and a seed
-        // would not always replay.
+        // The last waiter removes the entry. Another word may get this address later, and its waker
+        // must not find an old entry. Otherwise the execution would depend on the allocator, and a
+        // seed would not always replay.
         let is_last = Arc::strong_count(&changed) == 2;
-        // Before the lock is given back, or the next waiter would count this one.
+        // Drop it before the lock is released, or the next waiter would count this one.
         drop(changed);
         if is_last {
             table.remove(&key);

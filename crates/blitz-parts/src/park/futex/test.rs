@@ -13,7 +13,7 @@ fn futex_1_a_change_followed_by_wake_is_never_missed() {
     for (wait, wake) in BACKENDS {
         let word = Arc::new(AtomicU32::new(0));
         let other = word.clone();
-        // Two threads hand a token to and fro; a missed wake-up would stop them for good.
+        // Two threads pass a token back and forth; a missed wake-up would stop them for ever.
         let turns = 20_000;
         let partner = std::thread::spawn(move || {
             for turn in 0..turns {

@@ -2,7 +2,7 @@
 //! during or after the decision to block.
 //!
 //! # Who calls it
-//! `park`: the thread inside `block_on`, outside of every pool. `unpark`: its waker, any thread.
+//! `park`: the thread inside `block_on`, outside every pool. `unpark`: its waker, any thread.
 //!
 //! # State
 //! | value | meaning | who sets |

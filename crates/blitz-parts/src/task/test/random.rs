@@ -1,4 +1,4 @@
-//! Everything that can be done to a task, in any order.
+//! All operations on a task, in random order.
 
 use crate::task::rig::{Drops, Rig, Woken};
 use crate::task::{Join, Ran, Runnable, TaskRef};
@@ -53,7 +53,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     proptest::collection::vec(op, 0..60)
 }
 
-/// What the next poll does, and what polls have left.
+/// The next poll's action, and the results of earlier polls.
 #[derive(Default)]
 struct Script {
     wake: bool,
@@ -63,7 +63,7 @@ struct Script {
     wakers: Vec<Waker>,
 }
 
-/// A task with all that refers to it, and what should be true of it.
+/// A task with all its references, and its expected state.
 struct Stage {
     rig: Arc<Rig>,
     script: Arc<Mutex<Script>>,
@@ -220,7 +220,7 @@ impl Stage {
         self.taken = finished;
     }
 
-    /// Ends the task if it has not, and looks at what is left.
+    /// Ends the task if it has not ended, and checks the rest.
     fn end(mut self) {
         self.rig.owned.close_and_cancel();
         drop(self.take_entry());

@@ -1,4 +1,4 @@
-//! Wakers, wherever they are kept and whenever they are used.
+//! Wakers, kept in different places and used at different times.
 
 use super::{ended, idle};
 use crate::task::rig::{Gate, Rig, outcome};
@@ -7,7 +7,7 @@ use core::future::poll_fn;
 use core::task::{Poll, Waker};
 use std::sync::{Arc, Mutex, mpsc};
 
-/// A wake that uses up a reference of its own.
+/// A wake that consumes its own reference.
 fn wake_clone(waker: &Waker) {
     let clone = waker.clone();
     clone.wake();
