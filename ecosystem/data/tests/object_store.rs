@@ -33,7 +33,7 @@ async fn as_is() {
 
 #[blitz::test(tokio, workers = 2)]
 async fn as_a_guest() {
-    // With a guest its files are read on threads that may block.
+    // With a guest, the store reads its files on threads that may block.
     let (store, place) = local();
     put_and_get(store).await;
     std::fs::remove_dir_all(place).unwrap();

@@ -15,7 +15,7 @@ async fn trace(provider: SdkTracerProvider, exporter: InMemorySpanExporter) -> V
         blitz::spawn(traced).await.unwrap();
     };
     request.with_subscriber(tracing_subscriber::registry().with(layer)).await;
-    // It waits for its exporter, which may need a thread of the runtime.
+    // `force_flush` waits for its exporter, which may need a thread of the runtime.
     let flushing = provider.clone();
     blitz::spawn_blocking(move || flushing.force_flush()).await.unwrap().unwrap();
     let spans = exporter.get_finished_spans().unwrap();

@@ -4,8 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 /// Timers for the clients of AWS: `sdk_config::Builder::sleep_impl` takes
-/// `SharedAsyncSleep::new(BlitzSleep)`. Their requests go through an HTTP client of one's own, or
-/// need a guest.
+/// `SharedAsyncSleep::new(BlitzSleep)`. Their requests need a custom HTTP client, or a guest.
 #[derive(Clone, Copy, Debug)]
 struct BlitzSleep;
 

@@ -29,7 +29,7 @@ async fn ask(address: SocketAddr, path: &str) -> TcpStream {
     stream
 }
 
-/// What a server answers to one request.
+/// Returns the server's answer to one request.
 async fn get_from(address: SocketAddr, path: &str) -> String {
     let mut answer = String::new();
     ask(address, path).await.read_to_string(&mut answer).await.unwrap();
@@ -41,7 +41,7 @@ async fn as_is() {
     let listener = blitz::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = Shutdown::new();
-    // A service for each connection is what axum's `ConnectInfo` asks of a server.
+    // axum's `ConnectInfo` needs a service for each connection.
     let make = app::<()>().into_make_service_with_connect_info::<SocketAddr>();
     let server = serve_make(listener, make).with_shutdown(&shutdown);
     let server = blitz::spawn(server);
@@ -68,7 +68,7 @@ async fn as_a_guest() {
         .route(
             "/events",
             get(|State(seen): State<Arc<Notify>>| async {
-                // The only event comes after a comment that fills the silence before it.
+                // There is one event. Until it comes, the server sends comments to stay alive.
                 let events = stream::once(async move {
                     seen.notified().await;
                     Ok::<_, Infallible>(Event::default().data("1"))

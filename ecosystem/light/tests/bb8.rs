@@ -2,7 +2,7 @@ use ::bb8::{ManageConnection, Pool};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Numbers for connections.
+/// Manages connections that are only numbers.
 #[derive(Default)]
 struct Numbers(AtomicU32);
 

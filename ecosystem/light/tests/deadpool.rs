@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Numbers for connections.
+/// Manages connections that are only numbers.
 #[derive(Default)]
 struct Numbers(AtomicU32);
 

@@ -4,7 +4,7 @@ use ::tokio_tungstenite::{accept_async, client_async, connect_async};
 use blitz::net::{TcpListener, TcpStream};
 use std::net::SocketAddr;
 
-/// A server that sends back what it gets from one connection.
+/// An echo server for one connection.
 async fn echo() -> (SocketAddr, blitz::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -3,7 +3,7 @@ use ::tracing::{Instrument, info, info_span};
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// Keeps what is written.
+/// Collects the written bytes.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

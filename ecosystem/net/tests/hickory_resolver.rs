@@ -165,7 +165,7 @@ fn answer(packet: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// A server of names, by packets.
+/// A DNS server over UDP.
 async fn by_packets() -> SocketAddr {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
@@ -178,7 +178,7 @@ async fn by_packets() -> SocketAddr {
     address
 }
 
-/// A server of names, by connections: each message has its length before it.
+/// A DNS server over TCP: each message follows its length.
 async fn by_connections() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use std::time::Duration;
 
-/// Asks a server for something, several times.
+/// Starts a server, and sends it several requests through `client`.
 async fn ask<C: Connect + Clone + Send + Sync + 'static>(client: Client<C, Empty<Bytes>>) {
     let app = Router::new().route("/", get(|| async { "hello" }));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -28,7 +28,7 @@ async fn ask<C: Connect + Clone + Send + Sync + 'static>(client: Client<C, Empty
 #[blitz::test(workers = 2)]
 async fn by_trait() {
     let mut builder = Client::builder(BlitzExecutor::new());
-    // It closes connections that were idle for so long.
+    // The timer closes connections that were idle for this long.
     builder.pool_timer(BlitzTimer::new()).pool_idle_timeout(Duration::from_secs(60));
     ask(builder.build(BlitzConnector::new())).await;
 }

@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-/// Where Debian has the programs of PostgreSQL.
+/// The folder of PostgreSQL's programs in Debian.
 const POSTGRES: &str = "/usr/lib/postgresql";
-/// The program of RabbitMQ. The one of this name in Debian's `PATH` runs it as another user, in a
-/// folder of that user's.
+/// The program of RabbitMQ. Debian's script of the same name in `PATH` runs it as another user, in
+/// that user's folder.
 const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
 /// A server that runs until this is dropped.
@@ -23,7 +23,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A Redis server; says why if there is none.
+    /// Starts a Redis server; prints the reason if that fails.
     pub fn redis() -> Option<Peer> {
         let place = place("redis");
         let port = free_port();
@@ -38,13 +38,13 @@ impl Peer {
         Some(Peer { children: vec![child], place, port })
     }
 
-    /// A RabbitMQ server with the user `guest`; says why if there is none.
+    /// Starts a RabbitMQ server with the user `guest`; prints the reason if that fails.
     pub fn rabbitmq() -> Option<Peer> {
         let place = place("rabbitmq");
         if !Path::new(RABBITMQ).exists() {
             return skip("rabbitmq-server is not installed", &place);
         }
-        // Erlang's nodes find each other by a server of names, which would stay behind if RabbitMQ
+        // Erlang's nodes find each other through a name server. It would keep running if RabbitMQ
         // started it.
         let names = free_port().to_string();
         let mut epmd = Command::new("epmd")
@@ -86,13 +86,13 @@ impl Peer {
         Some(peer)
     }
 
-    /// A PostgreSQL server with the user `blitz`; says why if there is none.
+    /// Starts a PostgreSQL server with the user `blitz`; prints the reason if that fails.
     pub fn postgres() -> Option<Peer> {
         let place = place("postgres");
         let Some(programs) = newest(Path::new(POSTGRES)) else {
             return skip("PostgreSQL is not installed", &place);
         };
-        // PostgreSQL does not run as root, as containers do.
+        // PostgreSQL refuses to run as root, the usual user in containers.
         let is_root = fs::metadata("/proc/self")
             .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
         let program = |name: &str| {
@@ -136,8 +136,8 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // PostgreSQL and RabbitMQ end their own processes at this signal, unlike at that of
-            // `Child::kill`.
+            // With this signal PostgreSQL and RabbitMQ also end their own processes. The signal of
+            // `Child::kill` would leave these behind.
             let id = child.id().to_string();
             let _ = Command::new("kill").args(["-INT", &id]).status();
             let _ = child.wait();
@@ -146,7 +146,7 @@ impl Drop for Peer {
     }
 }
 
-/// A folder of one's own, that other users can enter.
+/// A folder for the test that other users can enter.
 fn place(name: &str) -> PathBuf {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let number = NEXT.fetch_add(1, Relaxed);
@@ -156,7 +156,7 @@ fn place(name: &str) -> PathBuf {
     place
 }
 
-/// Says that a test is skipped: `cargo xtask crates` reads it.
+/// Prints that a test is skipped; `cargo xtask crates` reads it.
 fn skip(why: &str, place: &Path) -> Option<Peer> {
     println!("skipped: {why}");
     fs::remove_dir_all(place).unwrap();
@@ -175,7 +175,7 @@ fn newest(parent: &Path) -> Option<PathBuf> {
     versions.map(|entry| entry.path()).filter(|path| number(path).is_some()).max_by_key(number)
 }
 
-/// Returns once a server says `ready`, and reads on, so that it never waits for a reader.
+/// Returns once a server prints `ready`. Keeps reading its output, so that the server never blocks.
 fn until_ready(output: impl Read + Send + 'static, ready: &str) {
     let mut lines = BufReader::new(output).lines();
     let is_ready = |line: &str| line.contains(ready);

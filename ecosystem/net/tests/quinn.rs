@@ -4,7 +4,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-/// What both sides need to trust each other.
+/// Configurations with which both sides trust each other.
 fn configs() -> (ServerConfig, ClientConfig) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(made.key_pair.serialize_der());
@@ -15,7 +15,7 @@ fn configs() -> (ServerConfig, ClientConfig) {
     (server, ClientConfig::with_root_certificates(Arc::new(roots)).unwrap())
 }
 
-/// Any port of this machine's own.
+/// Any free port of the loopback interface.
 fn any() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }

@@ -2,7 +2,7 @@ use crate::peers::Peer;
 use ::tokio_postgres::{Client, Config, NoTls};
 use blitz::net::TcpStream;
 
-/// Asks the database for things.
+/// Creates, fills, reads and drops a table.
 async fn ask(mut client: Client) {
     client.batch_execute("CREATE TABLE IF NOT EXISTS numbers (n INT4)").await.unwrap();
     let change = client.transaction().await.unwrap();

@@ -65,7 +65,7 @@ async fn as_a_guest() {
     blitz::spawn(ask(channel)).await.unwrap();
     drop(stop);
 
-    // A peer that accepts connections, by its backlog, and never answers.
+    // A peer whose backlog accepts connections, and which never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = Endpoint::try_from(format!("http://{}", silent.local_addr().unwrap())).unwrap();
     let channel = endpoint.timeout(Duration::from_millis(1)).connect().await.unwrap();
