@@ -21,7 +21,7 @@ fn main() {
     words.par_sort_unstable();
     assert!(words.iter().enumerate().all(|(n, word)| word.parse() == Ok(n)));
 
-    // Whose threads are these?
+    // Check whose threads these are.
     let mut names = rayon::broadcast(|_| std::thread::current().name().map(str::to_owned));
     names.sort();
     println!("threads: {names:?}");
