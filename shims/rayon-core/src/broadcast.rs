@@ -20,7 +20,7 @@ where
     blitz_core::broadcast(|context| op(BroadcastContext::of(context)))
 }
 
-/// Runs `op` once on every thread of the current or the global pool, some time; returns at once.
+/// Runs `op` once on every thread of the current or the global pool, later; returns at once.
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

@@ -56,7 +56,7 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// Builds a pool for the length of a call, with threads that may borrow: each of them calls
+    /// Builds a pool for the duration of a call. Its threads may borrow: each of them calls
     /// `wrapper`, which must call [`ThreadBuilder::run`].
     ///
     /// # Errors
@@ -120,7 +120,7 @@ where
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Starts the threads in another way: the closure must see to it that some thread calls
+    /// Starts the threads in another way: the closure must make some thread call
     /// [`ThreadBuilder::run`].
     pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
@@ -148,7 +148,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// How many threads; 0, the default, means what `RAYON_NUM_THREADS` says, else one per core.
+    /// Sets the number of threads. 0, the default, means the value of `RAYON_NUM_THREADS`, else one
+    /// per core.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
@@ -202,14 +203,14 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The same in Blitz's words, whether the threads have names, and what starts them.
+    /// Converts the settings to a Blitz builder. Also returns whether the threads have names, and
+    /// what starts them.
     fn into_parts(self) -> (PoolBuilder, bool, S) {
         let asked = if self.num_threads > 0 { self.num_threads } else { num_threads_from_env() };
         let mut builder =
             Pool::builder().workers(asked.min(Pool::MAX_WORKERS)).wait_policy(wait_from_env());
-        // Rayon's pools do not wait for their threads, and some programs could not bear it. Nor do
-        // they start more threads than were asked for: some programs have a table with a row per
-        // thread index.
+        // Rayon's pools do not wait for their threads, and some programs rely on that. They do not
+        // start additional threads, either: some programs have a table with a row per thread index.
         builder = builder.detach_on_drop().spares(0);
         if self.use_current_thread {
             builder = builder.use_current_thread();
@@ -248,7 +249,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 }
 
-/// Dropped: the panic of a detached job was not handled.
+/// Its drop aborts: the panic of a detached job was not handled.
 struct AbortUnlessHandled;
 
 impl Drop for AbortUnlessHandled {
@@ -262,7 +263,7 @@ fn number(variable: &str) -> Option<usize> {
     env::var(variable).ok()?.parse().ok()
 }
 
-/// What the environment asks for; 0 means one thread per core.
+/// Reads the number of threads from the environment; 0 means one thread per core.
 fn num_threads_from_env() -> usize {
     number("RAYON_NUM_THREADS").or_else(|| number("RAYON_RS_NUM_CPUS")).unwrap_or(0)
 }

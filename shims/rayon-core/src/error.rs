@@ -1,4 +1,4 @@
-//! Why a pool could not be built, in the words that Rayon's users look for.
+//! The error of a pool that could not be built, with Rayon's messages.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +17,7 @@ impl ThreadPoolBuildError {
         ThreadPoolBuildError { inner }
     }
 
-    /// The text of an error that is not the system's.
+    /// The text of an error that does not come from the system.
     fn text(&self) -> Option<&'static str> {
         if self.inner.is_global_already_initialized() {
             Some("The global thread pool has already been initialized.")

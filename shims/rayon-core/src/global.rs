@@ -1,12 +1,12 @@
-//! The free functions that are not about scopes or broadcasts, and the global pool below them.
+//! The free functions except scopes and broadcasts, and the global pool.
 
 #![forbid(unsafe_code)]
 
 use crate::builder::ThreadPoolBuilder;
 use blitz_core::{FnContext, Handle};
 
-/// Makes sure that there is a pool for the current thread: its own, that of the Blitz runtime that
-/// it is in, else the global one.
+/// Makes sure that there is a pool for the current thread: its own pool, that of its Blitz runtime,
+/// or the global one.
 ///
 /// # Panics
 /// If the global pool cannot be built.
@@ -48,7 +48,7 @@ where
     blitz_core::join(oper_a, oper_b)
 }
 
-/// As [`join`], with closures that get a context: it tells whether they changed threads.
+/// As [`join`], with closures that get a context: it says whether they changed threads.
 #[inline]
 pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -82,7 +82,7 @@ where
     blitz_core::spawn_detached_fifo(func);
 }
 
-/// How many threads the current pool has; outside of any pool, the global one.
+/// How many threads the current pool has; outside any pool, the global one.
 pub fn current_num_threads() -> usize {
     ready();
     blitz_core::current_num_workers()
@@ -99,23 +99,23 @@ pub fn current_thread_index() -> Option<usize> {
     blitz_core::current_worker_index()
 }
 
-/// Whether the current thread's own queue holds jobs that have not begun; `None` outside of a pool.
+/// Whether the current thread's own queue holds jobs that have not begun; `None` outside a pool.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     blitz_core::current_worker_has_jobs()
 }
 
-/// Runs one job of the current pool, if there is one; `None` outside of a pool.
+/// Runs one job of the current pool, if there is one; `None` outside a pool.
 pub fn yield_now() -> Option<Yield> {
     blitz_core::yield_job().map(Yield::of)
 }
 
-/// Runs one of the current thread's own jobs, if there is one; `None` outside of a pool.
+/// Runs one of the current thread's own jobs, if there is one; `None` outside a pool.
 pub fn yield_local() -> Option<Yield> {
     blitz_core::yield_local().map(Yield::of)
 }
 
-/// What a yield did.
+/// The result of a yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A job was run.

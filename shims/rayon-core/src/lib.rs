@@ -13,8 +13,8 @@
 //! # Variables
 //! | variable | meaning |
 //! |---|---|
-//! | `RAYON_NUM_THREADS`, else `RAYON_RS_NUM_CPUS` | threads of a pool that does not say how many |
-//! | `BLITZ_WAIT=descendants` | a thread that waits runs only descendants of what it waits for |
+//! | `RAYON_NUM_THREADS`, else `RAYON_RS_NUM_CPUS` | the number of threads, for pools without a setting |
+//! | `BLITZ_WAIT=descendants` | a waiting thread runs only descendants of the job that it waits for |
 //! | `BLITZ_SHIM_PROOF=FILE` | when the process ends, a line with the pools' counters is appended |
 //!
 //! # What differs from the original
@@ -23,7 +23,7 @@
 //! - [`yield_now`] and [`yield_local`] run the oldest local job, not the newest.
 //! - With `use_current_thread`, dropping the pool on any thread runs the jobs that are left and
 //!   releases the thread, which can then join another pool.
-//! - Jobs that threads outside of the pool spawn in a burst start in no particular order.
+//! - Jobs that threads outside the pool spawn in a burst start in no particular order.
 //! - There is no fallback for targets without threads.
 
 mod broadcast;

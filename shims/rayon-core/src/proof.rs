@@ -1,5 +1,5 @@
 //! Shows that a program really ran on this core: if `BLITZ_SHIM_PROOF` names a file, a line with
-//! what the pools did is appended to it when the process ends.
+//! the pools' counters is appended to it when the process ends.
 
 use blitz_core::{Pool, PoolMetrics};
 use std::ffi::{OsString, c_int};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What the pools of this process did.
+/// The counters of all pools of this process.
 #[derive(Default)]
 struct Tally {
     pools: u64,
@@ -45,7 +45,8 @@ fn file() -> Option<&'static OsString> {
     static FILE: OnceLock<Option<OsString>> = OnceLock::new();
     let file = FILE.get_or_init(|| {
         let name = std::env::var_os("BLITZ_SHIM_PROOF")?;
-        // SAFETY: the C library's function, as declared there, and a function that fits it.
+        // SAFETY: the declaration matches that of the C library, and so does the function that is
+        // passed.
         (unsafe { atexit(write_down) } == 0).then_some(name)
     });
     file.as_ref()
@@ -94,7 +95,7 @@ extern "C" fn write_down() {
          steals={steals} parks={parks}\n",
         program.to_string_lossy().replace(' ', "_"),
     );
-    // The process ends: no caller is left to hear that the file cannot be written.
+    // The process ends, so there is no caller that could get an error of the write.
     let _ = file()
         .and_then(|file| File::options().create(true).append(true).open(file).ok())
         .map(|mut file| file.write_all(line.as_bytes()));

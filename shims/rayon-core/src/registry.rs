@@ -9,14 +9,14 @@ use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 
-/// A worker that wants a thread; given to [`ThreadPoolBuilder::spawn_handler`].
+/// A worker that needs a thread; given to [`ThreadPoolBuilder::spawn_handler`].
 ///
 /// [`ThreadPoolBuilder::spawn_handler`]: crate::ThreadPoolBuilder::spawn_handler
 pub struct ThreadBuilder {
     inner: blitz_core::ThreadBuilder,
     /// Whether the user chose the name.
     named: bool,
-    /// Goes from thread to thread, but one at a time.
+    /// `Send`, but not `Sync`.
     not_sync: PhantomData<Cell<()>>,
 }
 
@@ -36,7 +36,7 @@ impl ThreadBuilder {
         self.inner.stack_size()
     }
 
-    /// Is the pool's thread until the pool ends.
+    /// Runs the worker on the current thread until the pool ends.
     pub fn run(self) {
         self.inner.run();
     }
@@ -65,11 +65,11 @@ pub trait ThreadSpawn {
     ) -> Result<(), BuildError>;
 }
 
-/// Only this crate has one, so only this crate starts threads.
+/// Only this crate can create it, so only this crate starts threads.
 #[derive(Debug)]
 pub struct Sealed(pub(crate) ());
 
-/// As the standard library does.
+/// Starts threads with the standard library.
 #[derive(Debug, Default)]
 pub struct DefaultSpawn;
 
@@ -83,7 +83,7 @@ impl ThreadSpawn for DefaultSpawn {
     }
 }
 
-/// As the user's closure does.
+/// Starts threads with the user's closure.
 #[derive(Debug)]
 pub struct CustomSpawn<F>(pub(crate) F);
 

@@ -1,4 +1,5 @@
-//! Scopes, under Rayon's names. Each wraps a Blitz scope: only the type that closures get differs.
+//! Scopes, under Rayon's names. Each wraps a Blitz scope; only the argument type of closures
+//! differs.
 
 use crate::broadcast::BroadcastContext;
 use crate::global::ready;
@@ -53,7 +54,7 @@ where
     blitz_core::in_place_scope_fifo(|scope| op(ScopeFifo::of(scope)))
 }
 
-/// Where jobs are spawned that may borrow everything that outlives `'scope`.
+/// A scope for jobs that may borrow everything that outlives `'scope`.
 #[repr(transparent)]
 pub struct Scope<'scope> {
     inner: blitz_core::Scope<'scope>,
@@ -61,8 +62,7 @@ pub struct Scope<'scope> {
 
 impl<'scope> Scope<'scope> {
     pub(crate) fn of<'a>(inner: &'a blitz_core::Scope<'scope>) -> &'a Scope<'scope> {
-        // SAFETY: the types have the same layout (`repr(transparent)`), and neither has promises
-        // that the other lacks.
+        // SAFETY: the types have the same layout (`repr(transparent)`), and the same invariants.
         unsafe { &*std::ptr::from_ref(inner).cast::<Scope<'scope>>() }
     }
 
@@ -91,7 +91,7 @@ impl fmt::Debug for Scope<'_> {
     }
 }
 
-/// Where jobs are spawned that start in order.
+/// A scope for jobs that start in order.
 #[repr(transparent)]
 pub struct ScopeFifo<'scope> {
     inner: blitz_core::ScopeFifo<'scope>,
@@ -99,8 +99,7 @@ pub struct ScopeFifo<'scope> {
 
 impl<'scope> ScopeFifo<'scope> {
     pub(crate) fn of<'a>(inner: &'a blitz_core::ScopeFifo<'scope>) -> &'a ScopeFifo<'scope> {
-        // SAFETY: the types have the same layout (`repr(transparent)`), and neither has promises
-        // that the other lacks.
+        // SAFETY: the types have the same layout (`repr(transparent)`), and the same invariants.
         unsafe { &*std::ptr::from_ref(inner).cast::<ScopeFifo<'scope>>() }
     }
 

@@ -1,5 +1,5 @@
-//! What the original promises beside its behaviour, and what its own tests can only see from
-//! inside.
+//! Promises of the original beyond its behaviour, and checks that the original's tests make with
+//! access to its internals.
 
 use rayon_core::{
     BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
@@ -31,8 +31,8 @@ fn traits_are_those_of_the_original() {
     assert_eq!(copied(&Yield::Idle), Yield::Idle);
 }
 
-/// Whether `T` has a trait that stable Rust cannot ask for: the inherent function wins where it
-/// exists.
+/// Checks whether `T` has a trait, which stable Rust cannot do directly: the inherent function is
+/// chosen if it exists.
 macro_rules! lacks {
     ($trait:ident: $($type:ty),*) => {
         $({
@@ -65,7 +65,7 @@ fn functions_that_rayon_itself_does_not_use_are_there() {
     let pool = rayon_core::Configuration::new().num_threads(2).breadth_first().build().unwrap();
     assert_eq!(pool.current_num_threads(), 2);
     let too_many = ThreadPoolBuilder::new().num_threads(usize::MAX).spawn_handler(|_| {
-        // Asked for as many as there may be, not more.
+        // The builder asked for the maximum, not for more.
         Err(std::io::Error::other("enough"))
     });
     assert_eq!(too_many.build().unwrap_err().to_string(), "enough");
@@ -80,7 +80,7 @@ fn builders_show_their_settings() {
     assert!(text.contains("panic_handler: None"), "{text}");
 }
 
-/// A handler that reports its calls; once the pool is gone, to its last thread, the receiver knows.
+/// A handler that reports its calls. The channel closes once the last thread of the pool is gone.
 fn telling() -> (impl Fn(usize) + Send + Sync + 'static, Receiver<usize>) {
     let (send, receive) = channel();
     (move |index| send.send(index).unwrap(), receive)
@@ -180,7 +180,7 @@ fn pending_tasks_are_seen_by_the_pools_own_threads_only() {
     });
 }
 
-/// This very test program again, with one of its ignored tests and other variables.
+/// Runs this test program again, with one of its ignored tests and other variables.
 fn child(test: &str, variables: &[(&str, &str)]) -> std::process::Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "--nocapture", test]);

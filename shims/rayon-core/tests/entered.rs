@@ -1,5 +1,5 @@
-//! A thread that is in a Blitz runtime. In a process of its own: it shows that the global pool is
-//! not built.
+//! A thread that is in a Blitz runtime. This is a process of its own, to show that the global pool
+//! is not built.
 
 use rayon_core::ThreadPoolBuilder;
 use std::thread;

@@ -1,11 +1,11 @@
 //! The API of `rayon` 1.12 on Blitz's own parallel iterators.
 //!
-//! This is a facade for tests: `cargo xtask suites` patches it in below Rayon's published tests and
-//! examples, which so judge `blitz-par`. Programs use `blitz::prelude`, or the original on the
-//! drop-in `rayon-core`.
+//! This is a facade for tests: `cargo xtask suites` puts it below Rayon's published tests and
+//! examples, which then test `blitz-par`. Programs use `blitz::prelude`, or the original `rayon` on
+//! the drop-in `rayon-core`.
 //!
-//! The names of [`iter::plumbing`] are those that the tests need: crates that implement parallel
-//! iterators by means of Rayon's plumbing cannot be built on this facade.
+//! [`iter::plumbing`] has only the names that the tests need: crates that implement parallel
+//! iterators with Rayon's plumbing cannot be built on this facade.
 
 #[allow(missing_docs, reason = "each module has the documentation of what it re-exports")]
 pub mod iter {
@@ -26,12 +26,12 @@ pub mod collections {
     pub use blitz_par::collections::vec_deque;
 }
 
-/// What is inside of a `Result`.
+/// Iterators over a `Result`.
 pub mod result {
     pub use blitz_par::option::IntoIter;
 }
 
-/// What is taken out of a `String`.
+/// Iterators that drain a `String`.
 pub mod string {
     pub use blitz_par::str::Drain;
 }

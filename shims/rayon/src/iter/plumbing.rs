@@ -50,7 +50,7 @@ impl<P: Exact> Producer for Cut<P> {
     }
 }
 
-/// Gives every indexed iterator the method of Rayon's that lends out its producer.
+/// Gives every indexed iterator Rayon's method `with_producer`.
 pub trait WithProducer: IndexedParallelIterator {
     /// Calls `callback` with a producer of the items.
     fn with_producer<C: ProducerCallback<Self::Item>>(mut self, callback: C) -> C::Output {
