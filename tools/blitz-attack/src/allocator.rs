@@ -1,5 +1,5 @@
-//! Counts the bytes that are allocated, for scenarios that look where memory stays. The system's
-//! numbers do not show it, because the allocator keeps memory that it cannot give back.
+//! Counts the allocated bytes, for scenarios that check that memory is freed. The system's numbers
+//! do not show it, because the allocator keeps memory that it cannot give back.
 
 #![allow(unsafe_code, reason = "an allocator is unsafe to implement")]
 
@@ -9,33 +9,32 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
 static COUNTS: AtomicBool = AtomicBool::new(false);
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 
-/// The system's allocator.
+/// Counts bytes, and passes each call on to the system's allocator.
 struct Counted;
 
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
-/// Counts from now on, from zero.
+/// Starts to count, from zero.
 pub fn start() {
     LIVE.store(0, Relaxed);
     COUNTS.store(true, Relaxed);
 }
 
-/// How many bytes more are allocated than when [`start`] was called.
+/// Returns how many more bytes are allocated than when [`start`] was called.
 #[must_use]
 pub fn live() -> isize {
     LIVE.load(Relaxed)
 }
 
 fn add(bytes: isize) {
-    // Otherwise every thread would write to the same word, and no race would be as it is without
-    // this.
+    // Otherwise every thread would write to the same word, which would change the timing of races.
     if COUNTS.load(Relaxed) {
         LIVE.fetch_add(bytes, Relaxed);
     }
 }
 
-// SAFETY: the system's allocator does it all.
+// SAFETY: all calls go to the system's allocator.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size() as isize);

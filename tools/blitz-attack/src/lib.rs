@@ -1,9 +1,9 @@
 //! An adversary of the pool.
 //!
-//! [`scenario`] has programs that have broken the pool, or must not. [`mix`] plays random rounds:
-//! [`plan`] makes everything that is random about a round out of a seed, [`ledger`] keeps the books
-//! of what was handed to the runtimes, and [`watch`] aborts when nothing gets done any more.
-//! [`parent`] starts them as children.
+//! [`scenario`] has programs that have broken the pool, or might. [`mix`] plays random rounds:
+//! [`plan`] derives everything random about a round from a seed, [`ledger`] tracks everything that
+//! was handed to the runtimes, and [`watch`] aborts when there is no progress. [`parent`] starts
+//! them as children.
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! `blitz-attack`: breaks the pool, if it can; `--help` says how to call it.
+//! `blitz-attack`: tries to break the pool; `--help` shows its options.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The generator of choices: one word of state, so that a seed replays every choice.
+//! The random generator. Its state is one word, so a seed replays every choice.
 
 /// SplitMix64.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// Returns a number below `end`, which is not zero.
+    /// Returns a number below `end`. `end` must not be zero.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next_u64() % end
     }
@@ -33,12 +33,12 @@ impl Rng {
         low + self.below(high - low + 1)
     }
 
-    /// Says yes once in `n` times on average.
+    /// Returns true once in `n` calls, on average.
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    /// Returns one of `choices`, which are not empty.
+    /// Returns one of `choices`, of which there must be at least one.
     pub fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize].clone()
     }

@@ -1,7 +1,7 @@
-//! The watchdog: notices that there is no progress, prints what was going on, and aborts.
+//! The watchdog: notices a lack of progress, prints what is under way, and aborts.
 //!
-//! Every operation of a mix reports its beginning and its end here. A thread outside of all pools
-//! looks at the count of ends: if it stands still for too long, some runtime hangs.
+//! Every operation of a mix reports its start and its end here. A thread outside all pools watches
+//! the count of ends: if it does not change for too long, a runtime hangs.
 
 use crate::ledger::Ledger;
 use blitz::Handle;
@@ -11,19 +11,19 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many tables share the operations that are under way, so that threads rarely meet.
+/// The number of tables for operations under way. Several tables mean less contention.
 const SHARDS: usize = 16;
-/// How long the watchdog waits for one dump: a runtime may be too broken for it.
+/// How long the watchdog waits for one dump. A broken runtime may not answer.
 const DUMP_LIMIT: Duration = Duration::from_secs(5);
 /// How many of the operations under way are printed.
 const SHOWN: usize = 200;
 
-/// How much has been done so far.
+/// The number of operations that have ended.
 static DONE: AtomicU64 = AtomicU64::new(0);
 static NEXT: AtomicU64 = AtomicU64::new(0);
 static UNDER_WAY: [Mutex<BTreeMap<u64, Entry>>; SHARDS] =
     [const { Mutex::new(BTreeMap::new()) }; SHARDS];
-/// The runtimes of the current round, and what describes the round.
+/// The runtimes of the current round, and its description.
 static ROUND: Mutex<Round> =
     Mutex::new(Round { text: String::new(), runtimes: Vec::new(), ledger: None });
 
@@ -140,7 +140,7 @@ pub fn report(why: &str) {
         let (send, receive) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let text = format!("{}\n{}", handle.dump(), handle.metrics());
-            // The watchdog may have stopped waiting.
+            // The receiver is gone if the watchdog has stopped waiting.
             let _ = send.send(text);
         });
         let text = receive.recv_timeout(DUMP_LIMIT);

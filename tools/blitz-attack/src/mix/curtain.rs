@@ -10,10 +10,10 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// More than any end can take: the watchdog is faster.
+/// Longer than any shutdown may take: the watchdog comes first.
 const PATIENT: Duration = Duration::from_secs(100_000);
 
-/// Ends the runtime of `ctx`; returns a thread that may still be at it.
+/// Ends the runtime of `ctx`; returns a thread that may still be ending it.
 pub fn fall(ctx: &Ctx, curtain: Curtain, settings: &Settings) -> Option<JoinHandle<()>> {
     let _doing = watch::begin(curtain.name(), ctx.home);
     ctx.stage.ledger.begin_end(ctx.home);
@@ -88,12 +88,12 @@ type Ending = Box<dyn FnOnce() + Send>;
 fn by_itself(runtime: Runtime, start: impl FnOnce(blitz::Handle, Ending)) {
     let handle = runtime.handle();
     let (send, receive) = mpsc::channel();
-    // The task could be dropped only with the runtime, which it owns.
+    // The task owns the runtime, so only the task itself can drop both.
     let runtime = Arc::new(std::sync::Mutex::new(Some(runtime)));
     let end = Box::new(move || {
         let runtime = take(&runtime);
         drop(runtime);
-        // The round may be over, and its receiver with it.
+        // The round may be over, and the receiver gone.
         let _ = send.send(());
     });
     start(handle, end);

@@ -1,4 +1,4 @@
-//! The outside world: sockets on the loopback, files, a program, a signal.
+//! I/O: sockets on the loopback, files, a program, a signal.
 
 use super::stage::{Ctx, Outcome, Stop, ticketed};
 use crate::ledger::Kind;
@@ -120,7 +120,7 @@ async fn file(ctx: &Ctx, sent: &[u8]) -> Result<(), Stop> {
     ctx.io("remove", blitz::fs::remove_file(&second).await)
 }
 
-/// Waits for bytes that never come, and gives up.
+/// Waits for bytes that never come, and cancels the wait.
 async fn abandoned(ctx: &Ctx) -> Result<(), Stop> {
     let (mut here, there) = ctx.io("pair", UnixStream::pair())?;
     let mut byte = [0];

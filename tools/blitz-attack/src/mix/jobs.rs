@@ -19,7 +19,7 @@ pub fn join(ctx: &Ctx, a: &Child, b: &Child) -> Outcome {
     Ok(a? + b?)
 }
 
-/// Joins all the way down.
+/// Forks a binary tree of `depth` levels.
 pub fn tree(ctx: &Ctx, depth: u8) -> Outcome {
     fn grow(depth: u8) -> u64 {
         if depth == 0 {
@@ -40,7 +40,7 @@ pub fn tree(ctx: &Ctx, depth: u8) -> Outcome {
     Ok(sum)
 }
 
-/// Adds up what the jobs of a scope return.
+/// Adds up the results of a scope's jobs.
 #[derive(Default)]
 struct Sum {
     total: AtomicU64,
@@ -123,7 +123,7 @@ pub fn broadcast(ctx: &Ctx, spawned: bool) -> Outcome {
     Ok(0)
 }
 
-/// Runs the child inside of another pool.
+/// Runs the child inside another pool.
 pub fn install(ctx: &Ctx, on: usize, child: &Child) -> Outcome {
     let there = ctx.on(on);
     let Some(runtime) = there.runtime() else { return there.stopped("a runtime is gone") };
@@ -140,7 +140,7 @@ pub fn detached(ctx: &Ctx, fifo: bool, children: &[Child]) -> Outcome {
     for child in children {
         let (ticket, ctx, child) = (ctx.ticket(Kind::Job), ctx.clone(), child.clone());
         let job = move || {
-            // No caller wants the value; the operations inside have checked their own.
+            // No caller needs the value; the operations inside have checked their own values.
             let _ = ctx.with_ticket(ticket, &child);
         };
         if fifo { blitz::spawn_detached_fifo(job) } else { blitz::spawn_detached(job) }
@@ -166,7 +166,7 @@ pub fn entered(ctx: &Ctx, op: &Child) -> Outcome {
     run(ctx, op)
 }
 
-/// Runs `f` on a thread outside of every pool, and does not wait for it.
+/// Runs `f` on a thread outside every pool, and does not wait for it.
 pub fn outside(f: impl FnOnce() + Send + 'static) {
     static THREAD: std::sync::OnceLock<mpsc::Sender<Box<dyn FnOnce() + Send>>> =
         std::sync::OnceLock::new();

@@ -1,5 +1,4 @@
-//! Tasks that meet in channels and locks of `blitz::sync`. Each meeting is between tasks that
-//! await.
+//! Tasks that meet in channels and locks of `blitz::sync`. All participants are tasks that await.
 
 use super::stage::{Ctx, Outcome, Stop, ticketed};
 use crate::ledger::Kind;
@@ -34,7 +33,7 @@ pub async fn run(ctx: &Ctx, kind: MeetKind, count: u8) -> Outcome {
         let one = ctx.settle(task.await);
         sum = sum.and_then(|sum| Ok::<u64, Stop>(sum + one?));
     }
-    // A channel whose other side was cancelled has less in it.
+    // If the other side of a channel was cancelled, some messages are missing.
     if sum? != wanted && !ctx.is_ending() {
         ctx.complain(format!("{kind:?} of {count} brought {sum:?}, not {wanted}"));
     }

@@ -1,4 +1,4 @@
-//! The random mix: round after round, each made of a seed, until the time is up or something
+//! The random mix: round after round, each derived from a seed, until the time is up or something
 //! breaks.
 
 mod curtain;
@@ -25,21 +25,21 @@ use std::time::{Duration, Instant};
 
 /// How often the mix prints its progress.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
-/// Rounds after which as many descriptors are open as ever will be.
+/// After this many rounds the number of open descriptors does not grow any more.
 const WARM_UP: u64 = 20;
-/// How many more may be open later: other threads of the program open some now and then.
+/// How many more may be open later: other threads of the program open some from time to time.
 const SPARE_DESCRIPTORS: usize = 16;
 
-/// What the mix is to do.
+/// The settings of the mix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mix {
     /// The seed of the first round; the next ones follow by one.
     pub seed: u64,
-    /// For how long.
+    /// How long to play.
     pub time: Duration,
-    /// Not more rounds than this.
+    /// The largest number of rounds.
     pub rounds: u64,
-    /// How long nothing may get done.
+    /// How long there may be no progress.
     pub patience: Duration,
 }
 
@@ -55,7 +55,7 @@ pub fn play(mix: Mix) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // Its thread is counted below.
+    // This starts the thread of `outside`, so that it is among the threads that are counted below.
     jobs::outside(|| ());
     watch::start(mix.patience);
     let threads = os::threads();
@@ -109,8 +109,8 @@ fn folder() -> std::io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Planned panics are the program's business, and would fill the screen; so is that of a `join_all`
-/// which the end of its runtime interrupts.
+/// Planned panics are expected, and their messages would fill the screen. The same holds for a
+/// `join_all` that the end of its runtime interrupts.
 fn silence_planned_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

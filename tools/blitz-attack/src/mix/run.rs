@@ -4,10 +4,10 @@ use super::stage::{Ctx, Outcome, Running};
 use super::{io, jobs, locals, meet, panics, sets, spawns, timers, wakers};
 use crate::plan::op::{Child, Op};
 
-/// Runs `op` on the current thread, whichever that is.
+/// Runs `op` on the current thread.
 pub fn run(ctx: &Ctx, op: &Child) -> Outcome {
     if op.awaits() {
-        // Spawned ones, unlike awaited ones, are joined here.
+        // Spawned work is joined here, unlike awaited operations.
         return match &**op {
             Op::All(children) => children.iter().map(|child| run(ctx, child)).sum(),
             Op::Spawn(spawn) => {

@@ -38,7 +38,7 @@ pub async fn run(ctx: &Ctx, end: SetEnd, children: &[Child]) -> Outcome {
         }
         SetEnd::JoinAll => {
             if ctx.is_ending() {
-                // It would panic if one is cancelled.
+                // `join_all` would panic if a task is cancelled.
                 return Err(Stop);
             }
             return collect(ctx, set).await;
@@ -52,7 +52,7 @@ pub async fn run(ctx: &Ctx, end: SetEnd, children: &[Child]) -> Outcome {
     Ok(0)
 }
 
-/// `join_all`, whose panic says that the runtime ended.
+/// Calls `join_all`; a panic means that the runtime has ended.
 async fn collect(ctx: &Ctx, set: JoinSet<Outcome>) -> Outcome {
     let mut all = Box::pin(set.join_all());
     let result = std::future::poll_fn(|cx| {

@@ -1,4 +1,4 @@
-//! What the operations of a round share: its runtimes, its ledger, and what a result may be.
+//! The shared state of a round's operations: its runtimes, its ledger, and the check of results.
 
 use crate::ledger::{Kind, Ledger, Stub, Ticket};
 use crate::plan::op::{Child, Op};
@@ -27,7 +27,7 @@ pub type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 pub struct Arena {
     /// Outlives the runtime.
     pub handle: Handle,
-    /// None once the runtime is about to end.
+    /// `None` once the runtime is about to end.
     runtime: Mutex<Option<Arc<Runtime>>>,
     /// How many panics the runtime's handler certainly gets.
     pub strays_certain: AtomicU64,
@@ -35,12 +35,12 @@ pub struct Arena {
     pub strays_possible: AtomicU64,
     /// How many it got.
     pub strays_seen: Arc<AtomicU64>,
-    /// On each of its threads the handler of the start and that of the end panic.
+    /// Whether its start handler and its exit handler panic, on each of its threads.
     handlers_panic: bool,
 }
 
 impl Arena {
-    /// The number of panics that the runtime's handler got, once the runtime has ended.
+    /// The most panics that the runtime's handler may get, once the runtime has ended.
     #[must_use]
     pub fn strays_most(&self) -> u64 {
         let metrics = self.handle.metrics();
@@ -50,11 +50,11 @@ impl Arena {
     }
 }
 
-/// What the operations of a round share.
+/// The shared state of a round's operations.
 pub struct Stage {
     /// The runtimes.
     pub arenas: Vec<Arena>,
-    /// The books.
+    /// The ledger.
     pub ledger: Ledger,
     /// A folder of the round's own.
     pub folder: PathBuf,
@@ -65,7 +65,7 @@ impl Stage {
     /// Builds the runtimes of `plan`.
     ///
     /// # Errors
-    /// What a builder says.
+    /// The error of a builder.
     pub fn build(
         plan: &Plan,
         ledger: Ledger,
@@ -97,7 +97,7 @@ impl Stage {
         Ok(Arc::new(Stage { arenas, ledger, folder, next_file: AtomicUsize::new(0) }))
     }
 
-    /// Takes runtime `home` away, for its end, once no operation uses it any more.
+    /// Takes runtime `home` out, to end it, once no operation uses it any more.
     ///
     /// # Panics
     /// If it was taken before.
@@ -131,7 +131,7 @@ impl Ctx {
         Ctx { stage: self.stage.clone(), home }
     }
 
-    /// The way into the current runtime.
+    /// The handle of the current runtime.
     #[must_use]
     pub fn handle(&self) -> &Handle {
         &self.stage.arenas[self.home].handle
@@ -156,7 +156,7 @@ impl Ctx {
         self.stage.ledger.is_ending(self.home)
     }
 
-    /// Notes what must not have happened.
+    /// Notes an event that must not happen.
     pub fn complain(&self, text: impl Into<String>) {
         self.stage.ledger.complain(text.into());
     }
@@ -168,13 +168,13 @@ impl Ctx {
         count.fetch_add(1, SeqCst);
     }
 
-    /// The operation is under way until the guard is dropped.
+    /// Notes that the operation is under way until the guard is dropped.
     #[must_use]
     pub fn doing(&self, op: &Op) -> Doing {
         watch::begin(op.name(), self.home)
     }
 
-    /// Complains if `holds` does not.
+    /// Complains if `holds` is false.
     pub fn check(&self, holds: bool, what: &str) {
         if !holds {
             self.complain(what);
@@ -192,7 +192,7 @@ impl Ctx {
         outcome
     }
 
-    /// The end of the current runtime, or a complaint.
+    /// Returns `Stop` if the current runtime is ending; complains otherwise.
     #[track_caller]
     pub fn stopped<T>(&self, what: &str) -> Result<T, Stop> {
         if !self.is_ending() {
@@ -202,7 +202,7 @@ impl Ctx {
         Err(Stop)
     }
 
-    /// What a handle says about something of the current runtime that was not aborted.
+    /// Checks the result of a handle of the current runtime whose work was not aborted.
     #[track_caller]
     pub fn settle<T>(&self, result: Result<T, JoinError>) -> Result<T, Stop> {
         match result {
@@ -211,8 +211,7 @@ impl Ctx {
             Err(error) => {
                 let payload = error.into_panic();
                 if payload.is::<Planned>() && self.is_ending() {
-                    // A waker of the program's own that panics, dropped with a task that is
-                    // cancelled.
+                    // A custom waker of the program panicked; it was dropped with a cancelled task.
                     return Err(Stop);
                 }
                 let text = text_of(&*payload);
@@ -223,7 +222,7 @@ impl Ctx {
         }
     }
 
-    /// What the outside world says: an error only when the runtime ends.
+    /// Checks the result of an I/O operation: an error is allowed only when the runtime ends.
     #[track_caller]
     pub fn io<T>(&self, what: &str, result: io::Result<T>) -> Result<T, Stop> {
         match result {
@@ -279,7 +278,7 @@ impl<F: Future> Future for Ticketed<F> {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 #[must_use]
 pub fn text_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Awaits a task through a waker of the kind.
+/// Awaits a task through a waker of this kind.
 pub async fn run(ctx: &Ctx, kind: WakerKind) -> Outcome {
     match kind {
         WakerKind::Foreign => foreign().await,
@@ -21,7 +21,7 @@ pub async fn run(ctx: &Ctx, kind: WakerKind) -> Outcome {
     Ok(1)
 }
 
-/// What passes a wake-up on, and does something besides.
+/// A waker that passes a wake-up on, and does something else as well.
 struct Passing {
     inner: Waker,
     kind: WakerKind,
@@ -34,7 +34,8 @@ impl Wake for Passing {
         self.inner.wake_by_ref();
         match self.kind {
             WakerKind::PanicsInWake if !std::thread::panicking() => {
-                // Caught where the waker is called: on a worker, or where the task is cancelled.
+                // The panic is caught where the waker is called: on a worker, or where the task is
+                // cancelled.
                 self.ctx.expect_stray(false);
                 panic_any(Planned);
             }
@@ -57,7 +58,7 @@ impl Drop for Passing {
     }
 }
 
-/// Polls the handle of a task with a waker of our own.
+/// Polls the handle of a task with a custom waker.
 async fn through(ctx: &Ctx, kind: WakerKind) -> Result<(), super::stage::Stop> {
     let (task, _) = ticketed(ctx.ticket(Kind::Task), async {
         for _ in 0..3 {
@@ -70,8 +71,8 @@ async fn through(ctx: &Ctx, kind: WakerKind) -> Result<(), super::stage::Stop> {
         let inner = cx.waker().clone();
         let passing = Passing { inner, kind, ctx: ctx.clone(), _ticket: ctx.ticket(Kind::Thing) };
         let waker = Waker::from(Arc::new(passing));
-        // It drops the waker of the last poll, and so its panic is ours; ours may be the last
-        // reference, too.
+        // This poll drops the waker of the previous poll, whose panic then reaches this code. The
+        // drop of `waker` may also be the last one, and panic.
         let polled = catch_unwind(AssertUnwindSafe(|| {
             std::pin::Pin::new(&mut handle).poll(&mut Context::from_waker(&waker))
         }));
@@ -87,7 +88,7 @@ async fn through(ctx: &Ctx, kind: WakerKind) -> Result<(), super::stage::Stop> {
     Ok(())
 }
 
-/// Is woken by a thread outside of every pool, twice at once.
+/// Waits for a thread outside every pool, which wakes it twice in a row.
 async fn foreign() {
     let rung = Arc::new(AtomicBool::new(false));
     let mut asked = false;

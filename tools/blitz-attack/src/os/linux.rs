@@ -30,7 +30,7 @@ pub enum Call {
     Membarrier,
 }
 
-/// Has every thread of the process get an error from these system calls.
+/// Makes these system calls fail on every thread of the process.
 ///
 /// # Errors
 /// If the system has no filters, or refuses this one.

@@ -1,4 +1,4 @@
-//! What the system says about this process, and what only some systems can do.
+//! Facts about this process, and functions that only some systems have.
 
 #[cfg(target_os = "linux")]
 mod linux;

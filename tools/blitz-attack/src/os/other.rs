@@ -1,4 +1,4 @@
-//! Systems that do not say: what rests on it is skipped.
+//! For systems without these functions: checks that need them are skipped.
 
 /// How many threads this process has.
 #[must_use]
@@ -12,7 +12,7 @@ pub fn descriptors() -> Option<usize> {
     None
 }
 
-/// Has every thread of the process get an error from these system calls.
+/// Makes these system calls fail on every thread of the process.
 ///
 /// # Errors
 /// Always.

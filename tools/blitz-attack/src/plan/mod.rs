@@ -1,4 +1,4 @@
-//! The plan of a round: everything that is random about it, made of a seed before anything runs.
+//! The plan of a round: everything random about it, derived from a seed before anything runs.
 
 pub mod draw;
 pub mod op;
@@ -9,16 +9,16 @@ use draw::{Draw, Place};
 use op::Child;
 use settings::{Settings, Threads};
 
-/// Whether a closure on a thread for blocking may wait for the pool of `settings`.
+/// Whether a closure of `spawn_blocking` may wait for the pool of `settings`.
 #[must_use]
 pub fn may_wait_while_blocking(settings: &Settings) -> bool {
-    // With few threads such a closure may wait for a job below one that waits for the closure's
-    // thread: `spawn_blocking` documents it. And a clock that stands does not move while such a
-    // closure runs.
+    // With few threads, such a closure may deadlock: its job lies on a stack below another job, and
+    // that job waits for the closure's thread. `spawn_blocking` documents this. Also, a paused
+    // clock does not move while such a closure runs.
     settings.threads != Threads::Paused && settings.blocking_threads == 512
 }
 
-/// What planned panics carry.
+/// The payload of planned panics.
 #[derive(Debug)]
 pub struct Planned;
 
@@ -28,11 +28,11 @@ const ROUND_BUDGET: u64 = 900;
 /// Everything that is random about a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What it was made of.
+    /// The seed.
     pub seed: u64,
     /// The runtimes.
     pub runtimes: Vec<Settings>,
-    /// What each thread outside of the runtimes does, while they are all alive.
+    /// The calls of each thread outside the runtimes, while all runtimes are alive.
     pub actors: Vec<Vec<Step>>,
     /// How each runtime ends, in this order.
     pub finales: Vec<Finale>,
@@ -41,11 +41,11 @@ pub struct Plan {
 /// A call from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Into which runtime.
+    /// The called runtime.
     pub on: usize,
-    /// By which way.
+    /// The way of the call.
     pub door: Door,
-    /// With what.
+    /// The operation.
     pub op: Child,
 }
 
@@ -69,7 +69,7 @@ pub enum Door {
 /// How a runtime ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finale {
-    /// What is started before and not waited for.
+    /// Work that is started before and not waited for.
     pub leftovers: Vec<Leftover>,
     /// How many threads go on calling in.
     pub callers: u8,
@@ -79,14 +79,14 @@ pub struct Finale {
     pub curtain: Curtain,
 }
 
-/// What is started before the end and not waited for.
+/// Work that is started before the end and not waited for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leftover {
-    /// As a job: else as a task.
+    /// Whether it is a job; otherwise it is a task.
     pub job: bool,
     /// What it does.
     pub op: Child,
-    /// Then it waits for ever, if it is a task.
+    /// Whether it then waits for ever, if it is a task.
     pub stays: bool,
 }
 
@@ -97,7 +97,7 @@ pub enum Curtain {
     Here,
     /// Dropped by a thread that never saw it.
     Thread,
-    /// `shutdown_within` with more patience than it can take.
+    /// `shutdown_within` with more time than the end can take.
     Patient,
     /// `shutdown_within` with a millisecond.
     Impatient,
@@ -109,11 +109,11 @@ pub enum Curtain {
     OwnJob,
     /// Dropped by a closure on one of its threads for blocking.
     OwnBlocking,
-    /// Dropped by a worker of the next runtime, inside of `install`.
+    /// Dropped by a worker of the next runtime, inside `install`.
     OtherWorker,
     /// Dropped by a task of the next runtime.
     OtherTask,
-    /// Owned by a task of the next runtime, which never ends but with that runtime.
+    /// Owned by a task of the next runtime that ends only with that runtime.
     OtherEnd,
 }
 
@@ -140,7 +140,7 @@ impl Plan {
         Plan { seed, runtimes, actors, finales }
     }
 
-    /// How many operations are in it.
+    /// Returns how many operations are in the plan.
     #[must_use]
     pub fn size(&self) -> usize {
         let steps = self.actors.iter().flatten().map(|step| step.op.size());
@@ -157,7 +157,7 @@ fn actor(draw: &mut Draw<'_>) -> Vec<Step> {
             let on = draw.rng.below(draw.settings.len() as u64) as usize;
             let mut door = draw.rng.pick(&doors);
             if draw.settings[on].is_adopted() && !matches!(door, Door::Install | Door::Enter) {
-                // Only while its thread waits inside does such a runtime work.
+                // Such a runtime works only while its thread waits inside it.
                 door = Door::BlockOn;
             }
             let depth = draw.rng.between(1, 6) as u8;

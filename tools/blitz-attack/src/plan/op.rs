@@ -1,8 +1,8 @@
-//! What a program of the mix is made of: a tree of operations, each with the value it must have.
+//! A program of the mix: a tree of operations, each with the value that it must return.
 
 use std::sync::Arc;
 
-/// An operation as part of others.
+/// An operation that is part of a larger one.
 pub type Child = Arc<Op>;
 
 /// One operation. Sums of leaves go up the tree, so that each result is known in advance.
@@ -10,7 +10,7 @@ pub type Child = Arc<Op>;
 pub enum Op {
     /// Counts to a number.
     Leaf(u32),
-    /// One after the other.
+    /// Runs the children one after the other.
     All(Vec<Child>),
     /// `join`.
     Join(Child, Child),
@@ -25,13 +25,13 @@ pub enum Op {
     },
     /// `Pool::install` into the runtime of this index.
     Install(usize, Child),
-    /// Something of its own, with a handle.
+    /// A spawned task or closure, with its handle.
     Spawn(Spawn),
     /// Jobs without a handle.
     Detached {
-        /// In order.
+        /// Whether the jobs run in order.
         fifo: bool,
-        /// What each does.
+        /// The operation of each job.
         jobs: Vec<Child>,
     },
     /// `block_on` around the child.
@@ -46,16 +46,16 @@ pub enum Op {
     Locals {
         /// The tasks.
         tasks: Vec<Child>,
-        /// The set is dropped with some of them left.
+        /// How many further tasks are still alive when the set is dropped.
         left: u8,
     },
-    /// A few milliseconds of a timer.
+    /// A timer, for this many milliseconds.
     Timer(TimerKind, u8),
-    /// Tasks that meet.
+    /// Tasks that communicate.
     Meet(MeetKind, u8),
-    /// The outside world.
+    /// Sockets, files, processes, signals.
     Io(IoKind, u16),
-    /// A panic, caught where the documentation says.
+    /// A panic, which must be caught where the documentation says.
     Panic(PanicPlace),
     /// Wakers other than the runtime's own.
     Waker(WakerKind),
@@ -76,22 +76,22 @@ pub enum ScopeKind {
     Broadcast,
 }
 
-/// Something that is spawned with a handle.
+/// A spawn that returns a handle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spawn {
-    /// With which function.
+    /// The function that spawns.
     pub how: SpawnKind,
-    /// On another runtime than the current one.
+    /// The index of the runtime to spawn on; none means the current one.
     pub on: Option<usize>,
-    /// Around a task.
+    /// The wrapper around the task's future.
     pub wrap: Wrap,
-    /// What becomes of the handle.
+    /// The fate of the handle.
     pub end: End,
-    /// What it does.
+    /// The operation of the task or closure.
     pub child: Child,
 }
 
-/// How something is spawned.
+/// The functions that spawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpawnKind {
     /// `spawn`.
@@ -104,14 +104,14 @@ pub enum SpawnKind {
     Blocking,
 }
 
-/// What is around the future of a task.
+/// The wrappers around the future of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrap {
     /// Nothing.
     Bare,
     /// A shield.
     Shield,
-    /// A value of the task's own.
+    /// A task-local value.
     Local,
     /// A timeout that does not elapse.
     Timeout,
@@ -119,16 +119,16 @@ pub enum Wrap {
     Unconstrained,
 }
 
-/// What becomes of a handle.
+/// The fate of a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The result is waited for.
     Wait,
-    /// Dropped: the thing runs all the same.
+    /// The handle is dropped; the task still runs.
     Drop,
-    /// Aborted, then waited for: a result, or cancelled.
+    /// The task is aborted, then waited for: it returns a result or was cancelled.
     Abort,
-    /// Aborted from a thread outside of every pool, then waited for.
+    /// The same, aborted by a thread outside every pool.
     AbortOutside,
 }
 
@@ -147,12 +147,12 @@ pub enum SetEnd {
     Detach,
 }
 
-/// What a timer is used for.
+/// The uses of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerKind {
     /// `sleep`.
     Sleep,
-    /// `timeout` of a future that never is ready.
+    /// `timeout` of a future that is never ready.
     Elapses,
     /// `timeout` of a future that is ready.
     InTime,
@@ -164,7 +164,7 @@ pub enum TimerKind {
     Reset,
 }
 
-/// Where tasks meet.
+/// The ways in which tasks communicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeetKind {
     /// `mpsc` with a small bound.
@@ -187,7 +187,7 @@ pub enum MeetKind {
     Barrier,
 }
 
-/// What of the outside world is used.
+/// The kinds of input and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoKind {
     /// A connection on the loopback, with an echo.
@@ -198,11 +198,11 @@ pub enum IoKind {
     Unix,
     /// A pair of datagram sockets.
     UnixDatagram,
-    /// Transfers that take their buffer along.
+    /// Transfers that own their buffer.
     Owned,
     /// A file is written, read, renamed, removed.
     File,
-    /// A read that never comes is given up.
+    /// A read that never completes is dropped.
     Abandoned,
     /// Another program runs.
     Process,
@@ -239,24 +239,24 @@ pub enum PanicPlace {
     DetachedJob,
     /// The drop of a future that is aborted.
     FutureDrop,
-    /// The drop of a result that is not wanted.
+    /// The drop of a result that is discarded.
     ResultDrop,
     /// A task of a local set.
     LocalTask,
-    /// A future inside of `block_on`.
+    /// A future inside `block_on`.
     BlockOn,
 }
 
-/// What a waker that is not the runtime's own does.
+/// The behaviour of a waker that does not belong to the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakerKind {
-    /// Counts, and passes on.
+    /// Counts the wake, and forwards it.
     Forwards,
-    /// Panics when it is woken, after it has passed on.
+    /// Forwards the wake, then panics.
     PanicsInWake,
     /// Panics when it is dropped.
     PanicsInDrop,
-    /// Is woken by a thread outside of every pool.
+    /// Is woken by a thread outside every pool.
     Foreign,
     /// Is woken many times in its own poll, and after the end.
     Storm,
@@ -265,7 +265,7 @@ pub enum WakerKind {
 }
 
 impl Op {
-    /// What the operation returns.
+    /// The value that the operation must return.
     #[must_use]
     pub fn value(&self) -> u64 {
         let sum = |children: &[Child]| children.iter().map(|child| child.value()).sum();
@@ -284,7 +284,7 @@ impl Op {
         }
     }
 
-    /// Whether the operation awaits: else it is a plain call.
+    /// Whether the operation awaits. Otherwise it is a plain call.
     #[must_use]
     pub fn awaits(&self) -> bool {
         match self {
@@ -298,7 +298,7 @@ impl Op {
         }
     }
 
-    /// What the operation is called in reports.
+    /// The operation's name in reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use blitz::{Backend, Pool, Runtime, Scheduler, SleepPolicy, WaitPolicy};
 use std::any::Any;
 use std::time::Duration;
 
-/// Whose threads a runtime's workers are.
+/// Where the threads of a runtime's workers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// The runtime starts them.
@@ -14,36 +14,36 @@ pub enum Threads {
     Custom,
     /// The thread that builds the runtime is worker 0.
     Adopted,
-    /// As `Adopted`, with a clock that stands.
+    /// As `Adopted`, with a paused clock.
     Paused,
 }
 
-/// What a runtime is built with.
+/// The options of a runtime.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// How many workers.
     pub workers: usize,
-    /// How tasks find a worker.
+    /// The scheduler.
     pub scheduler: Scheduler,
     /// What a waiting worker may run.
     pub wait: WaitPolicy,
     /// How an idle worker waits.
     pub sleep: SleepPolicy,
-    /// Whose threads the workers are.
+    /// Where the workers' threads come from.
     pub threads: Threads,
     /// Whether workers take tasks from each other.
     pub stealing: bool,
-    /// In bytes; none leaves the default.
+    /// Stack size in bytes; none means the default.
     pub stack: Option<usize>,
-    /// What files and sockets are used with.
+    /// The backend of files and sockets.
     pub backend: Backend,
-    /// How many events one look at the driver brings.
+    /// How many events one poll of the driver returns at most.
     pub io_completions: usize,
-    /// By how much a timer may be late so that it fires together with others.
+    /// How late a timer may fire, so that it fires together with others.
     pub timer_slack: Duration,
-    /// How many threads closures that block may have.
+    /// The maximum number of threads for closures that block.
     pub blocking_threads: usize,
-    /// How long such a thread waits for more to do.
+    /// How long an idle thread for blocking closures lives.
     pub keep_alive: Duration,
     /// How many tasks may be queued before `try_spawn` refuses.
     pub queue_capacity: usize,
@@ -57,7 +57,7 @@ pub struct Settings {
     pub handlers_panic: bool,
 }
 
-/// What a runtime calls with panics that have no waiter.
+/// Handles the panics that no waiter receives.
 pub type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 
 impl Settings {
@@ -101,7 +101,7 @@ impl Settings {
         }
     }
 
-    /// Whether the runtime works only while the thread that built it waits in it.
+    /// Whether the runtime runs only while the thread that built it waits inside it.
     #[must_use]
     pub fn is_adopted(&self) -> bool {
         matches!(self.threads, Threads::Adopted | Threads::Paused)
@@ -110,7 +110,7 @@ impl Settings {
     /// Builds the runtime.
     ///
     /// # Errors
-    /// What the builder says.
+    /// Returns the builder's error.
     pub fn build(&self, on_panic: PanicHandler) -> Result<Runtime, blitz::BuildError> {
         let mut pool = Pool::builder()
             .workers(self.workers)

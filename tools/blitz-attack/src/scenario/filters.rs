@@ -19,7 +19,7 @@ pub const ALL: &[Scenario] = &[
     ),
 ];
 
-/// Whether the filter is in place; the scenario passes where there are none.
+/// Installs the filter; returns false where the system has none, and then the scenario passes.
 fn forbidden(calls: &[Call]) -> bool {
     os::forbid(calls).inspect_err(|why| println!("skipped: {why}")).is_ok()
 }
@@ -84,7 +84,8 @@ fn seccomp_membarrier() {
     for _ in 0..100 {
         work();
         for runtime in &pools {
-            // One half may wait for the other: it is not left where only a fence would show it.
+            // One half may wait for the other, so the job must not stay where only a fence
+            // publishes it.
             let (send, receive) = std::sync::mpsc::channel();
             wait_for(|| runtime.pool().dump().all_sleep);
             let wait = move || receive.recv().unwrap();

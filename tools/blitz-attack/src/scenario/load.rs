@@ -1,4 +1,4 @@
-//! Very much of one thing.
+//! Very many timers, and very many jobs.
 
 use super::{Scenario, runtime, wait_for};
 use crate::allocator;
@@ -25,7 +25,7 @@ fn timer_slot() {
     const TIMERS: usize = 1_000_000;
     let runtime = runtime(2);
     let _guard = runtime.enter();
-    // All of them lie in one slot of a coarse level, which has to be cleared when its time comes.
+    // All timers lie in one slot of a coarse level, which is emptied when its time comes.
     let far = Instant::now() + Duration::from_millis(2_000);
     let mut context = Context::from_waker(Waker::noop());
     let mut timers: Vec<_> = (0..TIMERS).map(|_| Box::pin(sleep_until(far))).collect();
@@ -44,7 +44,7 @@ fn timer_slot() {
 
 fn burst_memory() {
     const JOBS: usize = 8_000_000;
-    /// Blocks that workers keep for the next tasks and jobs, and all the rest.
+    /// Memory that may stay: blocks that workers keep for the next tasks and jobs, and the rest.
     const KEPT: isize = 8 << 20;
     let runtime = runtime(2);
     runtime.pool().install(|| ());
@@ -62,7 +62,7 @@ fn burst_memory() {
     });
     wait_for(|| done.load(Relaxed) == JOBS);
     let handle = runtime.handle();
-    // Some phases of rest: the pool gives memory back when it goes to sleep.
+    // Let the pool go to sleep several times: it returns memory when it does.
     for _ in 0..100 {
         if allocator::live() <= KEPT {
             return;

@@ -1,4 +1,4 @@
-//! Programs that have broken the pool, or must not. Each is a few lines long.
+//! Programs that once broke the pool, or might. Each is a few lines long.
 
 mod ends;
 mod filters;
@@ -16,11 +16,11 @@ use std::time::Duration;
 /// A program that runs in a process of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it demands.
+    /// The property that it checks.
     pub what: &'static str,
-    /// It hangs if it takes longer.
+    /// If it takes longer, it counts as hung.
     pub limit: Duration,
     /// How it should end.
     pub end: Wanted,
@@ -44,7 +44,8 @@ impl Scenario {
         Scenario { name, what, limit: Duration::from_secs(30), end: Wanted::Success, run }
     }
 
-    /// Runs the program in this process, whose pools the watchdog dumps before the time is up.
+    /// Runs the program in this process. The watchdog dumps the pools shortly before the time is
+    /// up.
     pub fn run_here(&self, patience: Duration) {
         watch::start(patience);
         (self.run)();
@@ -79,12 +80,12 @@ fn runtime(workers: usize) -> Runtime {
     build(Runtime::builder().workers(workers))
 }
 
-/// A runtime whose workers run nothing but descendants of what they wait for.
+/// A runtime whose workers run only descendants of the job they wait for.
 fn confined(workers: usize) -> Runtime {
     build(Runtime::builder().workers(workers).wait_policy(WaitPolicy::DescendantsOnly))
 }
 
-/// Returns once `done` does.
+/// Waits until `done` returns true.
 fn wait_for(done: impl Fn() -> bool) {
     while !done() {
         std::thread::yield_now();
