@@ -1,4 +1,4 @@
-//! Tells on stderr how far a run has come: a bar on a terminal, a line per case elsewhere.
+//! Shows the progress of a run on stderr: a bar on a terminal, a line per case elsewhere.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The run begins.
+    /// Starts the display of a run of `cases` cases.
     pub fn new(cases: usize) -> Self {
         let bar = ProgressBar::new(cases as u64 * STEPS);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed} {msg}") {
@@ -22,19 +22,19 @@ impl Progress {
         Self { bar, cases, done: 0, case_start: Instant::now() }
     }
 
-    /// A case begins.
+    /// Shows that the case `name` begins.
     pub fn begin(&mut self, name: &str) {
         self.case_start = Instant::now();
         self.bar.set_message(name.to_owned());
     }
 
-    /// A part of the current case, from 0 to 1, is done.
+    /// Shows which part of the current case is done, from 0 to 1.
     pub fn advance(&self, part: f64) {
         let steps = (part * STEPS as f64) as u64;
         self.bar.set_position(self.done as u64 * STEPS + steps.min(STEPS));
     }
 
-    /// The current case is done.
+    /// Shows that the current case is done. Prints a line if there is no bar.
     pub fn end(&mut self, name: &str, rounds: usize) {
         self.done += 1;
         self.advance(0.0);
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// The run is over.
+    /// Removes the bar at the end of the run.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -54,7 +54,7 @@ impl Progress {
     }
 }
 
-/// Into how many steps of the bar a case is divided.
+/// Steps of the bar per case.
 const STEPS: u64 = 1_000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where cargo builds, which is also where this program leaves its files.
+//! Finds cargo's target folder, where this program also writes its files.
 
 use std::{
     env,
@@ -14,8 +14,8 @@ pub fn folder() -> Result<PathBuf, Failure> {
     Ok(seen_from(&here, env::var_os("CARGO_TARGET_DIR").map(PathBuf::from)))
 }
 
-/// The folder that cargo was told to use, else that of the workspace around `here`, else one right
-/// here.
+/// The configured target folder; otherwise that of the workspace around `here`; otherwise one in
+/// `here`.
 fn seen_from(here: &Path, told: Option<PathBuf>) -> PathBuf {
     told.map(|told| here.join(told)).unwrap_or_else(|| {
         let root = here.ancestors().find(|folder| folder.join("Cargo.lock").is_file());

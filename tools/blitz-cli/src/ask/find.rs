@@ -1,4 +1,4 @@
-//! Which process is meant: by its number, by the address of its page, or the only one there is.
+//! Finds the process to ask: by its id, by the address of its page, or the only one there is.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Peer;
 use crate::{Failure, units::plain};
 
-/// What to do where no process can be asked.
+/// Advice for when no process can be asked.
 const ADVICE: &str = "it needs the feature `inspect`, and `Builder::inspect` or BLITZ_INSPECT; \
                       `blitz demo` is a program to try this with";
 
@@ -42,7 +42,7 @@ fn named(target: &str, folder: Option<&Path>) -> Result<Peer, Failure> {
     })
 }
 
-/// A page by its address, the token behind `#` included.
+/// A page by its address, including the token after `#`.
 fn page(url: &str) -> Option<Peer> {
     let rest = url.strip_prefix("http://").unwrap_or(url);
     let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
@@ -63,7 +63,8 @@ struct Process {
     about: Value,
 }
 
-/// The processes that answer in this folder. Others have ended and left their socket.
+/// The processes that answer in this folder. A process that does not answer has ended and left its
+/// socket.
 fn processes(folder: &Path) -> Vec<Process> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -77,7 +78,7 @@ fn processes(folder: &Path) -> Vec<Process> {
     paths.into_iter().filter_map(ask).collect()
 }
 
-/// The only process; else a list of them.
+/// Returns the only process. The error lists them if there are several.
 fn only(found: &[Process]) -> Result<Peer, Failure> {
     match found {
         [one] => Ok(one.peer.clone()),

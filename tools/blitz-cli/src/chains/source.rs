@@ -1,13 +1,13 @@
 //! The program with 40 loops: every source with every adaptor, with endings in turn.
 
-/// The text of a program whose loops come from `prelude`; with another `version` it is another one.
+/// The text of a program whose loops come from `prelude`. Another `version` gives a different text.
 pub fn program(prelude: &str, version: usize) -> String {
     let mut text = format!("use {prelude}::*;\n\nconst VERSION: u64 = {version};\n\n");
     for number in 0..COUNT {
         let source = SOURCES[number % SOURCES.len()];
         let adaptor = ADAPTORS[number % ADAPTORS.len()];
         let ending = ENDINGS[number / SOURCES.len() % ENDINGS.len()];
-        // Another number in each, so that no two are merged.
+        // Use a different number in each loop, so that the compiler merges none.
         let chain = format!("{source}{adaptor}{ending}").replace('K', &(number + 3).to_string());
         text.push_str(&format!("fn loop_{number}(numbers: &[u64]) -> u64 {{\n    {chain}\n}}\n\n"));
     }

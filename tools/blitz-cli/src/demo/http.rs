@@ -1,4 +1,4 @@
-//! As much of HTTP as the demo needs.
+//! The small part of HTTP that the demo needs.
 
 use std::io;
 
@@ -15,14 +15,14 @@ const HEAD_MAX: usize = 8 << 10;
 pub struct Request {
     pub method: String,
     pub path: String,
-    /// What stands behind `?`.
+    /// The part after `?`.
     pub query: String,
     host: String,
     origin: Option<String>,
 }
 
 impl Request {
-    /// Understands a head; `None` if it is none.
+    /// Parses a head; `None` if it is malformed.
     fn parse(head: &str) -> Option<Self> {
         let mut lines = head.split("\r\n");
         let mut words = lines.next()?.split(' ');
@@ -45,8 +45,8 @@ impl Request {
         Some(request)
     }
 
-    /// Whether it comes from the demo's own page or from a tool. Pages of other sites may not break
-    /// things here, not even under a name of their own that leads to this machine.
+    /// Whether the request comes from the demo's own page or from a tool. Pages of other sites may
+    /// not break things here, not even through their own host name that resolves to this machine.
     pub fn is_own(&self) -> bool {
         let name = self.host.rsplit_once(':').map_or(self.host.as_str(), |(name, _)| name);
         let is_local = matches!(name, "127.0.0.1" | "localhost");
@@ -81,7 +81,7 @@ impl Response {
         Self { status: "200 OK", fields: fields.to_owned(), body }
     }
 
-    /// Leads back to the page.
+    /// Redirects to the page.
     pub fn done(what: &str) -> Self {
         let text = Self::text(format!("{what}\n"));
         Self { status: "303 See Other", fields: format!("{}Location: /\r\n", text.fields), ..text }
@@ -98,7 +98,7 @@ impl Response {
     }
 }
 
-/// A connection, with what was read beyond the last request.
+/// A connection, with the bytes read beyond the last request.
 pub struct Connection {
     stream: TcpStream,
     rest: Vec<u8>,
@@ -109,7 +109,8 @@ impl Connection {
         Self { stream, rest: Vec::new() }
     }
 
-    /// Reads the next request; `None` if the client has gone or does not speak HTTP.
+    /// Reads the next request; `None` if the client has closed the connection or does not speak
+    /// HTTP.
     pub async fn request(&mut self) -> io::Result<Option<Request>> {
         let Some(head) = self.head().await? else { return Ok(None) };
         Ok(Request::parse(&head))
@@ -149,7 +150,7 @@ impl Connection {
         }
     }
 
-    /// Reads some; returns whether there was any.
+    /// Reads more bytes; returns whether there were any.
     async fn more(&mut self) -> io::Result<bool> {
         let mut piece = [0; 4096];
         let read = self.stream.read(&mut piece).await?;

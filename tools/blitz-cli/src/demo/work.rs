@@ -1,4 +1,4 @@
-//! What the demo does all day: clients ask the server, which computes; a second pool has batches.
+//! The load of the demo: clients send requests, the server computes, a second pool runs batches.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -10,9 +10,9 @@ use super::http::Connection;
 const CLIENTS: u64 = 6;
 /// How wide a picture is, in letters.
 const COLUMNS: usize = 72;
-/// After how many steps a point counts as one of the set.
+/// After this many steps a point counts as part of the set.
 const STEPS: usize = 250;
-/// A name that a page must show as it is.
+/// A name that a page must show literally.
 const ODD_NAME: &str = "<script>alert(1)</script>";
 
 /// Starts everything.
@@ -68,7 +68,7 @@ async fn client(server: SocketAddr, number: u64, send: mpsc::Sender<usize>) -> i
     }
 }
 
-/// Adds up what the clients got, and writes the sum where writing may block.
+/// Adds up the sizes of the responses, and writes the sum on a thread that may block.
 async fn statistics(mut receive: mpsc::Receiver<usize>) {
     let mut total = 0;
     let mut answers = 0;

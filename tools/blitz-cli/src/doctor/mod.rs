@@ -1,4 +1,4 @@
-//! `blitz doctor`: what a pool sees of this machine and what it makes of it.
+//! `blitz doctor`: what a pool sees of this machine, and the settings that follow.
 
 mod cgroup;
 
@@ -13,7 +13,7 @@ pub fn run() -> Result<(), Failure> {
     print(&render(&machine, cgroup::quota(), &blitz::diagnostics(), &io_backend()))
 }
 
-/// What a runtime with default settings uses files and sockets with.
+/// The I/O backend of a runtime with default settings.
 fn io_backend() -> String {
     let runtime = blitz::Runtime::builder().workers(1).build();
     let chosen = runtime.map_err(|error| error.to_string()).and_then(|runtime| {
@@ -97,8 +97,8 @@ fn quota_text(quota: Option<Quota>) -> String {
     )
 }
 
-/// The variables are for the default pool; one for which something is chosen ignores the variable
-/// for it.
+/// The variables apply to pools with default settings. A pool with an explicit setting ignores the
+/// variable for it.
 fn variable(value: Option<&str>, error: Option<&str>) -> String {
     match (value, error) {
         (None, _) => "not set".to_owned(),

@@ -87,7 +87,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// The decades that have all values; `None` if there are none.
+    /// The decades that cover all values; `None` if there are no values.
     fn of(lines: &[Line]) -> Option<Self> {
         let values = || lines.iter().flat_map(|line| &line.values);
         let logs = |value: f64| value.max(1.0).log10();
@@ -117,7 +117,7 @@ fn font() -> TextStyle<'static> {
     ("sans-serif", 17).into_font().color(&TEXT)
 }
 
-/// The page shows what has these two colours in those of the reader's theme.
+/// The page replaces these two colours by those of the reader's theme.
 const TEXT: RGBColor = BLACK;
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 

@@ -109,7 +109,7 @@ fn plots(page: &mut String, case: &CaseReport) {
     }
     let mut drawn: Vec<&str> = Vec::new();
     for row in &case.rows {
-        // Several rows may look at the same numbers.
+        // Several rows may compare the same numbers.
         if drawn.contains(&row.measure.as_str()) {
             continue;
         }
@@ -160,7 +160,7 @@ const EXPLANATION: &str = "A ratio is Blitz's cost divided by the rival's in the
     on a logarithmic scale. Forks, blocks and inits are counted per run of a loop: cuts for another \
     worker, blocks of items, states of map_init.";
 
-/// A wide table moves inside of its box, not the page with it.
+/// A wide table scrolls inside its box, and the page does not.
 const TABLE_BEGIN: &str = "<div class=\"wide\"><table>\n";
 const TABLE_END: &str = "</table></div>\n";
 

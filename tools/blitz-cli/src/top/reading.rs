@@ -1,13 +1,13 @@
-//! What a process says about one of its pools at one moment.
+//! A snapshot of one pool of a process.
 
 use serde_json::{Value, json};
 
 use crate::{Failure, ask::Peer};
 
-/// How many tasks are asked for: the table shows types, and tasks only give their names.
+/// How many tasks are requested. The table shows types; tasks only supply the names.
 const TASKS: &str = "1000";
 
-/// Answers of a process, as it gave them.
+/// The answers of a process, unchanged.
 #[derive(Clone, Debug)]
 pub struct Reading {
     pub summary: Value,
@@ -17,7 +17,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Asks about the pool of this name, or the oldest one.
+    /// Asks about the pool named `pool`, or about the oldest one.
     pub fn take(peer: &Peer, pool: Option<&str>) -> Result<Self, Failure> {
         Ok(Self {
             summary: ask(peer, pool, "summary", &[])?,
@@ -53,7 +53,7 @@ fn ask(
     peer.json(&format!("/api/v1/{what}"), &query)
 }
 
-/// A number, which is text if it may have 64 bits; 0 if there is none.
+/// Returns the number in `value`, or 0. The server sends numbers that may need 64 bits as text.
 pub fn number(value: &Value) -> f64 {
     match value {
         Value::String(text) => text.parse().unwrap_or(0.0),
@@ -61,7 +61,7 @@ pub fn number(value: &Value) -> f64 {
     }
 }
 
-/// The members of a list; none if it is no list.
+/// The items of a list; empty if the value is not a list.
 pub fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }

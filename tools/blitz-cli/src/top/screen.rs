@@ -15,9 +15,9 @@ use super::{
 };
 use crate::units::{count, percent, plain, time};
 
-/// How wide a worker is, with its bar.
+/// The width of a worker's row, bar included.
 const WORKER: u16 = 52;
-/// How many lines workers have at most, and what they leave to the rest.
+/// The maximum number of lines for workers, and the minimum that is left for the rest.
 const WORKER_LINES: u16 = 16;
 /// How many stalls are shown.
 const STALLS: usize = 5;
@@ -25,7 +25,7 @@ const STALLS: usize = 5;
 const COLORS: [Color; 5] =
     [Color::Blue, Color::Magenta, Color::Yellow, Color::Cyan, Color::DarkGray];
 
-/// What the user wants of the process.
+/// A request of the user to the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     Quit,
@@ -62,7 +62,7 @@ impl Screen {
         }
     }
 
-    /// Does what a key means.
+    /// Handles a key. Returns a wish if the key needs the process or ends the program.
     pub fn press(&mut self, key: KeyEvent) -> Option<Wish> {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return (key.code == KeyCode::Char('c')).then_some(Wish::Quit);
