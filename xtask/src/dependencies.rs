@@ -7,14 +7,14 @@ use crate::commands::cargo;
 /// The packages that users depend on.
 pub const PACKAGES: &[&str] = &["blitz-rt", "blitz-hyper", "blitz-quinn"];
 
-/// What Tokio may have.
+/// The features that Tokio may have.
 const TOKIO_FEATURES: &[&str] = &["bytes", "default", "io-util", "sync"];
 
-/// What only another runtime would need.
+/// Packages that only another runtime would need.
 const OTHER_RUNTIMES: &[&str] =
     &["async-executor", "async-io", "async-std", "polling", "rayon", "rayon-core", "smol"];
 
-/// What only `--cfg blitz_loom` and `--cfg blitz_shuttle` bring along.
+/// Packages that only `--cfg blitz_loom` and `--cfg blitz_shuttle` may bring.
 const CHECKERS: &[&str] = &["loom", "shuttle"];
 
 /// `cargo tree`: a line for each package below `package`, with its features.
@@ -32,7 +32,7 @@ pub fn tree(package: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Everything in the tree of `root` that should not be there, or is missing.
+/// Packages and features that should not be in the tree of `root`, or are missing from it.
 pub fn findings(root: &str, tree: &str) -> Vec<String> {
     let mut found = Vec::new();
     let packages: Vec<(&str, &str)> = tree.lines().filter_map(package).collect();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub enum Done {
     /// With a remark for the table, which may be empty.
     Passed(String),
-    /// And why.
+    /// The reason for skipping.
     Skipped(String),
 }
 
@@ -29,14 +29,14 @@ struct Entry {
     note: String,
 }
 
-/// A step while it runs: what its commands print goes to its log.
+/// A step while it runs: the output of its commands goes to its log.
 pub struct Job {
     log: PathBuf,
     begin: Instant,
     shown: Instant,
 }
 
-/// A command that takes longer hangs and is ended; what it started itself is not.
+/// A command that takes longer counts as hung and is killed. Its child processes are not.
 const LIMIT: Duration = Duration::from_secs(40 * 60);
 /// How often a step reports progress if there is no terminal.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
@@ -46,7 +46,7 @@ const POLL: Duration = Duration::from_millis(100);
 const SHOWN_LINES: usize = 300;
 
 impl Ladder {
-    /// No step yet; logs go into the folder `logs`.
+    /// Creates a ladder without steps; logs go into the folder `logs`.
     pub fn new(logs: PathBuf) -> io::Result<Ladder> {
         fs::create_dir_all(&logs)?;
         Ok(Ladder { results: Vec::new(), logs, begin: Instant::now() })
@@ -110,7 +110,7 @@ impl Job {
     /// Adds a text to the log.
     pub fn note(&self, text: &str) {
         let log = File::options().append(true).open(&self.log);
-        // A log that cannot be written to shows up when a command wants to.
+        // If the log cannot be written, the next command reports it.
         let _ = log.and_then(|mut log| writeln!(log, "{text}"));
     }
 
@@ -171,7 +171,7 @@ impl Job {
     }
 }
 
-/// The command as one would type it, with the variables that it sets.
+/// The command as a user would type it, with the variables that it sets.
 pub fn describe(command: &Command) -> String {
     let here = format!("{}/", root().display());
     let quoted = |text: &std::ffi::OsStr| {

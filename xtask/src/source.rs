@@ -1,12 +1,12 @@
-//! Separates the code of a Rust text from its comments and literals. It is as much of a lexer as
-//! the rules need.
+//! Separates the code of a Rust text from its comments and literals. It is a lexer just large
+//! enough for the rules.
 
 /// A text in two layers of the same shape: every character of the text is in one of them, with a
 /// space in its place in the other. Line breaks are in both; literals are in neither.
 pub struct Layers {
-    /// What the compiler reads, without the insides of literals.
+    /// The code, without the contents of literals.
     pub code: String,
-    /// What people read.
+    /// The comments.
     pub comments: String,
 }
 
@@ -161,7 +161,7 @@ impl Splitter {
         }
     }
 
-    /// A string or byte string: everything up to a quote that no backslash precedes.
+    /// A string or byte string: everything up to an unescaped quote.
     fn string(&mut self) {
         self.take_code();
         while let Some(c) = self.peek(0) {

@@ -1,6 +1,6 @@
-//! Other people's tests on the drop-in `rayon-core`, and Rayon's on our own parallel iterators:
-//! fetched through cargo, patched on the command line, run, counted. Nothing of them is kept in the
-//! repository.
+//! Runs the tests of other crates on the drop-in `rayon-core`, and Rayon's tests on our parallel
+//! iterators. The tests are fetched through cargo, patched on the command line, run and counted.
+//! The repository keeps no copy.
 //!
 //! The shim proves that it was used in two ways: `cargo tree` names its path, and every process
 //! that used a pool appends that pool's counters to a file.
@@ -24,18 +24,18 @@ use std::time::Duration;
 pub struct Options {
     /// Only what CI runs.
     pub fast: bool,
-    /// Also what takes long to build.
+    /// Also suites that take long to build.
     pub long: bool,
-    /// Only the suite of this name; if there is none, those with this in their name.
+    /// Only the suite of this name; if there is none, all suites whose names contain it.
     pub only: Option<String>,
-    /// How often to run each; 0 means once.
+    /// How many times to run each suite; 0 means once.
     pub repeat: usize,
-    /// Numbers of threads to run each with; none means the default.
+    /// The numbers of threads to run each suite with; empty means the default.
     pub threads: Vec<usize>,
 }
 
 impl Options {
-    /// From the command line; `None` if it makes no sense.
+    /// Parses the command line; `None` if it is not valid.
     pub fn parse(words: &[&str]) -> Option<Options> {
         let mut options = Options::default();
         let mut words = words.iter();
@@ -67,7 +67,7 @@ impl Options {
     }
 }
 
-/// Fetches and runs the suites and prints the table; returns whether all went well.
+/// Fetches and runs the suites and prints the table; returns whether all of them passed.
 pub fn run(options: &Options) -> io::Result<bool> {
     let wanted: Vec<&Suite> = SUITES.iter().filter(|suite| options.wants(suite)).collect();
     if wanted.is_empty() {

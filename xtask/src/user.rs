@@ -1,4 +1,4 @@
-//! A crate of a user's, with every feature of Blitz on: whether it and its documentation build.
+//! Builds a user's crate and its documentation, with every feature of Blitz on.
 
 use crate::commands::{cargo, target_dir};
 use crate::tree::root;
@@ -19,7 +19,7 @@ pub fn input() -> blitz::io::Stdin {
 }
 ";
 
-/// What documents the crate and Blitz as it uses it. Writes the crate first.
+/// Writes the crate, and returns the command that documents it and Blitz.
 pub fn docs() -> io::Result<Command> {
     let place = target_dir().join("xtask/user");
     fs::create_dir_all(place.join("src"))?;

@@ -1,4 +1,4 @@
-//! Orderings that no model needs and that stay, each with its reason.
+//! Orderings that stay although no model needs them, each with its reason.
 //!
 //! A line is a debt: it says why the ordering is right although no model fails without it. Tidy
 //! checks that each names a site that exists.
@@ -37,7 +37,7 @@ pub const ACCEPTED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Of the summaries that a scan follows downwards.
+/// The reason for the summaries that a scan follows downwards.
 const SUMMARY: &str = "a scanner that sees a bit sees what is below it. Without that it clears the bit, \
                        looks again behind a fence and sets it: nothing is lost (BITMAP-3), but bits \
                        are cleared in vain, and the checker has several times as many executions";

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::io;
 use std::process::Command;
 
-/// The folders of blitz-parts with files that differ from the last commit of the main branch; on
-/// that commit itself, from the one before.
+/// The folders of blitz-parts whose files differ from the last commit of the main branch. On that
+/// commit itself, compares with the commit before.
 pub fn folders() -> io::Result<BTreeSet<String>> {
     let head = git(&["rev-parse", "HEAD"])?;
     let main = git(&["merge-base", "HEAD", "origin/main"]);
     let base = match main.ok().filter(|main| *main != head) {
         Some(main) => main,
-        // A first commit has none before it: then nothing differs.
+        // The first commit has no parent: then nothing differs.
         None => git(&["rev-parse", "HEAD~1"]).unwrap_or(head),
     };
     Ok(of_paths(&git(&["diff", "--name-only", base.trim()])?))

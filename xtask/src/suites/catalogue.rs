@@ -1,4 +1,4 @@
-//! Which suites there are.
+//! The list of suites.
 
 use super::{facade, moved};
 use std::io;
@@ -10,13 +10,13 @@ pub struct Suite {
     pub source: Source,
     /// Folders of `shims` that stand in for published packages of the same name.
     pub shims: &'static [&'static str],
-    /// Options of `cargo test`; without `--doc` also of `cargo test --no-run`.
+    /// Options of `cargo test`. Without `--doc` they are also passed to `cargo test --no-run`.
     pub options: &'static [&'static str],
     /// Test files that `--fast` leaves out.
     pub slow: &'static [&'static str],
     /// Tests that are not run: their file, their names, and why.
     pub left_out: &'static [LeftOut],
-    /// Variables of the tests.
+    /// Environment variables of the tests.
     pub variables: &'static [(&'static str, &'static str)],
     pub fast: bool,
     pub long: bool,
@@ -27,7 +27,7 @@ pub type LeftOut = (&'static str, &'static [&'static str], &'static str);
 
 /// Where a suite comes from.
 pub enum Source {
-    /// A published package, the name of a copy of it, and what has to be changed there.
+    /// A published package, the name of its copy, and the changes to the copy.
     Package {
         name: &'static str,
         version: &'static str,
@@ -36,7 +36,7 @@ pub enum Source {
     },
     /// A folder of the repository.
     Folder(&'static str),
-    /// The same, a program to run instead of tests.
+    /// A folder with a program to run instead of tests.
     Program(&'static str),
 }
 
@@ -72,7 +72,7 @@ const PLAIN: Suite = Suite {
     long: false,
 };
 
-/// All of them, those that say most first.
+/// All suites, the most telling first.
 pub const SUITES: &[Suite] = &[
     Suite { name: "drop-in", source: Source::Program("examples/drop-in"), fast: true, ..PLAIN },
     Suite { name: "shim", source: Source::Folder("shims/rayon-core"), fast: true, ..PLAIN },

@@ -1,5 +1,5 @@
-//! Turns a copy of rayon into a package that holds its tests and examples and depends on it, so
-//! that they judge the facade over Blitz's own parallel iterators.
+//! Turns a copy of rayon into a package that holds only its tests and examples and depends on
+//! `rayon`, so that they test the facade over Blitz's parallel iterators.
 
 use super::catalogue::LeftOut;
 use super::moved::{examples, without_test};
@@ -24,7 +24,7 @@ rand = "0.9"
 rand_xorshift = "0.4"
 "#;
 
-/// What the modules that hold tests import from around them.
+/// The imports that test modules took from their parents.
 const IMPORTS: &str = "\
 #[allow(unused_imports)]
 use rayon::{iter::{*, plumbing::*}, prelude::*};
@@ -42,7 +42,7 @@ const FILES: &[&str] = &[
     "iter/fold_chunks_with.rs",
 ];
 
-/// What is replaced in the tests.
+/// Replacements in the tests: old text, new text.
 const REPLACED: &[(&str, &str)] = &[
     ("use super::*;\n", ""),
     ("use crate::prelude::*;\n", ""),
@@ -112,7 +112,7 @@ pub const LEFT_OUT: &[LeftOut] = &[
     ),
 ];
 
-/// Does so in `folder`.
+/// Moves the tests of the copy in `folder`.
 pub fn move_tests_out(folder: &Path) -> io::Result<()> {
     let sources = folder.join("src");
     let mut files = Vec::new();
@@ -129,7 +129,7 @@ pub fn move_tests_out(folder: &Path) -> io::Result<()> {
             let message = format!("{name} has a test `{test}` that is neither run nor listed");
             return Err(io::Error::other(message));
         }
-        // Programs that must not compile are in the documentation of modules of their own.
+        // Programs that must not compile are in the documentation of separate modules.
         if !name.starts_with("compile_fail") {
             for example in examples(&text) {
                 lib.push_str(&format!("#[doc = {example:?}]\nmod example_{} {{}}\n", lib.len()));
@@ -170,7 +170,7 @@ fn tests(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The tests in the text of a module, for use outside of its crate.
+/// The tests in the text of a module, for use outside its crate.
 fn from_outside(text: &str, left_out: &[&str]) -> String {
     let mut tests = match text.split_once("#[cfg(test)]\nmod test {\n") {
         Some((_, module)) => module.trim_end().trim_end_matches('}').to_owned(),

@@ -7,10 +7,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Records which version of this program made a copy, once it is complete.
+/// Marks a complete copy, and names the version of this program that made it.
 const READY: &str = ".ready";
 
-/// The source code that makes copies: copies of another version are made again.
+/// The source code that makes copies. Copies made by other code are made again.
 const MADE_BY: &str =
     concat!(include_str!("fetch.rs"), include_str!("moved.rs"), include_str!("facade.rs"));
 
@@ -53,7 +53,7 @@ pub fn place(folder: &Path, copy: &str, version: &str) -> PathBuf {
     folder.join(format!("{copy}-{version}"))
 }
 
-/// What `cargo metadata` says about a scratch package that depends on `packages`, and so downloads.
+/// Runs `cargo metadata` on a scratch package that depends on `packages`, which downloads them.
 fn describe(folder: &Path, packages: &BTreeSet<(&str, &str)>) -> io::Result<String> {
     let scratch = folder.join("scratch");
     fs::create_dir_all(scratch.join("src"))?;
@@ -103,8 +103,8 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The copy lies inside of this repository's workspace and must not belong to it; its lock file may
-/// hold another version of the package that is patched.
+/// Makes the copy a workspace of its own, because it lies inside this repository's workspace. Its
+/// lock file may name another version of the patched package.
 fn own_workspace(manifest: &Path) -> io::Result<()> {
     let text = fs::read_to_string(manifest)?;
     if !text.contains("\n[workspace]") {

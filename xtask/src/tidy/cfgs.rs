@@ -1,5 +1,4 @@
-//! Where code differs by platform or under the model checker: in few files, so that every other
-//! file reads the same everywhere.
+//! Checks that only a few files depend on the platform or on the model checker.
 
 use super::Report;
 use crate::source::{after_group, starts_with};
@@ -29,7 +28,7 @@ const ALLOWED: &[&str] = &[
     "tools/blitz-cli/src/ask/os/mod.rs",
 ];
 
-/// What a condition may not ask elsewhere, unless it also asks for `test`.
+/// Words that a condition may not contain in other files, unless it also contains `test`.
 const WORDS: &[&str] = &[
     "blitz_asan",
     "blitz_loom",
@@ -44,7 +43,7 @@ const WORDS: &[&str] = &[
     "windows",
 ];
 
-/// Allowed everywhere: it changes nothing but what the checker is told (see `prim/weaken.rs`).
+/// Allowed everywhere: it only passes call sites to the checker (see `prim/weaken.rs`).
 const TRACKED: &[&str] = &["(", "blitz_loom", ",", "track_caller", ")"];
 
 pub fn check(tree: &Tree, report: &mut Report) {

@@ -1,11 +1,11 @@
-//! `docs/crates.md` says what the programs of `ecosystem/` show.
+//! Checks that `docs/crates.md` matches the programs of `ecosystem/`.
 
 use super::Report;
 use crate::crates;
 use crate::tree::Tree;
 
 pub fn check(tree: &Tree, report: &mut Report) {
-    // The trees of other rules' tests have none.
+    // The trees in other rules' tests have no `ecosystem/`.
     if tree.file("ecosystem/Cargo.toml").is_none() {
         return;
     }

@@ -1,4 +1,4 @@
-//! `**DEQUE-3**` in a module doc and `fn deque_3_…` among the tests belong together.
+//! Checks that each `**DEQUE-3**` in a module doc has a test `fn deque_3_…`, and the reverse.
 
 use super::Report;
 use crate::tree::Tree;

@@ -1,4 +1,4 @@
-//! Counts the unsafe code of what is published, and compares the counts with SECURITY.md.
+//! Counts the unsafe code of published crates, and compares the counts with SECURITY.md.
 
 use super::Report;
 use crate::source::{Token, starts_with};
@@ -67,12 +67,12 @@ pub fn inventory(tree: &Tree) -> String {
     text + &rows + "\n</details>\n"
 }
 
-/// How often a file has unsafe code, tests left out.
+/// The unsafe code of a file, without its tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     blocks: usize,
     functions: usize,
-    /// Of traits, and traits that are unsafe to implement.
+    /// Unsafe implementations of traits, and unsafe traits.
     implementations: usize,
 }
 
@@ -117,7 +117,7 @@ impl std::fmt::Display for Counts {
     }
 }
 
-/// The folder of the crate that `path` is a source of, if a program may have it as a dependency.
+/// The folder of the crate that `path` belongs to, if the crate is published.
 fn published(path: &str) -> Option<&str> {
     let mut parts = path.splitn(4, '/');
     let (place, name, folder) = (parts.next()?, parts.next()?, parts.next()?);

@@ -1,4 +1,4 @@
-//! Links between the documents of this repository, their headings included.
+//! Checks links between documents of this repository, including links to headings.
 
 use super::Report;
 use crate::tree::{File, Tree, root};
@@ -31,7 +31,7 @@ fn complaint(tree: &Tree, file: &File, target: &str) -> Option<String> {
     (!known).then(|| format!("`{target}`: {path} has no such heading"))
 }
 
-/// The path that `target` means in the document at `from`.
+/// Resolves the link `target` in the document at `from`.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -69,7 +69,7 @@ fn targets(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The lines outside of fenced blocks, with their numbers.
+/// The lines outside fenced blocks, with their numbers.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter(move |(_, line)| {
@@ -79,7 +79,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The line with what stands between backticks blanked out.
+/// The line with the text between backticks blanked out.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("``")
 }

@@ -1,5 +1,5 @@
-//! The shape of a protocol folder: the module doc says everything, in one order, and the model lies
-//! beside it.
+//! Checks the shape of a protocol folder: the module doc has all headings in order, and a model
+//! lies beside it.
 
 use super::Report;
 use crate::tree::Tree;
@@ -42,7 +42,7 @@ const HEADINGS: &[&str] = &[
     "# Lineage",
 ];
 
-/// A model of at most this many lines says nothing.
+/// A model with at most this many lines counts as empty.
 const EMPTY_MODEL: usize = 3;
 
 pub fn check(tree: &Tree, report: &mut Report) {

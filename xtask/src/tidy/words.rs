@@ -6,7 +6,7 @@ use crate::tree::Tree;
 /// Pronouns without an actor: a comment names the owner, the thief, the waker, the caller.
 const PRONOUNS: &[&str] = &["somebody", "nobody", "whoever", "everybody", "anybody"];
 
-/// Where `tell of` stands for `notify` or `announce`.
+/// Phrases that should be `notify` or `announce`.
 const PHRASES: &[&str] = &["tell of", "tells of", "told of", "telling of"];
 
 /// Columns of a line that holds nothing but a comment.
@@ -15,7 +15,7 @@ const COLUMNS_MAX: usize = 100;
 /// The page that names the source documents.
 const DOCUMENTS: &str = "docs/coverage.md";
 
-/// What stands before the number of a source document.
+/// Words before the number of a source document.
 const NUMBERED: &[&str] = &["seed", "seeds", "document", "documents"];
 
 pub fn check(tree: &Tree, report: &mut Report) {
@@ -53,7 +53,7 @@ pub fn check(tree: &Tree, report: &mut Report) {
     }
 }
 
-/// What is wrong with the words of a comment.
+/// The complaint about the words of a comment, if any.
 fn complaint(body: &str) -> Option<String> {
     let words = words(body);
     if let Some(word) = words.iter().find(|word| PRONOUNS.contains(&word.as_str())) {
@@ -67,7 +67,7 @@ fn complaint(body: &str) -> Option<String> {
     document(&words).map(|document| by_number(&document))
 }
 
-/// The words of a text in lower case, without what stands between backticks.
+/// The words of a text in lower case, without text between backticks.
 fn words(text: &str) -> Vec<String> {
     let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join(" ");
     prose
